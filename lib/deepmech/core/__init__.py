@@ -1,0 +1,1 @@
+"""What every room may use: labels, specs, random streams, provenance."""
