@@ -33,7 +33,7 @@ def over(name: str, values: Any) -> xr.DataArray:
 
 @dataclass(frozen=True)
 class Batch:
-    """Parameters broadcast to ``n`` members: ``flat[name]`` has shape (n,); labels are kept in ``dims`` and ``coords``."""
+    """Parameters broadcast to ``n`` members: ``flat[name]`` has shape (n,); ``dims`` and ``coords`` keep the labels."""
 
     dims: tuple[Hashable, ...]
     shape: tuple[int, ...]

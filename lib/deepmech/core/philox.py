@@ -1,8 +1,8 @@
 """Counter-based random bits and normals as numba kernels that compilers turn into wide vector code.
 
-Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11) maps a 64-bit key and a
-128-bit counter to 128 random bits. Normals follow by the Box-Muller transform. Logarithm, sine and cosine are written as
-plain polynomials: a call into a vector maths library gives other last bits in the body of a loop than in its tail, and
+Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11) maps a 64-bit key and
+a 128-bit counter to 128 random bits. Normals follow by the Box-Muller transform. Logarithm, sine and cosine are written
+as plain polynomials: a call into a vector maths library gives other last bits in the body of a loop than in its tail, and
 then a member's numbers would depend on how many neighbours it has. Without fast-math, every operation here rounds the
 same way in both, which is what makes results independent of batch sizes.
 """
@@ -36,7 +36,7 @@ def _bits_from_float(typingctx, x):
     return types.uint64(types.float64), codegen
 
 
-@njit(inline="always")
+@njit(inline="always", error_model="numpy")
 def philox(c0, c1, c2, c3, k0, k1):
     """Four random 32-bit words (held in uint64) for one counter (c0..c3) under one key (k0, k1); all inputs < 2^32."""
     for _ in range(10):
@@ -63,7 +63,7 @@ _MANTISSA = np.uint64(0x000FFFFFFFFFFFFF)
 _ONE = np.uint64(0x3FF0000000000000)
 
 
-@njit(inline="always")
+@njit(inline="always", error_model="numpy")
 def log_positive(u):
     """Natural logarithm of a normal positive double, to about one unit in the last place."""
     b = _bits_from_float(u)
@@ -88,7 +88,7 @@ def log_positive(u):
     return e * _LN2 + 2.0 * s * p
 
 
-@njit(inline="always")
+@njit(inline="always", error_model="numpy")
 def box_muller(r0, r1):
     """Two independent standard normals from two random 32-bit words; |z| <= sqrt(66 ln 2) = 6.76."""
     u = (np.float64(np.int64(r0)) + 0.5) * 2.3283064365386963e-10
@@ -123,7 +123,7 @@ def box_muller(r0, r1):
     return radius * sign * a, radius * sign * b
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def fill_bits(out, key, step, purpose):
     """out[4 i : 4 i + 4] = the four words of counter (i, step, purpose); out: uint32, any length."""
     k0, k1 = key & LOW, key >> S32
@@ -141,7 +141,7 @@ def fill_bits(out, key, step, purpose):
             out[4 * blocks + j] = words[j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def fill_normal(out, bits):
     """out[2 i], out[2 i + 1] = Box-Muller of bits[2 i], bits[2 i + 1]; out and bits of the same even length."""
     for i in range(out.shape[0] // 2):

@@ -1,1 +1,1 @@
-"""Room: simulators."""
+"""Room: simulators of the macroscopic mechanics. They know nobody but :mod:`deepmech.core`."""

@@ -1,0 +1,31 @@
+"""Spring–block chains with asymmetric friction (Shi, Pan, Dokmanić 2024, Eqs. 4–8 and 10–13).
+
+- :class:`Chain`: the parameters; any number may be a labelled array.
+- :func:`simulate`: first-order, second-order and Langevin dynamics of many chains at once.
+- :func:`averaged`: the noise-averaged chain, the exact limit of many small steps.
+- :func:`equilibrium`, :func:`bounded_noise_equilibrium`, :func:`friction`, :func:`averaged_friction_force`,
+  :func:`effective_friction`, :func:`elastic_energy`: the theory in closed form.
+"""
+
+from deepmech.simulators.spring_block.chain import Chain
+from deepmech.simulators.spring_block.simulate import averaged, simulate
+from deepmech.simulators.spring_block.theory import (
+    averaged_friction_force,
+    bounded_noise_equilibrium,
+    effective_friction,
+    elastic_energy,
+    equilibrium,
+    friction,
+)
+
+__all__ = [
+    "Chain",
+    "averaged",
+    "averaged_friction_force",
+    "bounded_noise_equilibrium",
+    "effective_friction",
+    "elastic_energy",
+    "equilibrium",
+    "friction",
+    "simulate",
+]

@@ -1,0 +1,154 @@
+"""The fast engine: many chains side by side, so that every inner loop runs over chains and becomes vector code.
+
+A tile of chains is small enough for the first-level cache and carries its positions, velocities and noise from step to
+step; nothing of size (steps) is ever stored. No kernel uses fast-math: a chain's numbers do not depend on its tile.
+
+Noise: ζ_ℓ of step s is number ℓ − 1 of ``Stream.of("spring_block", seed, run).normal("noise", s, L)``, that is, word
+pairs of Philox at counter (block index, step, purpose). With shared noise all blocks use number 0. Bounded noise
+redraws a number that is too large at counter index + 65536 · attempt.
+"""
+
+import numpy as np
+from numba import njit
+
+from deepmech.core.philox import LOW, S32, box_muller, philox
+
+FIRST, SECOND, LANGEVIN = 0, 1, 2
+ATTEMPT = np.uint64(65536)
+
+
+@njit(nogil=True, error_model="numpy")
+def draw(z, words, keys, step, purpose, n_numbers, bound):
+    """z[ℓ, m] = standard normal number ℓ of chain m at this step, |z| ≤ bound."""
+    n = keys.shape[0]
+    s0, s1 = step & LOW, step >> S32
+    for j in range((n_numbers + 3) // 4):
+        index = np.uint64(j)
+        for m in range(n):
+            a, b, c, d = philox(index, s0, s1, purpose, keys[m] & LOW, keys[m] >> S32)
+            words[0, m] = a
+            words[1, m] = b
+            words[2, m] = c
+            words[3, m] = d
+        for h in range(2):
+            low, high = 4 * j + 2 * h, 4 * j + 2 * h + 1
+            if low < n_numbers:
+                for m in range(n):
+                    a, b = box_muller(words[2 * h, m], words[2 * h + 1, m])
+                    z[low, m] = a
+                    z[high, m] = b
+    if bound < 6.8:  # Box-Muller on 32 bits never exceeds 6.76
+        for i in range(n_numbers):
+            for m in range(n):
+                attempt = np.uint64(0)
+                while abs(z[i, m]) > bound:
+                    attempt += np.uint64(1)
+                    index = np.uint64(i // 4) + attempt * ATTEMPT
+                    a, b, c, d = philox(index, s0, s1, purpose, keys[m] & LOW, keys[m] >> S32)
+                    if i % 4 < 2:
+                        first, second = box_muller(a, b)
+                    else:
+                        first, second = box_muller(c, d)
+                    z[i, m] = first if i % 2 == 0 else second
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def through(force, right, left):
+    """σ of Eq. 6, from a block at rest."""
+    return max(force - right, 0.0) + min(force + left, 0.0)
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def slide(v, force, right, left, dt):
+    """Velocity after one step of v' = σ(force; v), Eq. 11: friction may stop a block but not turn it round.
+
+    A block that comes to rest inside the step continues from rest for the remaining time.
+    """
+    pull = force - right if v > 0.0 else (force + left if v < 0.0 else through(force, right, left))
+    new = v + dt * pull
+    turned = v * new < 0.0
+    rest = dt + v / pull if turned else 0.0
+    return rest * through(force, right, left) if turned else new
+
+
+@njit(nogil=True, error_model="numpy")
+def first_order(x, f, z, k, right, left, bar, dt, shared):
+    """x += η σ(kLx + ε̄ζ), all blocks at once (Eq. 5)."""
+    blocks, n = f.shape
+    for i in range(blocks):
+        noise = z[0] if shared else z[i]
+        for m in range(n):
+            force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) + bar[m] * noise[m]
+            f[i, m] = through(force, right[m], left[m])
+    for i in range(blocks):
+        for m in range(n):
+            x[i + 1, m] += dt * f[i, m]
+
+
+@njit(nogil=True, error_model="numpy")
+def second_order(x, v, z, k, right, left, damping, bar, dt, shared):
+    """v' = σ(kLx − γv + ε̄ζ; v), x' = v (Eqs. 4, 10, 11), velocities first."""
+    blocks, n = v.shape
+    for i in range(blocks):
+        noise = z[0] if shared else z[i]
+        for m in range(n):
+            force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) - damping[m] * v[i, m] + bar[m] * noise[m]
+            v[i, m] = slide(v[i, m], force, right[m], left[m], dt)
+    for i in range(blocks):
+        for m in range(n):
+            x[i + 1, m] += dt * v[i, m]
+
+
+@njit(nogil=True, error_model="numpy")
+def langevin(x, v, z, k, right, left, damping, bar, dt, shared):
+    """dv = (kLx − f(v) − γv) dt + ε dW, dx = v dt (Eqs. 12, 13): friction does not see the noise."""
+    blocks, n = v.shape
+    for i in range(blocks):
+        noise = z[0] if shared else z[i]
+        for m in range(n):
+            force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) - damping[m] * v[i, m]
+            v[i, m] = slide(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * noise[m]
+    for i in range(blocks):
+        for m in range(n):
+            x[i + 1, m] += dt * v[i, m]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def run_tile(order, out, steps, x, keys, purpose, k, right, left, damping, bar, decay, bound, dt, shared, control):
+    """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
+
+    x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). control : (2,), the number of
+    steps done (written) and whether to stop early (read), so that a long run shows progress and can be interrupted.
+    """
+    blocks, n = x.shape[0] - 2, x.shape[1]
+    v = np.zeros((blocks, n))
+    z = np.zeros((blocks + 4, n))
+    words = np.zeros((4, n), np.uint64)
+    now = bar.copy()
+    noisy = bar.max() > 0.0
+    fades = decay.max() > 0.0
+    numbers = 1 if shared else blocks
+    record = 0
+    while record < steps.shape[0] and steps[record] == 0:
+        out[record] = x
+        record += 1
+    for s in range(steps[-1]):
+        if noisy:
+            draw(z, words, keys, np.uint64(s), purpose, numbers, bound)
+            if fades:
+                for m in range(n):
+                    now[m] = bar[m] * np.exp(-decay[m] * (s * dt))
+        if order == FIRST:
+            first_order(x, v, z, k, right, left, now, dt, shared)
+        elif order == SECOND:
+            second_order(x, v, z, k, right, left, damping, now, dt, shared)
+        else:
+            langevin(x, v, z, k, right, left, damping, now, dt, shared)
+        while record < steps.shape[0] and steps[record] == s + 1:
+            out[record] = x
+            record += 1
+        if s % 1024 == 1023:
+            control[0] = s + 1
+            if control[1] != 0:
+                return
+    control[0] = steps[-1]

@@ -1,0 +1,282 @@
+"""Many chains at once: parameters in, a labelled Dataset out; the device chooses the engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from deepmech.core.labels import Batch, Number
+from deepmech.core.provenance import attributes
+from deepmech.core.random import Stream, purpose_word
+from deepmech.simulators.spring_block import kernels, torch_engine
+from deepmech.simulators.spring_block.chain import Chain
+from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
+
+Order = Literal["first", "second", "langevin"]
+ORDERS: dict[str, int] = {"first": kernels.FIRST, "second": kernels.SECOND, "langevin": kernels.LANGEVIN}
+
+
+def simulate(
+    chain: Chain,
+    t_end: float,
+    dt: float = 0.01,
+    order: Order = "first",
+    n_runs: int = 1,
+    shared_noise: bool = False,
+    truncation: float | None = None,
+    noise_decay: Number = 0.0,
+    record: Any = None,
+    start: Any = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> xr.Dataset:
+    """Simulate spring–block chains from rest.
+
+    Parameters
+    ----------
+    chain : Chain
+        Parameters; every labelled array adds its dimensions to the result.
+    t_end, dt : float
+        Duration and step η; time is in units of 1/√stiffness per unit mass, in ``order="first"`` of γ/stiffness.
+    order : {"first", "second", "langevin"}
+        ``"first"``: x' = σ(kLx + εξ) (Eqs. 5, 6). ``"second"``: x'' = σ(kLx − γx' + εξ; x') with static friction
+        (Eqs. 4, 10, 11). ``"langevin"``: friction is computed before the noise is added (Eqs. 12, 13).
+    n_runs : int
+        Independent runs, dimension ``run``. Run r uses the same noise in every cell of the grid (common random numbers:
+        differences between cells are then not drowned by noise) and whatever the other cells are.
+    shared_noise : bool
+        One noise for all blocks, as in the paper's Fig. 4, instead of one for each.
+    truncation : float, optional
+        Bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); > 0.
+    noise_decay : number or DataArray
+        τ ≥ 0 in ε(t) = ε e^{−τt}.
+    record : array of float, optional
+        Times to record, in [0, t_end], rounded to whole steps. Without it only the final state is kept, the result has
+        no ``time`` dimension, and memory does not grow with the number of steps.
+    start : array of float, optional
+        Positions of blocks 1 … L at time 0; all 0 without it.
+    seed : int
+        Of the noise.
+    device : str
+        ``"cpu"``: fused kernels on all cores. Any other torch device: the torch engine, same numbers to rounding.
+
+    Returns
+    -------
+    Dataset
+        ``position`` x_ℓ and ``load`` D_ℓ = y − x_ℓ over block = 0 … L+1 (wall and target included), ``force``
+        F = k(y − x_L) on the last spring, ``elastic_energy``; dimensions: the chain's, run, [time,] [block].
+
+    Raises
+    ------
+    ValueError
+        Naming field, value and remedy: among others when ``dt`` is beyond the bound of stability.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> quiet = Chain(friction_right=over("mu_right", [0.0, 0.02]), noise=0.0)
+    >>> simulate(quiet, t_end=200, dt=0.2).position.sel(block=4).values.round(4)
+    array([0.5 , 0.26])
+    """
+    batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
+    x0 = np.zeros(chain.n_blocks) if start is None else np.asarray(start, float)
+    if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
+        raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
+    began = time.perf_counter()
+    keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
+    positions = torch_engine.run if device != "cpu" else _run_on_cores
+    x = positions(
+        order=ORDERS[order],
+        steps=steps,
+        start=x0,
+        keys=np.tile(keys, batch.n),
+        dt=dt,
+        shared=shared_noise,
+        bound=np.inf if truncation is None else truncation,
+        device=device,
+        **{k: np.repeat(v, n_runs) for k, v in _arrays(chain, batch, dt).items()},
+    )
+    x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
+    setting = {
+        "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
+        "truncation": truncation, "start": x0.tolist(),
+    }  # fmt: skip
+    dataset = _dataset(chain, batch, x, steps * dt, np.arange(n_runs))
+    dataset.attrs = attributes(
+        spec=json.dumps({**chain.to_json(), **setting}),
+        seed=seed,
+        device=device,
+        wall_seconds=time.perf_counter() - began,
+    )
+    return dataset if record is not None else dataset.isel(time=0, drop=True)
+
+
+def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, record: Any = None,
+             truncation: float | None = None) -> xr.Dataset:  # fmt: skip
+    """The noise-averaged first-order chain, x'_ℓ = E σ(k(Lx)_ℓ + ε̄ζ), with ε̄ that of a step ``dt``.
+
+    At fixed ε̄ the simulated chain tends to it as the step goes to 0, because a block takes many small kicks before its
+    spring force changes; independent and shared noise have the same limit. Runge–Kutta of order 4 with ``substeps``
+    steps in each ``dt``. Same result layout as :func:`simulate` with a single run.
+
+    Examples
+    --------
+    >>> chain = Chain(friction_right=0.04, friction_left=0.12, noise_bar=0.3)
+    >>> x = averaged(chain, t_end=300, dt=0.1).position
+    >>> (x.diff("block").diff("block")).values.round(4)
+    array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
+    """
+    batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
+    began = time.perf_counter()
+    p = _arrays(chain, batch, dt)
+    h = dt / substeps
+    x = np.zeros((batch.n, chain.n_blocks + 2))
+    x[:, -1] = p["target"]
+    k, right, left, bar = (p[name][:, None] for name in ("stiffness", "right", "left", "bar"))
+
+    def velocity(x: np.ndarray) -> np.ndarray:
+        v = np.zeros_like(x)
+        force = k * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2])
+        v[:, 1:-1] = averaged_friction_force(force, right, left, bar, truncation)
+        return v
+
+    out = np.empty((batch.n, 1, len(steps), chain.n_blocks + 2))
+    for s in range(steps[-1] + 1):
+        out[:, 0, steps == s] = x[:, None]
+        for _ in range(substeps):
+            a = velocity(x)
+            b = velocity(x + h / 2 * a)
+            c = velocity(x + h / 2 * b)
+            x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
+    dataset = _dataset(chain, batch, out, steps * dt, np.arange(1)).isel(run=0, drop=True)
+    setting = {"t_end": t_end, "dt": dt, "substeps": substeps, "truncation": truncation, "averaged": True}
+    spec = json.dumps({**chain.to_json(), **setting})
+    dataset.attrs = attributes(spec=spec, seed="none", wall_seconds=time.perf_counter() - began)
+    return dataset if record is not None else dataset.isel(time=0, drop=True)
+
+
+def _prepare(
+    chain: Chain, t_end: float, dt: float, order: str, n_runs: int, truncation: float | None, decay: Number, record: Any
+) -> tuple[Batch, np.ndarray]:
+    def require(name: str, value: Any, ok: bool, allowed: str) -> None:
+        if not ok:
+            raise ValueError(f"simulate: {name} = {value!r}: must be {allowed}")
+
+    require("order", order, order in ORDERS, f"one of {sorted(ORDERS)}")
+    require("dt", dt, np.isfinite(dt) and dt > 0, "positive and finite")
+    require("t_end", t_end, np.isfinite(t_end) and t_end >= dt, "finite and at least one step dt")
+    require("n_runs", n_runs, int(n_runs) == n_runs and n_runs >= 1, "a whole number of at least 1")
+    require("truncation", truncation, truncation is None or truncation > 0, "positive, in standard deviations, or None")
+    batch = chain.batch(noise_decay=decay)
+    tau = batch.flat["noise_decay"]
+    require("noise_decay", decay, bool(np.all(np.isfinite(tau)) and np.all(tau >= 0)), "zero or positive, and finite")
+    limit, where = stability_bound(chain, order)
+    require("dt", dt, dt <= limit, f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})")
+    n_steps = round(t_end / dt)
+    if record is None:
+        return batch, np.array([n_steps])
+    times = np.atleast_1d(np.asarray(record, float))
+    ok = times.size > 0 and np.isfinite(times).all() and times.min() >= 0 and times.max() <= t_end * (1 + 1e-12)
+    require("record", record, bool(ok), f"times between 0 and t_end = {t_end}")
+    steps = np.unique(np.rint(times / dt).astype(np.int64))
+    return batch, steps
+
+
+def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
+    """Largest stable step of the explicit scheme without friction, over the whole grid, and its formula.
+
+    With ω² = k(2 + 2cos(π/(L+1))), the stiffest mode of the springs: 2/ω² in first order, and in second order
+    (−γ + √(γ² + 4ω²))/ω², where a mode's growth factor leaves the unit circle. Friction only takes energy out.
+    """
+    flat = chain.batch().flat
+    stiffest = flat["stiffness"] * (2 + 2 * np.cos(np.pi / (chain.n_blocks + 1)))
+    if order == "first":
+        return float(np.min(2 / stiffest)), "2/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1)))"
+    g = flat["damping"]
+    bound = (-g + np.sqrt(g * g + 4 * stiffest)) / stiffest
+    return float(np.min(bound)), "(−γ + √(γ² + 4ω²))/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1))), γ = damping"
+
+
+def _arrays(chain: Chain, batch: Batch, dt: float) -> dict[str, np.ndarray]:
+    flat = {k: np.ascontiguousarray(v, dtype=float) for k, v in batch.flat.items()}
+    return {
+        "stiffness": flat["stiffness"],
+        "target": flat["target"],
+        "right": flat["friction_right"],
+        "left": flat["friction_left"],
+        "damping": flat["damping"],
+        "bar": flat["noise_bar"] if "noise_bar" in flat else flat["noise"] / np.sqrt(dt),
+        "decay": flat["noise_decay"],
+    }
+
+
+def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs: np.ndarray) -> xr.Dataset:
+    coords = {**batch.coords, "run": runs, "time": times, "block": np.arange(chain.n_blocks + 2)}
+    position = xr.DataArray(
+        x.reshape(batch.shape + x.shape[1:]), dims=(*batch.dims, "run", "time", "block"), coords=coords
+    )
+    load = chain.target - position
+    return xr.Dataset(
+        {
+            "position": position,
+            "load": load.transpose(*position.dims),
+            "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
+            "elastic_energy": elastic_energy(position, chain.stiffness),
+        }
+    )
+
+
+def _run_on_cores(
+    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool, bound: float,
+    device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray, damping: np.ndarray,
+    bar: np.ndarray, decay: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
+    n, rows = len(keys), len(start) + 2
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # A tile's state must stay in the first-level cache (about 32 KiB), and every core should have work.
+    width = max(1, min(4096 // (3 * rows), -(-n // cores), 128))
+    out = np.empty((len(steps), n, rows))
+
+    def advance(begin: int, control: np.ndarray) -> None:
+        part = slice(begin, min(begin + width, n))
+        x = np.zeros((rows, len(keys[part])))
+        x[1:-1] = start[:, None]
+        x[-1] = target[part]
+        tile = np.empty((len(steps), *x.shape))
+        kernels.run_tile(
+            order, tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part],
+            left[part], damping[part], bar[part], decay[part], bound, dt, shared, control,
+        )  # fmt: skip
+        out[:, part] = tile.transpose(0, 2, 1)
+
+    _in_threads(advance, range(0, n, width), cores, int(steps[-1]))
+    return out
+
+
+def _in_threads(advance: Callable[[int, np.ndarray], None], begins: range, cores: int, n_steps: int) -> None:
+    """Run ``advance`` for every tile with progress on a terminal; an interrupt stops all within 1,024 steps."""
+    controls = np.zeros((len(begins), 2), np.int64)
+    with ThreadPoolExecutor(cores) as pool:
+        jobs = [pool.submit(advance, b, c) for b, c in zip(begins, controls, strict=True)]
+        try:
+            with tqdm(total=len(begins) * n_steps, unit="steps", unit_scale=True, disable=None, leave=False) as bar:
+                waiting = set(jobs)
+                while waiting:
+                    _, waiting = wait(waiting, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    bar.update(int(controls[:, 0].sum()) - bar.n)
+        except BaseException:
+            controls[:, 1] = 1
+            for job in jobs:
+                job.cancel()
+            raise
+    for job in jobs:
+        job.result()
