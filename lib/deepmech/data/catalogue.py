@@ -1,0 +1,149 @@
+"""What is known of each downloadable dataset: its files, their checksums, the mirrors that serve them.
+
+The checksums of MNIST are of the decompressed content, because the same content circulates in different gzip wrappings.
+For Fashion-MNIST only the published ``.gz`` files have known checksums, so exactly those files are accepted. CIFAR-10
+is known both by its archive and by the six files inside it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pooch
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a dataset. ``download_sha256`` is of the file as served, ``content_sha256`` of what it holds."""
+
+    name: str
+    kind: Literal["images", "labels", "cifar"]
+    count: int
+    download_sha256: str | None = None
+    content_sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset that has to be downloaded: where it lies under the data directory and how to get it.
+
+    ``archive`` names a tar file that holds all ``files``; without it each file is served on its own.
+    """
+
+    title: str
+    folder: str
+    files: tuple[SourceFile, ...]
+    mirrors: tuple[str, ...]
+    shape: tuple[int, int, int]
+    archive: SourceFile | None = None
+
+    def paths(self) -> dict[SourceFile, Path]:
+        return {f: data_directory() / self.folder / f.name for f in self.files}
+
+
+def data_directory() -> Path:
+    """Where downloaded data lie: the environment variable ``DEEPMECH_DATA``, or this user's cache folder."""
+    chosen = os.environ.get("DEEPMECH_DATA")
+    return Path(chosen).expanduser() if chosen else Path(pooch.os_cache("deepmech"))
+
+
+def _idx(split: str, kind: Literal["images", "labels"], count: int, download: str, content: str | None) -> SourceFile:
+    dimensions = {"images": 3, "labels": 1}[kind]
+    return SourceFile(f"{split}-{kind}-idx{dimensions}-ubyte.gz", kind, count, download, content)
+
+
+MNIST = Source(
+    "MNIST",
+    "mnist",
+    (
+        _idx(
+            "train",
+            "images",
+            60_000,
+            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        ),
+        _idx(
+            "train",
+            "labels",
+            60_000,
+            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        ),
+        _idx(
+            "t10k",
+            "images",
+            10_000,
+            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        ),
+        _idx(
+            "t10k",
+            "labels",
+            10_000,
+            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        ),
+    ),
+    ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"),
+    (1, 28, 28),
+)
+
+FASHION = Source(
+    "Fashion-MNIST",
+    "fashion-mnist",
+    (
+        _idx("train", "images", 60_000, "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc", None),
+        _idx("train", "labels", 60_000, "b0197879cbda89f3dc7b894f9fd52b858e68ea4182b6947c9d8c2b67e5f18dcc", None),
+        _idx("t10k", "images", 10_000, "78dcbbfb5a27efaf1b6c1d616caca68560be8766c5bffcb2791df9273a534229", None),
+        _idx("t10k", "labels", 10_000, "42bd18137a62d5998cdeae52bf3a0676ac6b706f5cf8439b47bb5b151ae3dccf", None),
+    ),
+    (
+        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+        "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+    ),
+    (1, 28, 28),
+)
+
+_CIFAR_CONTENT = {
+    "data_batch_1.bin": "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
+    "data_batch_2.bin": "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
+    "data_batch_3.bin": "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
+    "data_batch_4.bin": "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
+    "data_batch_5.bin": "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add",
+    "test_batch.bin": "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b",
+}
+
+CIFAR10 = Source(
+    "CIFAR-10",
+    "cifar-10-batches-bin",
+    tuple(SourceFile(name, "cifar", 10_000, None, content) for name, content in _CIFAR_CONTENT.items()),
+    ("https://www.cs.toronto.edu/~kriz/",),
+    (3, 32, 32),
+    archive=SourceFile(
+        "cifar-10-binary.tar.gz",
+        "cifar",
+        60_000,
+        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+    ),
+)
+
+# CIFAR-10's layout with pixels that went through another encoding: readable, but never under CIFAR-10's own name.
+CIFAR10_JPEG = Source(
+    "CIFAR-10 (JPEG)",
+    "cifar-10-batches-bin",
+    tuple(SourceFile(name, "cifar", 10_000) for name in _CIFAR_CONTENT),
+    (),
+    (3, 32, 32),
+)
+
+SOURCES: dict[str, Source] = {
+    "mnist": MNIST,
+    "fashion-mnist": FASHION,
+    "cifar10": CIFAR10,
+    "cifar10-jpeg": CIFAR10_JPEG,
+}
+BUNDLED = ("digits", "diabetes")

@@ -1,0 +1,258 @@
+"""Datasets by name, as arrays ready for small networks."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from deepmech.core.random import Stream
+from deepmech.core.spec import digest
+from deepmech.data import files
+from deepmech.data.catalogue import BUNDLED, SOURCES
+
+_RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
+_DEFAULT_TRAIN = {"digits": 1000, "diabetes": 342}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A dataset, split and prepared.
+
+    Attributes
+    ----------
+    name
+        The name it was loaded by.
+    x_train, x_test
+        float32, shapes (n_train, d) and (n_test, d), in [0, 1]; images are flattened channel by channel, row by row.
+    y_train, y_test
+        Classes 0 … n_classes − 1 as int64, or, for regression, targets as float32; shapes (n_train,) and (n_test,).
+    n_classes
+        Number of classes; 0 for regression.
+    fingerprint
+        Sixteen hexadecimal digits of the recipe: name, checksums of the raw content, size, split and seed. It does not
+        see the rounding of the resampling, so it is the same on every machine.
+    note
+        One sentence on where the numbers come from, to be shown beside results.
+    shape
+        Shape of one sample before flattening: (channels, height, width), or (d,).
+    """
+
+    name: str
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    n_classes: int
+    fingerprint: str
+    note: str
+    shape: tuple[int, ...]
+
+
+def names() -> tuple[str, ...]:
+    """The names that :func:`load` knows; the first two need no download.
+
+    Examples
+    --------
+    >>> names()[:2]
+    ('digits', 'diabetes')
+    """
+    return (*BUNDLED, *SOURCES)
+
+
+def require_name(name: str, allowed: tuple[str, ...]) -> None:
+    """Raise a ValueError with the list of names unless ``name`` is one of them."""
+    if name not in allowed:
+        close = difflib.get_close_matches(str(name), allowed, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"dataset {name!r}: unknown; the names are {', '.join(allowed)}{hint}")
+
+
+def load(
+    name: str, size: int | None = None, n_train: int | None = None, n_test: int | None = None, seed: int = 0
+) -> Data:
+    """A dataset by name, resampled and split.
+
+    ``digits`` (1,797 handwritten digits, 8×8) and ``diabetes`` (442 patients, 10 features, regression) come with
+    scikit-learn. They have no official split: the patients or digits are put in a random order fixed by ``seed``;
+    training samples are taken from its front, test samples from its end, by default 1,000 and 797 digits, or 342 and
+    100 patients. ``mnist``, ``fashion-mnist`` and ``cifar10`` are read from the data directory, keep their official
+    test set, and give by default everything; a smaller ``n_train`` or ``n_test`` takes the first of a random order
+    fixed by ``seed``. In all of them a smaller training set is therefore the beginning of a larger one.
+
+    Pixels are divided by their largest possible value (16 for digits, 255 otherwise) and not normalised further;
+    diabetes features are mapped to [0, 1] by their range over all patients, targets keep their units (25 … 346).
+    With ``size``, images are resampled to ``size`` × ``size`` by antialiased bilinear interpolation. Paper A uses
+    ``load("mnist", size=10, n_train=2560)``, hence 100 numbers per image (Sec. S3; the resampling is in the authors'
+    scripts).
+
+    Parameters
+    ----------
+    name
+        One of :func:`names`.
+    size
+        Side in pixels to resample to; None keeps the original. Not for ``diabetes``.
+    n_train, n_test
+        Numbers of samples.
+    seed
+        Chooses the random orders and nothing else.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    ValueError
+        For an unknown name (with the list of names), or a size or number that is out of range.
+    DataMissing, DataCorrupt
+        Subclasses of ValueError: the files are not there (with the command that fetches them), or one is not what it
+        should be (with what is wrong with it).
+
+    Examples
+    --------
+    >>> digits = load("digits", n_train=500)
+    >>> digits.x_train.shape, digits.x_test.shape, digits.n_classes
+    ((500, 64), (797, 64), 10)
+    """
+    require_name(name, names())
+    if size is not None and (isinstance(size, bool) or int(size) != size or size < 1):
+        raise ValueError(f"load({name!r}): size = {size!r}: must be a whole number of pixels, at least 1")
+    stream = Stream.of("data", name, seed)
+    if name in BUNDLED:
+        if name == "diabetes" and size is not None:
+            raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
+        x, y, shape, scale, content, note = _bundled(name)
+        n_train, n_test = _split(name, n_train, n_test, len(x))
+        order = stream.permutation("split", 0, len(x))
+        parts = [(x, y, order[:n_train]), (x, y, order[len(x) - n_test :])]
+    else:
+        (x, y), (x_test, y_test), shape, content, note = _downloaded(name)
+        scale = 255.0
+        n_train, n_test = _take(name, "n_train", n_train, len(x)), _take(name, "n_test", n_test, len(x_test))
+        parts = [
+            (x, y, stream.permutation("train", 0, len(x))[:n_train]),
+            (x_test, y_test, stream.permutation("test", 0, len(x_test))[:n_test]),
+        ]
+    (a, b), (c, d) = ((_prepare(images[i], shape, scale, size), labels[i]) for images, labels, i in parts)
+    recipe = {"name": name, "content": content, "size": size, "split": [n_train, n_test], "seed": int(seed)}
+    return Data(
+        name=name,
+        x_train=a,
+        y_train=b,
+        x_test=c,
+        y_test=d,
+        n_classes=0 if name == "diabetes" else 10,
+        fingerprint=digest({**recipe, "recipe": _RECIPE}),
+        note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
+        shape=shape if size is None else (shape[0], int(size), int(size)),
+    )
+
+
+def _bundled(name: str):
+    # scikit-learn is slow to import and only these two names need it.
+    from sklearn import datasets
+
+    if name == "digits":
+        bunch = datasets.load_digits()
+        x, y = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
+        shape: tuple[int, ...] = (1, 8, 8)
+        scale, note = 16.0, "UCI handwritten digits as bundled with scikit-learn"
+    else:
+        bunch = datasets.load_diabetes(scaled=False)
+        low, high = bunch.data.min(axis=0), bunch.data.max(axis=0)
+        x, y, shape, scale = (bunch.data - low) / (high - low), bunch.target.astype(np.float32), (10,), 1.0
+        note = "Diabetes (442 patients) as bundled with scikit-learn, features mapped to [0, 1] by their range"
+    content = hashlib.sha256(np.round(bunch.data, 6).astype("<f8").tobytes() + y.astype("<f8").tobytes()).hexdigest()
+    return x, y, shape, scale, [content], note
+
+
+def _downloaded(name: str):
+    source = SOURCES[name]
+    paths = source.paths()
+    if not any(path.exists() for path in paths.values()):
+        raise files.DataMissing(_advice(name, f"no file of it is in {next(iter(paths.values())).parent}"))
+    try:
+        arrays, content = zip(*(files.read(path, f) for f, path in paths.items()), strict=True)
+    except files.DataError as error:
+        raise type(error)(_advice(name, str(error))) from None
+    if source.files[0].kind == "cifar":
+        records = np.concatenate(arrays[:-1]), arrays[-1]
+        train, test = ((r[:, 1:], r[:, 0].astype(np.int64)) for r in records)
+    else:
+        train, test = (arrays[0], arrays[1].astype(np.int64)), (arrays[2], arrays[3].astype(np.int64))
+    note = {
+        "cifar10": "CIFAR-10, official files",
+        "cifar10-jpeg": "CIFAR-10 (JPEG): in CIFAR-10's layout, but not the official pixels or order",
+    }.get(name, f"{source.title}, checksums verified")
+    return train, test, source.shape, list(content), note
+
+
+def _advice(name: str, problem: str) -> str:
+    quick = "the profile 'quick' needs no download"
+    if name == "cifar10-jpeg":
+        return f"dataset 'cifar10-jpeg': {problem}. It is not downloadable: use 'cifar10' instead; {quick}."
+    text = f"dataset {name!r}: {problem}. Run `deepmech data fetch {name}` to get it; {quick}."
+    if name == "cifar10" and "sha256" in problem:
+        text += " If these are copies in the official layout, load 'cifar10-jpeg' and show that name beside results."
+    return text
+
+
+def _take(name: str, field: str, n: int | None, available: int) -> int:
+    if n is None:
+        return available
+    if isinstance(n, bool) or int(n) != n or not 1 <= n <= available:
+        raise ValueError(f"load({name!r}): {field} = {n!r}: must be a whole number from 1 to {available}")
+    return int(n)
+
+
+def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tuple[int, int]:
+    default_train = _DEFAULT_TRAIN[name]
+    given = _take(name, "n_test", n_test, total - 1) if n_test is not None else None
+    train = min(default_train, total - (given or 0)) if n_train is None else _take(name, "n_train", n_train, total - 1)
+    test = min(total - default_train, total - train) if given is None else given
+    if train + test > total:
+        raise ValueError(f"load({name!r}): n_train = {train} and n_test = {test} need more than its {total} samples")
+    return train, test
+
+
+def _prepare(raw: np.ndarray, shape: tuple[int, ...], scale: float, size: int | None) -> np.ndarray:
+    x = np.divide(raw, scale, dtype=np.float64 if raw.dtype == np.float64 else np.float32).astype(np.float32)
+    x = x.reshape(len(x), *shape)
+    if size is not None and shape[1:] != (size, size):
+        x = resize(x, size)
+    return x.reshape(len(x), -1)
+
+
+def resize(images: np.ndarray, size: int) -> np.ndarray:
+    """Images resampled to ``size`` × ``size`` pixels by antialiased bilinear interpolation.
+
+    Parameters
+    ----------
+    images
+        float32, shape (n, channels, height, width), in [0, 1].
+    size
+        New height and width.
+
+    Returns
+    -------
+    ndarray
+        float32, shape (n, channels, size, size), in [0, 1]. Each image is resampled on its own.
+
+    Examples
+    --------
+    >>> float(resize(np.full((1, 1, 28, 28), 0.5, np.float32), 10).max())
+    0.5
+    """
+    # torch takes seconds to import, and listing or fetching data does not need it.
+    import torch
+
+    out = np.empty((*images.shape[:2], size, size), np.float32)
+    for start in range(0, len(images), 4096):
+        chunk = torch.tensor(images[start : start + 4096])
+        out[start : start + 4096] = torch.nn.functional.interpolate(
+            chunk, size=(size, size), mode="bilinear", align_corners=False, antialias=True
+        ).numpy()
+    return np.clip(out, 0.0, 1.0, out=out)
