@@ -1,1 +1,30 @@
-"""Room: ledger."""
+"""Room: claims as data. A notebook supplies a measurement; the verdict follows by the rule in the registry.
+
+``check("A.3.eq8", measured=..., expected=..., null=...)`` returns an :class:`Entry` that shows itself and carries its
+record in the notebook's output; the press gathers the records into the scoreboard.
+"""
+
+from deepmech.ledger.entry import MIME, Entry, check
+from deepmech.ledger.registry import Claim, Figure, claim, claims, figure, figures
+from deepmech.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, VERDICTS, Rule
+from deepmech.ledger.scoreboard import missing, scoreboard_markdown
+
+__all__ = [
+    "FAILS",
+    "HOLDS",
+    "MIME",
+    "NOT_TESTABLE",
+    "TRIVIAL",
+    "VERDICTS",
+    "Claim",
+    "Entry",
+    "Figure",
+    "Rule",
+    "check",
+    "claim",
+    "claims",
+    "figure",
+    "figures",
+    "missing",
+    "scoreboard_markdown",
+]

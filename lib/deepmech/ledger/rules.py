@@ -1,0 +1,152 @@
+"""How a verdict follows from numbers: each rule names the region in which a measured number must lie.
+
+========================  =====================================================================================
+rule                      a number holds where
+========================  =====================================================================================
+``within: t``             it differs from the expected value by at most t (``relative: true``: by at most t times it)
+``above: a``, ``below: b``            it is strictly above a, strictly below b
+``at_least: a``, ``at_most: b``       it is at least a, at most b
+``between: [a, b]``       it lies in the closed interval
+``never_rises: t``        no step of the curve from one value to the next is larger than t
+``never_falls: t``        no step of the curve is smaller than -t
+========================  =====================================================================================
+
+``slack: s`` widens the region by s on each side, for rounding or sampling error. Arrays hold where every element does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+HOLDS = "holds"
+TRIVIAL = "holds trivially"
+FAILS = "fails"
+NOT_TESTABLE = "not testable at this profile"
+VERDICTS = (HOLDS, TRIVIAL, FAILS, NOT_TESTABLE)
+
+_ONE_SIDED = {"above": ("> {0:g}", True), "below": ("< {0:g}", True), "at_least": ("≥ {0:g}", False)}
+_ONE_SIDED["at_most"] = ("≤ {0:g}", False)
+KINDS = (*_ONE_SIDED, "within", "between", "never_rises", "never_falls")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the registry, e.g. ``Rule.parse({"within": 0.02, "relative": True})``."""
+
+    kind: str
+    value: Any
+    relative: bool = False
+    slack: float = 0.0
+
+    @classmethod
+    def parse(cls, entry: Mapping[str, Any]) -> Rule:
+        kinds = [k for k in entry if k in KINDS]
+        extra = set(entry) - {*kinds, "relative", "slack"}
+        if len(kinds) != 1 or extra:
+            raise ValueError(
+                f"rule {dict(entry)}: give exactly one of {', '.join(KINDS)}, and relative or slack if needed"
+            )
+        return cls(kinds[0], entry[kinds[0]], bool(entry.get("relative", False)), float(entry.get("slack", 0.0)))
+
+    @property
+    def of_curve(self) -> bool:
+        """Whether the rule speaks of the steps of a curve and not of numbers."""
+        return self.kind in ("never_rises", "never_falls")
+
+    @property
+    def direction(self) -> int:
+        """+1 where more is better, -1 where less is, 0 where the region has two sides."""
+        return {"above": 1, "at_least": 1, "below": -1, "at_most": -1}.get(self.kind, 0)
+
+    @property
+    def words(self) -> str:
+        """The rule as a reader sees it."""
+        slack = f" (slack {self.slack:g})" if self.slack else ""
+        if self.kind in _ONE_SIDED:
+            return _ONE_SIDED[self.kind][0].format(self.value) + slack
+        if self.kind == "within":
+            size = f"{100 * self.value:g} %" if self.relative else f"{self.value:g}"
+            return (
+                "equal to the expected value" if self.value == 0 else f"within {size} of the expected value"
+            ) + slack
+        if self.kind == "between":
+            return f"between {self.value[0]:g} and {self.value[1]:g}" + slack
+        verb = "rises" if self.kind == "never_rises" else "falls"
+        return f"never {verb}" + (f" by more than {self.value:g}" if self.value else "")
+
+    def region(self, expected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper end of the region, as arrays of the expected value's shape or as scalars."""
+        low, high = np.array(-np.inf), np.array(np.inf)
+        if self.kind == "within":
+            assert expected is not None
+            reach = self.value * np.abs(expected) if self.relative else np.full(np.shape(expected), float(self.value))
+            low, high = expected - reach, expected + reach
+        elif self.kind == "between":
+            low, high = np.array(float(self.value[0])), np.array(float(self.value[1]))
+        elif self.kind in ("above", "at_least"):
+            low = np.array(float(self.value))
+        elif self.kind in ("below", "at_most") or self.kind == "never_rises":
+            high = np.array(float(self.value))
+        elif self.kind == "never_falls":
+            low = np.array(-float(self.value))
+        return low - self.slack, high + self.slack
+
+    def inside(self, numbers: np.ndarray, expected: np.ndarray | None) -> np.ndarray:
+        """Element by element, whether the numbers lie in the region."""
+        low, high = self.region(expected)
+        if self.kind in ("above", "below"):
+            return (numbers > low) & (numbers < high)
+        return (numbers >= low) & (numbers <= high)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Outcome of a rule: the verdict, why, and the flat index of the element that decided it."""
+
+    verdict: str
+    reason: str
+    worst: int
+
+
+def judge(
+    rule: Rule,
+    measured: np.ndarray,
+    *,
+    expected: np.ndarray | None = None,
+    interval: tuple[np.ndarray, np.ndarray] | None = None,
+    null: np.ndarray | None = None,
+    better_than_null: bool = False,
+) -> Judgement:
+    """Apply a rule to finite arrays that broadcast against ``measured`` (for a curve rule: its steps).
+
+    An element with an interval holds when the whole interval lies in the region, fails when none of it does, and is
+    undecided otherwise. One failing element fails the claim; else one undecided element leaves it not testable.
+    """
+    low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
+    holds = rule.inside(measured, expected)
+    fails = ~holds
+    if interval is not None:
+        holds = rule.inside(interval[0], expected) & rule.inside(interval[1], expected)
+        fails = (interval[1] < low) | (interval[0] > high)
+        holds, fails = np.broadcast_to(holds, measured.shape), np.broadcast_to(fails, measured.shape)
+    rank = np.where(fails, 0, np.where(holds, 2, 1))
+    margin = np.minimum(measured - low, high - measured)
+    order = np.lexsort((margin.ravel(), rank.ravel()))
+    worst = int(order[0])
+    if rank.ravel()[worst] == 0:
+        return Judgement(FAILS, f"the rule asks for: {rule.words}", worst)
+    if rank.ravel()[worst] == 1:
+        return Judgement(NOT_TESTABLE, f"the interval straddles the rule: {rule.words}", worst)
+    if null is None:
+        return Judgement(HOLDS, "", worst)
+    if better_than_null:
+        # The end of the interval nearer to the null counts: a difference within the interval is none.
+        least = measured if interval is None else interval[0] if rule.direction > 0 else interval[1]
+        trivial = bool(np.all((null - least) * rule.direction >= 0))
+    else:
+        trivial = bool(np.all(rule.inside(null, expected)))
+    return Judgement(TRIVIAL, "the null does as well", worst) if trivial else Judgement(HOLDS, "", worst)
