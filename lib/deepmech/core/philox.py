@@ -2,9 +2,9 @@
 
 Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11) maps a 64-bit key and
 a 128-bit counter to 128 random bits. Normals follow by the Box-Muller transform. Logarithm, sine and cosine are written
-as plain polynomials: a call into a vector maths library gives other last bits in the body of a loop than in its tail, and
-then a member's numbers would depend on how many neighbours it has. Without fast-math, every operation here rounds the
-same way in both, which is what makes results independent of batch sizes.
+as plain polynomials: a call into a vector maths library gives other last bits in the body of a loop than in its tail,
+and then a member's numbers would depend on how many neighbours it has. Without fast-math, every operation here rounds
+the same way in both, which is what makes results independent of batch sizes.
 """
 
 from math import factorial, log, pi, sqrt
@@ -66,7 +66,7 @@ _ONE = np.uint64(0x3FF0000000000000)
 @njit(inline="always", error_model="numpy")
 def log_positive(u):
     """Natural logarithm of a normal positive double, to about one unit in the last place."""
-    b = _bits_from_float(u)
+    b = _bits_from_float(u)  # type: ignore[call-arg,var-annotated]
     e = np.float64(np.int64(b >> np.uint64(52))) - 1023.0
     m = _float_from_bits((b & _MANTISSA) | _ONE)
     big = m > _SQRT2

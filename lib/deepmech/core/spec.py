@@ -53,7 +53,7 @@ class Spec:
         return digest(self.to_json())
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.to_json() == self.to_json()  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.to_json() == self.to_json()
 
     def __hash__(self) -> int:
         return int(self.fingerprint(), 16)

@@ -97,4 +97,4 @@ class Chain(Spec):
 
     def noise_bar_at(self, dt: float) -> Number:
         """ε̄ = ε/√η for steps of length ``dt``: the force noise of one step."""
-        return self.noise_bar if self.noise_bar is not None else self.noise / np.sqrt(dt)  # type: ignore[operator,return-value]
+        return self.noise_bar if self.noise_bar is not None else self.noise / np.sqrt(dt)

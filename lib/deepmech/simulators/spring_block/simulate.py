@@ -71,7 +71,7 @@ def simulate(
     Returns
     -------
     Dataset
-        ``position`` x_ℓ and ``load`` D_ℓ = y − x_ℓ over block = 0 … L+1 (wall and target included), ``force``
+        ``position`` x_ℓ and ``load_curve`` D_ℓ = y − x_ℓ over block = 0 … L+1 (wall and target included), ``force``
         F = k(y − x_L) on the last spring, ``elastic_energy``; dimensions: the chain's, run, [time,] [block].
 
     Raises
@@ -84,7 +84,8 @@ def simulate(
     >>> from deepmech import over
     >>> quiet = Chain(friction_right=over("mu_right", [0.0, 0.02]), noise=0.0)
     >>> simulate(quiet, t_end=200, dt=0.2).position.sel(block=4).values.round(4)
-    array([0.5 , 0.26])
+    array([[0.5 ],
+           [0.34]])
     """
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
     x0 = np.zeros(chain.n_blocks) if start is None else np.asarray(start, float)
@@ -227,7 +228,7 @@ def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs:
     return xr.Dataset(
         {
             "position": position,
-            "load": load.transpose(*position.dims),
+            "load_curve": load.transpose(*position.dims),
             "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
             "elastic_energy": elastic_energy(position, chain.stiffness),
         }

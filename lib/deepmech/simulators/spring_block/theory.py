@@ -44,7 +44,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``position`` and ``load`` D = y − x over the chain's dimensions and ``block`` = 0 … L+1, and ``n_moving``.
+        ``position`` and ``load_curve`` D = y − x over the chain's dimensions and ``block`` = 0 … L+1, and ``n_moving``.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     moved = np.maximum(block - (chain.n_blocks - n), 0)  # number of stretched springs left of each block
     position = moved * a + moved * (moved - 1) / 2 * mu / k
     position = position.assign_coords(block=block)
-    return xr.Dataset({"position": position, "load": y - position, "n_moving": n}).transpose(..., "block")
+    return xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n}).transpose(..., "block")
 
 
 def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) -> Any:
@@ -69,8 +69,9 @@ def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) ->
     safe = np.where(scale > 0, scale, 1.0)
     c = np.inf if truncation is None else truncation
     a = np.clip(-shift / safe, -c, c)  # the noise value from which the bracket is positive
+    # Upper tails are taken as ndtr(-x): differences from 1 would lose every digit far out.
     mass = 2 * ndtr(c) - 1
-    mean = (safe * (_density(a) - _density(c)) + shift * (ndtr(c) - ndtr(a))) / mass
+    mean = (safe * (_density(a) - _density(c)) + shift * (ndtr(-a) - ndtr(-c))) / mass
     return np.where(scale > 0, mean, np.maximum(shift, 0.0))
 
 
@@ -117,7 +118,7 @@ def effective_friction(
     mass = 2 * ndtr(c) - 1
 
     def probability(gap: Any) -> Any:  # that the noise exceeds gap
-        noisy = (ndtr(c) - ndtr(np.clip(gap / safe, -c, c))) / mass
+        noisy = (ndtr(-np.clip(gap / safe, -c, c)) - ndtr(-c)) / mass
         return np.where(scale > 0, noisy, gap < 0)
 
     moves = probability(right - force) + probability(left + force)
@@ -145,7 +146,7 @@ def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.
     """
     kick = chain.noise_bar_at(dt) * truncation
     right, left = xr.DataArray(chain.friction_right), xr.DataArray(chain.friction_left)
-    return np.maximum(right - kick, (right - left) / 2) / chain.stiffness
+    return xr.DataArray(np.maximum(right - kick, (right - left) / 2) / chain.stiffness)
 
 
 def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
