@@ -1,0 +1,209 @@
+"""Counts, means and scatter of classes, collected batch by batch: what data separation is computed from."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+import torch
+
+Metric = Literal["D", "D_hat"]
+Weights = Literal["samples", "printed"]
+
+# Directions whose between-class variance is below the square of this, relative to the largest, are taken as absent from
+# the range of the between-class covariance: double precision cannot tell them from zero when the matrix is formed.
+RANK_TOLERANCE = 1e-7
+_LARGEST_SCATTER = 2**28  # numbers, that is 2 GiB
+
+
+class ClassMoments:
+    """Counts, means and scatter of each class, collected batch by batch in double precision.
+
+    Every batch is centred on its own class means before anything is squared, and batches are combined by the pairwise
+    update of Chan, Golub and LeVeque: neither a large offset of the features nor collapsed classes cost digits. The
+    result does not depend on how the samples were cut into batches or ordered, up to rounding.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes K; labels run from 0 to K − 1.
+    metric
+        ``"D"`` keeps only traces; ``"D_hat"`` keeps the within-class scatter, a d × d matrix (K of them when
+        ``weights`` is ``"printed"``).
+    weights
+        See :mod:`deepmech.metrics.separation`.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> whole, parts = ClassMoments(2), ClassMoments(2)
+    >>> _ = whole.update(x, y)
+    >>> _ = parts.update(x[:3], y[:3]).update(x[3:], y[3:])
+    >>> bool(np.isclose(whole.separation(), parts.separation()))
+    True
+    """
+
+    def __init__(self, n_classes: int, metric: Metric = "D", weights: Weights = "samples") -> None:
+        if metric not in get_args(Metric):
+            raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
+        if weights not in get_args(Weights):
+            raise ValueError(f"weights = {weights!r}: must be one of {get_args(Weights)}")
+        if n_classes < 2:
+            raise ValueError(f"n_classes = {n_classes}: separation needs at least two classes")
+        self.n_classes, self.metric, self.weights = n_classes, metric, weights
+        self.count = torch.zeros(n_classes, dtype=torch.float64)
+        self.mean: torch.Tensor | None = None  # (K, d)
+        self.spread = torch.zeros(n_classes, dtype=torch.float64)  # sum over a class of |x - mean|^2
+        self.scatter: torch.Tensor | None = None  # (1 or K, d, d): sum of (x - mean)(x - mean)^T
+
+    def update(self, features: Any, labels: Any) -> Self:
+        """Add a batch: ``features`` of shape (n, d), ``labels`` of shape (n,), arrays or tensors on any device."""
+        x, y = _checked(features, labels, self.n_classes)
+        if len(x) == 0:
+            return self
+        member = torch.nn.functional.one_hot(y, self.n_classes).to(x.dtype)  # (n, K)
+        count = member.sum(0)
+        # Centre on one sample of each class first: a class that is a single point then has a width of exactly zero.
+        anchor = x[member.argmax(0)]
+        shifted = x - anchor[y]
+        offset = member.T @ shifted / count.clamp(min=1)[:, None]
+        centred = shifted - offset[y]
+        spread = member.T @ centred.square().sum(1)
+        scatter = None
+        if self.metric == "D_hat":
+            groups = [centred] if self.weights == "samples" else [centred[y == k] for k in range(self.n_classes)]
+            if len(groups) * x.shape[1] ** 2 > _LARGEST_SCATTER:
+                raise ValueError(
+                    f"metric = 'D_hat' with {x.shape[1]} features needs {len(groups)} matrices of that size squared, "
+                    "more than 2 GiB: use metric = 'D', or average the features over space first"
+                )
+            scatter = torch.stack([g.T @ g for g in groups])
+        self._combine(count, anchor + offset, spread, scatter)
+        return self
+
+    def merge(self, other: ClassMoments) -> Self:
+        """Add what another accumulator of the same kind has seen."""
+        if (self.n_classes, self.metric, self.weights) != (other.n_classes, other.metric, other.weights):
+            raise ValueError("ClassMoments.merge: n_classes, metric and weights of both must agree")
+        if other.mean is not None:
+            self._combine(other.count, other.mean, other.spread, other.scatter)
+        return self
+
+    def _combine(
+        self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None
+    ) -> None:
+        if self.mean is None:
+            self.count, self.mean, self.spread, self.scatter = count, mean, spread, scatter
+            return
+        if mean.shape != self.mean.shape:
+            raise ValueError(f"features have {mean.shape[1]} columns, earlier batches had {self.mean.shape[1]}")
+        total = self.count + count
+        gap = mean - self.mean
+        pair = self.count * count / total.clamp(min=1)
+        self.spread = self.spread + spread + pair * gap.square().sum(1)
+        if self.scatter is not None and scatter is not None:
+            if self.weights == "samples":
+                between = (gap.T * pair @ gap)[None]
+            else:
+                between = pair[:, None, None] * gap[:, :, None] * gap[:, None, :]
+            self.scatter = self.scatter + scatter + between
+        self.mean = self.mean + gap * (count / total.clamp(min=1))[:, None]
+        self.count = total
+
+    def separation(self) -> float:
+        """D or D̂ of all samples so far.
+
+        Raises
+        ------
+        ValueError
+            If a class has no sample; the message names it.
+        """
+        require_classes(self.count.cpu().numpy())
+        assert self.mean is not None
+        between = _between_factor(self.count, self.mean, self.weights)
+        share = _shares(self.count, self.weights)
+        if self.metric == "D":
+            return _log_ratio(float((share * self.spread / self.count).sum()), float(between.square().sum()))
+        assert self.scatter is not None
+        if self.weights == "samples":
+            within = self.scatter[0] / self.count.sum()
+        else:
+            within = (self.scatter * (share / self.count)[:, None, None]).sum(0)
+        whiten = _inverse_root(between)
+        if whiten.shape[1] == 0:
+            return _log_ratio(float(within.trace()), 0.0)
+        return _log_ratio(max(0.0, float((whiten * (within @ whiten)).sum())), 1.0)  # rounding may fall below zero
+
+
+def count_classes(labels: np.ndarray) -> int:
+    """The largest label plus one, after checking that labels are integers and none is negative."""
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"labels have type {labels.dtype}: expected integers 0 … K − 1, one class number per sample")
+    if labels.size == 0 or labels.min() < 0:
+        raise ValueError(f"labels: {'none given' if labels.size == 0 else labels.min()}; expected integers 0 … K − 1")
+    return int(labels.max()) + 1
+
+
+def require_classes(count: np.ndarray) -> None:
+    """Raise a ValueError that names the classes without samples, if there are any."""
+    missing = np.flatnonzero(np.asarray(count) == 0).tolist()
+    if missing:
+        raise ValueError(
+            f"class {', '.join(map(str, missing))} of {len(count)} has no sample: separation needs every class; "
+            "take more samples, or number the classes that occur from 0"
+        )
+
+
+def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    x = features.detach() if isinstance(features, torch.Tensor) else torch.tensor(np.asarray(features))
+    # Apple's GPUs have no double precision.
+    x = (x.cpu() if x.device.type == "mps" else x).to(torch.float64)
+    y = (
+        torch.as_tensor(labels, device=x.device)
+        if isinstance(labels, torch.Tensor)
+        else torch.tensor(labels).to(x.device)
+    )
+    if x.ndim != 2 or y.shape != x.shape[:1]:
+        raise ValueError(
+            f"features {tuple(x.shape)} and labels {tuple(y.shape)}: expected (samples, features) and (samples,)"
+        )
+    if y.is_floating_point() or y.dtype == torch.bool:
+        raise ValueError(
+            f"labels have type {y.dtype}: expected integers 0 … {n_classes - 1}, one class number per sample"
+        )
+    y = y.long()
+    if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
+        raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
+    finite = torch.isfinite(x)
+    if not bool(finite.all()):
+        raise ValueError(f"features: {int((~finite).sum())} of {x.numel()} values are nan or infinite")
+    return x, y
+
+
+def _shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
+    return count / count.sum() if weights == "samples" else torch.full_like(count, 1.0 / len(count))
+
+
+def _between_factor(count: torch.Tensor, mean: torch.Tensor, weights: Weights) -> torch.Tensor:
+    """B of shape (K, d) with B^T B = Σ_b."""
+    share = count / count.sum()
+    if weights == "samples":
+        mean = mean - mean[0]  # equal means then differ by exactly zero
+        return share.sqrt()[:, None] * (mean - share @ mean)
+    scaled = share[:, None] * mean
+    scaled = scaled - scaled[0]
+    return (scaled - scaled.mean(0)) / len(count) ** 0.5
+
+
+def _inverse_root(between: torch.Tensor) -> torch.Tensor:
+    """A of shape (d, r) with A A^T = Σ_b^+, from the K − 1 directions that class means can span."""
+    _, s, v = torch.linalg.svd(between, full_matrices=False)
+    s, v = s[: len(between) - 1], v[: len(between) - 1]
+    kept = s > RANK_TOLERANCE * s[0] if len(s) else s > 0
+    return (v[kept] / s[kept, None]).T
+
+
+def _log_ratio(within: float, between: float) -> float:
+    if between == 0:
+        return float("nan") if within == 0 else float("inf")
+    return float("-inf") if within == 0 else float(np.log(within) - np.log(between))

@@ -1,0 +1,177 @@
+r"""Data separation: how far apart the classes are, measured against their own width (paper A, Eqs. 2, 3 and 9).
+
+With classes :math:`k` of :math:`N_k` samples, means :math:`\bar x_k` and the global mean :math:`\bar x`,
+
+.. math::
+
+    D = \log\frac{\operatorname{Tr}\Sigma_w}{\operatorname{Tr}\Sigma_b}, \qquad
+    \hat D = \log\operatorname{Tr}\bigl(\Sigma_w\Sigma_b^+\bigr).
+
+Two readings of the covariances are offered as ``weights``:
+
+``"samples"`` (default; what the authors' scripts compute)
+    :math:`\Sigma_w = \sum_k \frac{N_k}{N}\operatorname{Cov}_k` and
+    :math:`\Sigma_b = \sum_k \frac{N_k}{N}(\bar x_k-\bar x)(\bar x_k-\bar x)^T`. They add up to the total covariance.
+``"printed"`` (Eq. 2 to the letter)
+    :math:`\Sigma_w = \frac1K\sum_k \operatorname{Cov}_k` and
+    :math:`\Sigma_b = \operatorname{Cov}(\frac{N_k}{N}\bar x_k)`, the plain covariance of the K vectors. With classes of
+    equal size this only adds :math:`2\log K` to every D. With unequal sizes the factor inside the covariance makes D
+    depend on where the origin of feature space lies.
+
+Covariances divide by the number of samples, not by one less, so a class of a single sample has zero width and counts as
+such. Class means that coincide exactly give +inf, classes that have shrunk to points −inf, features that are all equal
+nan; means that coincide up to rounding give a large positive number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import nn
+
+from deepmech.metrics.moments import ClassMoments, Metric, Weights, count_classes, require_classes
+from deepmech.metrics.probing import LayerProbe, evaluating
+
+__all__ = ["ClassMoments", "data_separation", "load_curve"]
+
+
+def data_separation(
+    features: Any, labels: Any, metric: Metric = "D", n_classes: int | None = None, weights: Weights = "samples"
+) -> Any:
+    """D (paper A, Eq. 3) or D̂ (Eq. 9) of labelled features.
+
+    Parameters
+    ----------
+    features
+        Array or tensor, shape (..., n, d): n samples of d features; leading axes are separate measurements, for example
+        networks or layers. Accumulated in float64 whatever the input's precision, on the tensor's own device.
+    labels
+        Integers 0 … K − 1, shape (n,), or (..., n) with the leading axes of ``features``.
+    metric
+        ``"D"`` or ``"D_hat"``. D is invariant under rotations, shifts and a common scale of the features, D̂ under every
+        invertible linear map, so D̂ cannot tell the layers of a linear network apart.
+    n_classes
+        K; by default the largest label plus one.
+    weights
+        ``"samples"`` or ``"printed"``, see the module's text.
+
+    Returns
+    -------
+    float, or ndarray of the leading shape
+        Dimensionless (natural logarithm of a ratio of variances).
+
+    Raises
+    ------
+    ValueError
+        For labels out of range or not integer, a class without samples, features that are not finite, unequal lengths.
+
+    Examples
+    --------
+    >>> x = np.array([[-1.0, 0.1], [-1.0, -0.1], [1.0, 0.1], [1.0, -0.1]])
+    >>> round(data_separation(x, np.array([0, 0, 1, 1])), 6)  # log(0.01 / 1)
+    -4.60517
+    """
+    x = torch.as_tensor(features) if isinstance(features, torch.Tensor) else np.asarray(features)
+    y = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
+    if x.ndim < 2:
+        raise ValueError(f"features have shape {tuple(x.shape)}: expected (..., samples, features)")
+    lead = tuple(x.shape[:-2])
+    if y.shape != (x.shape[-2],) and y.shape != (*lead, x.shape[-2]):
+        raise ValueError(f"labels have shape {y.shape}: expected {(x.shape[-2],)} or {(*lead, x.shape[-2])}")
+    classes = count_classes(y) if n_classes is None else n_classes
+    out = np.empty(lead)
+    for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
+        moments = ClassMoments(classes, metric, weights)
+        out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation()
+    return out if lead else float(out)
+
+
+def load_curve(
+    model: nn.Module,
+    x: Any,
+    y: Any,
+    layers: Iterable[str] | None = None,
+    metric: Metric = "D",
+    batch_size: int = 1024,
+    n_classes: int | None = None,
+    weights: Weights = "samples",
+) -> xr.DataArray:
+    """Data separation at each layer of a model: D (paper A, Eq. 3) or D̂ (Eq. 9).
+
+    The samples go through the model once, in evaluation mode and without gradients. Nothing of the model is changed:
+    each submodule's own train/eval flag is put back and all hooks are removed, also after an error.
+
+    Parameters
+    ----------
+    model
+        Any module that is called with one tensor.
+    x
+        Inputs, array or tensor of shape (n, ...). Taken to the device of the model's parameters, and if floating to
+        their precision. Never modified.
+    y
+        Classes 0 … K − 1, shape (n,).
+    layers
+        Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for ``x`` itself and
+        ``"output"`` for what the model returns. By default as paper A measures: first the input, or the output of a
+        normalisation layer if the model applies one directly to it; then every activation module (``nn.ReLU``,
+        ``nn.GELU``, …) in the order of their calls, hence before dropout. The output (logits) is left out.
+    metric
+        ``"D"`` or ``"D_hat"``.
+    batch_size
+        Samples per forward pass; changes memory and rounding only.
+    n_classes
+        K; by default the largest label plus one.
+    weights
+        Which reading of Eq. 2, see :mod:`deepmech.metrics.separation`.
+
+    Returns
+    -------
+    DataArray
+        Dimension ``layer`` with the layers' names; a second coordinate ``depth`` counts 0, 1, … along it. Outputs with
+        more than two axes are flattened to (samples, features).
+
+    Raises
+    ------
+    ValueError
+        For unknown layer names; a layer that is never called or called more than once per pass; an output that is not a
+        tensor or has no sample axis; values that are not finite (the layer is named); a class without samples.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> model = nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10))
+    >>> from deepmech.data import load
+    >>> digits = load("digits")
+    >>> load_curve(model, digits.x_train, digits.y_train).layer.values.tolist()
+    ['0', '2']
+    """
+    inputs, labels = _tensors(model, x, y)
+    if isinstance(batch_size, bool) or int(batch_size) != batch_size or batch_size < 1:
+        raise ValueError(f"load_curve: batch_size = {batch_size!r}: must be a whole number, at least 1")
+    classes = count_classes(labels.numpy()) if n_classes is None else n_classes
+    require_classes(np.bincount(labels.numpy(), minlength=classes))
+    probe = LayerProbe(model, None if layers is None else list(layers), classes, metric, weights)
+    with evaluating(model), probe.attached(), torch.no_grad():
+        for start in range(0, len(inputs), batch_size):
+            probe.run(inputs[start : start + batch_size], labels[start : start + batch_size])
+    curve = probe.curve()
+    return xr.DataArray(
+        list(curve.values()),
+        dims="layer",
+        coords={"layer": list(curve), "depth": ("layer", np.arange(len(curve)))},
+        name=metric,
+        attrs={"metric": metric, "weights": weights, "samples": len(inputs), "classes": classes},
+    )
+
+
+def _tensors(model: nn.Module, x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    inputs = x.detach() if isinstance(x, torch.Tensor) else torch.tensor(np.asarray(x))
+    labels = y.detach().cpu() if isinstance(y, torch.Tensor) else torch.tensor(np.asarray(y))
+    if inputs.ndim == 0 or labels.shape != inputs.shape[:1]:
+        raise ValueError(f"load_curve: x {tuple(inputs.shape)} and y {tuple(labels.shape)}: expected (n, ...) and (n,)")
+    dtype = next((p.dtype for p in model.parameters() if p.is_floating_point()), None)
+    return (inputs.to(dtype) if dtype and inputs.is_floating_point() else inputs), labels
