@@ -1,1 +1,18 @@
-"""Room: figures."""
+"""One function per kind of picture. They draw finished arrays and compute nothing; each returns a :class:`Picture`."""
+
+from deepmech.figures.curves import load_curves, trajectories
+from deepmech.figures.phase import phase_diagram
+from deepmech.figures.picture import Picture
+from deepmech.figures.plots import lines, scatter
+from deepmech.figures.sketches import analogy, friction_law
+
+__all__ = [
+    "Picture",
+    "analogy",
+    "friction_law",
+    "lines",
+    "load_curves",
+    "phase_diagram",
+    "scatter",
+    "trajectories",
+]

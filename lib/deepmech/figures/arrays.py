@@ -1,0 +1,55 @@
+"""What the drawing functions ask of an array before they draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+
+def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
+    """``array`` with its dimensions in the order ``dims``; a dimension without labels is numbered from 0.
+
+    Raises
+    ------
+    ValueError
+        If it is no DataArray, or has other dimensions than those named.
+    """
+    if not isinstance(array, xr.DataArray):
+        raise ValueError(f"{what} is a {type(array).__name__}: give an xarray.DataArray with dimensions {dims}")
+    if set(array.dims) != set(dims):
+        raise ValueError(
+            f"{what}: dimensions are {tuple(array.dims)}, needed {dims}; "
+            "select or average what is left over, or name other dimensions"
+        )
+    missing = {d: np.arange(array.sizes[d]) for d in dims if d not in array.coords}
+    return array.transpose(*dims).assign_coords(missing)
+
+
+def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, dims: Sequence[str]) -> None:
+    """Raise a ValueError unless both arrays carry the same labels along ``dims``."""
+    for d in dims:
+        if not np.array_equal(array[d].values, other[d].values):
+            raise ValueError(f"{what}: labels along {d!r} differ from the load's; select the same cells of both")
+
+
+def position(what: str, axis: np.ndarray, values: Any) -> np.ndarray:
+    """Where data values lie on an axis of equally wide cells: cell i is centred at i, in between interpolated.
+
+    Values up to half a cell beyond the first and last centre are extrapolated; those farther out become nan.
+
+    Examples
+    --------
+    >>> position("boundary", np.array([0.0, 1.0, 10.0]), [0.5, 5.5, 40.0])
+    array([0.5, 1.5, nan])
+    """
+    axis, values = np.asarray(axis, float), np.asarray(values, float)
+    if len(axis) < 2 or np.any(np.diff(axis) == 0) or len(set(np.sign(np.diff(axis)))) != 1:
+        raise ValueError(f"{what}: the axis {axis} must rise or fall strictly and have two values or more")
+    if axis[0] > axis[-1]:
+        return len(axis) - 1 - position(what, axis[::-1], values)
+    i = np.clip(np.searchsorted(axis, values) - 1, 0, len(axis) - 2)
+    p = i + (values - axis[i]) / (axis[i + 1] - axis[i])
+    return np.where((p < -0.5) | (p > len(axis) - 0.5), np.nan, p)
