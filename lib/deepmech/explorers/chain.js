@@ -1,0 +1,306 @@
+// The spring-block explorer. One component, two hosts: an anywidget in Jupyter, and a page without kernel or network.
+// The model holds the parameters (see chain.py); this view holds the moving chain.
+
+import { ChainDrawing } from "./chain_drawing.js";
+import { button, follow, localModel, slider } from "./controls.js";
+import { html, number } from "./dom.js";
+import { LoadPlot } from "./load_plot.js";
+import { Normals } from "./philox.js";
+import { PhasePlot } from "./phase_plot.js";
+import { Chain, DiagramRun, ETA, curvature, equilibrium, largeNoiseLimit } from "./spring_block.js";
+
+const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blocks"];
+/** A curvature below this counts as none. */
+const LINEAR = 0.02;
+/** The words of the state follow a running mean over this much time. */
+const MEMORY = 10;
+const STEPS_PER_UNIT = Math.round(1 / ETA);
+
+const REGIMES = {
+  concave: ["Lazy", "concave load curve: the deep layers carry the load"],
+  linear: ["Balanced", "linear load curve: every layer carries the same load"],
+  convex: ["Over-noisy", "convex load curve: the shallow layers carry the load"],
+};
+const regimeOf = (c) => (c > LINEAR ? "concave" : c < -LINEAR ? "convex" : "linear");
+
+class Explorer {
+  constructor(model, el) {
+    this.model = model;
+    this.cleanup = [];
+    this.ranges = model.get("ranges");
+    this.drawing = new ChainDrawing();
+    this.load = new LoadPlot();
+    const steps = { noise: this.ranges.noise[2], friction_right: this.ranges.friction_right[2] };
+    this.phase = new PhasePlot(model.get("diagram"), steps, (noise, friction) => {
+      this.set({ noise, friction_right: friction });
+    });
+    this.build(el);
+    this.reset();
+    this.listen();
+  }
+
+  get parameters() {
+    return Object.fromEntries(PHYSICS.map((name) => [name, this.model.get(name)]));
+  }
+
+  set(values) {
+    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+    this.model.save_changes();
+  }
+
+  // What is on the page.
+
+  build(el) {
+    this.regime = html("strong");
+    this.meaning = html("span");
+    this.numbers = html("p", { class: "numbers" });
+    this.status = html("p", { class: "spoken", role: "status" });
+    this.progress = html("span", { class: "progress" });
+    this.scaleEnds = [html("span"), html("span")];
+    this.root = html(
+      "div", { class: "deepmech-explorer", role: "group", "aria-label": "Spring–block chain explorer" },
+      html("div", { class: "head" }, html("p", { class: "state" }, this.regime, this.meaning), this.numbers),
+      this.drawing.root, this.buttons(),
+      html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
+      this.sliders(), this.status,
+    );
+    el.append(this.root);
+  }
+
+  buttons() {
+    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("keys").length });
+    this.run = button("", "", () => this.set({ running: !this.model.get("running") }));
+    this.run.className = "run";
+    const presets = Object.entries(this.model.get("presets")).map(([name, { explain, ...values }]) =>
+      button(name, explain, () => {
+        this.set(values);
+        this.reset();
+      }),
+    );
+    return html(
+      "div", { class: "buttons" },
+      html("div", {}, this.run, button("Step", "Advance by one unit of time, 100 steps", () => this.step()),
+        button("Reset", "Put every block back to the wall", () => this.reset()),
+        button("New noise", "Another seed of the noise, from the start", again)),
+      html("div", { role: "group", "aria-label": "Settings of the three regimes" }, ...presets),
+    );
+  }
+
+  loadFigure() {
+    const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
+    return html(
+      "figure", {}, this.load.root,
+      html("figcaption", {}, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise")),
+    );
+  }
+
+  phaseFigure() {
+    return html(
+      "figure", {}, this.phase.root,
+      html("figcaption", {}, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
+    );
+  }
+
+  sliders() {
+    const make = (name, options) => slider(this.model, this.cleanup, name, { range: this.ranges[name], ...options });
+    const digits = (n) => (v) => number(v, n);
+    const moving = () => {
+      const p = this.parameters, n = equilibrium(p).moving;
+      return n === p.n_blocks ? "without noise every block moves" : `without noise ${n} of ${p.n_blocks} blocks move`;
+    };
+    this.controls = [
+      make("friction_right", { label: "friction to the right ", symbol: "μ→", say: digits(3), note: moving }),
+      make("friction_left", {
+        label: "friction to the left ", symbol: "μ←", say: digits(3),
+        note: () => "felt only when noise pushes back",
+      }),
+      make("noise", {
+        label: "noise ", symbol: "ε", say: digits(4),
+        note: (v) => `force of one step ε̄ = ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
+      }),
+      make("stiffness", { label: "stiffness ", symbol: "k", say: digits(1), note: () => "forces scale with k × length" }),
+      make("n_blocks", { label: "blocks ", symbol: "L", say: String, note: () => "a new chain starts at the wall" }),
+      make("speed", {
+        label: "speed", say: (v) => `${v} per second`, note: () => "units of time shown in a second",
+      }),
+    ];
+    return html("div", { class: "sliders" }, ...this.controls.map((c) => c.root));
+  }
+
+  // What moves.
+
+  reset() {
+    const p = this.parameters;
+    const key = this.model.get("keys")[this.model.get("seed")];
+    this.chain = new Chain(p.n_blocks, new Normals(key, this.model.get("purpose")));
+    this.mean = curvature(this.chain.x);
+    this.owed = 0;
+    this.layout();
+    this.publish();
+  }
+
+  step() {
+    this.set({ running: false });
+    this.advance(STEPS_PER_UNIT);
+    this.publish();
+  }
+
+  /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
+  advance(steps) {
+    const p = this.parameters;
+    while (steps > 0) {
+      const burst = Math.min(steps, STEPS_PER_UNIT);
+      this.chain.advance(p, burst);
+      const memory = Math.min(MEMORY, this.chain.time / 2);
+      this.mean += (curvature(this.chain.x) - this.mean) * Math.min(1, (burst * ETA) / memory);
+      steps -= burst;
+    }
+    this.draw();
+  }
+
+  /** Tell Python and readers of the screen where the chain is. */
+  publish() {
+    this.model.set("time", Number(this.chain.time.toFixed(6)));
+    this.model.set("position", Array.from(this.chain.x));
+    this.model.save_changes();
+    this.draw();
+    const [word, meaning] = REGIMES[regimeOf(this.mean)], p = this.parameters;
+    const said = `Time ${number(this.chain.time, 0)}. ${word}: ${meaning}. Curvature ${number(this.mean, 2, true)}.`;
+    this.status.textContent = `${said} Noise ${number(p.noise, 4)}, friction to the right ${number(p.friction_right, 3)}.`;
+  }
+
+  draw() {
+    const p = this.parameters, regime = regimeOf(this.mean), x = this.chain.x;
+    this.drawing.update(this.chain, p);
+    this.load.update(this.chain, p);
+    if (this.root.dataset.regime !== regime) {
+      this.root.dataset.regime = regime;
+      [this.regime.textContent, this.meaning.textContent] = REGIMES[regime];
+    }
+    let energy = 0;
+    for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
+    const show = [`t = ${number(this.chain.time, 1)}`, `curvature ${number(this.mean, 3, true)}`, `energy ${number(energy, 3)}`];
+    this.numbers.replaceChildren(...show.map((text) => html("span", {}, text)));
+  }
+
+  // What depends on parameters and width.
+
+  layout() {
+    const p = this.parameters;
+    if (this.chain.velocity.length !== p.n_blocks) return this.reset();
+    const quiet = equilibrium(p).x, loud = largeNoiseLimit(p), reach = Math.max(1, ...loud);
+    const low = Math.min(0, 1 - Math.ceil(4 * reach - 1e-9) / 4);
+    this.width = this.root.clientWidth;
+    this.drawing.layout(this.width, p, reach);
+    const width = this.load.root.parentElement.clientWidth;
+    this.load.layout(width, p.n_blocks, low, quiet, loud);
+    this.phase.layout(width);
+    this.phase.update(p);
+    for (const control of this.controls) control.show();
+    this.shade(p);
+    this.draw();
+  }
+
+  /** The diagram that came with the page where it applies; elsewhere one computed here, in slices between frames. */
+  shade(p) {
+    const given = this.model.get("diagram");
+    const settings = [p.friction_left, p.stiffness, p.n_blocks].join();
+    if (settings === this.shaded) return;
+    this.shaded = settings;
+    const same = settings === [given.friction_left, given.stiffness, given.n_blocks].join();
+    this.computing = same ? null : new DiagramRun(p, given, this.model.get("purpose"));
+    if (same) this.showDiagram(given.curvature);
+    this.wake();
+  }
+
+  showDiagram(values) {
+    const largest = Math.max(0.05, ...values.flat().map(Math.abs));
+    this.phase.draw(values, largest);
+    this.scaleEnds[0].textContent = `convex ${number(-largest, 2)}`;
+    this.scaleEnds[1].textContent = `${number(largest, 2, true)} concave`;
+    this.phase.root.classList.remove("stale");
+    this.progress.textContent = `at t = ${this.model.get("diagram").t_end}`;
+  }
+
+  computeDiagram() {
+    const values = this.computing.work(6);
+    this.phase.root.classList.add("stale");
+    this.progress.textContent = `computing ${Math.floor(100 * this.computing.progress)} %`;
+    if (!values) return;
+    this.computing = null;
+    this.showDiagram(values);
+  }
+
+  // Time.
+
+  listen() {
+    const on = (name, react) => {
+      this.model.on(`change:${name}`, react);
+      this.cleanup.push(() => this.model.off(`change:${name}`, react));
+    };
+    for (const name of PHYSICS) on(name, () => this.layout());
+    on("seed", () => this.reset());
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
+    this.cleanup.push(follow(this.model, "running", () => {
+      const running = this.model.get("running");
+      this.run.textContent = running ? "Pause" : "Start";
+      this.run.title = running ? "Hold the chain where it is" : "Let the chain move";
+      if (!running && this.chain.steps) this.publish();
+      this.wake();
+    }));
+    const seen = new IntersectionObserver(([entry]) => {
+      this.visible = entry.isIntersecting;
+      this.wake();
+    });
+    const resized = new ResizeObserver(([entry]) => {
+      // Only the width counts: the height follows from it, and answering to it could go round in circles.
+      if (entry.contentRect.width && entry.contentRect.width !== this.width) this.layout();
+    });
+    seen.observe(this.root);
+    resized.observe(this.root);
+    this.cleanup.push(() => seen.disconnect(), () => resized.disconnect(), () => cancelAnimationFrame(this.frame));
+  }
+
+  wake() {
+    if (this.frame || !this.visible || !(this.model.get("running") || this.computing)) return;
+    this.frame = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  tick(now) {
+    this.frame = undefined;
+    // After a pause or out of sight the clock goes on from here.
+    const seconds = Math.min(0.05, (now - (this.then ?? now)) / 1000);
+    this.then = now;
+    if (this.model.get("running")) {
+      this.owed += seconds * this.model.get("speed") * STEPS_PER_UNIT;
+      const steps = Math.floor(this.owed);
+      this.owed -= steps;
+      if (steps) this.advance(steps);
+      if (!this.spoken || now - this.spoken > 3000) {
+        this.spoken = now;
+        this.publish();
+      }
+    }
+    if (this.computing) this.computeDiagram();
+    this.wake();
+  }
+}
+
+function render({ model, el }) {
+  const explorer = new Explorer(model, el);
+  return () => {
+    for (const undo of explorer.cleanup) undo();
+    explorer.root.remove();
+  };
+}
+
+/** Start every explorer that waits on a page without kernel: its state is the JSON inside its element. */
+export function startPages() {
+  for (const el of document.querySelectorAll("[data-deepmech-chain]")) {
+    const state = JSON.parse(el.querySelector("script").textContent);
+    el.removeAttribute("data-deepmech-chain");
+    render({ model: localModel(state), el });
+  }
+}
+
+export default { render };
