@@ -1,0 +1,29 @@
+# make book [PROFILE=quick|laptop|paper] [CHAPTERS="spring_block ..."]    make test [TESTS="tests/book ..."]
+# Both make .venv first if it is missing or older than the lock file. PYTHON names the interpreter it is made with.
+PYTHON   ?= python3
+PROFILE  ?= quick
+CHAPTERS ?=
+TESTS    ?= tests lib
+VENV     := .venv
+READY    := $(VENV)/.ready
+
+.PHONY: book test setup clean
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --requirement requirements.lock
+	$(VENV)/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+book: $(READY)
+	$(VENV)/bin/deepmech book --profile $(PROFILE) $(if $(CHAPTERS),--chapters $(CHAPTERS))
+
+# One thread for each of the two workers; ruff, mypy and import-linter run as tests (tests/test_house.py).
+test: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --numprocesses 2
+
+clean:
+	rm -rf book/_build book/generated

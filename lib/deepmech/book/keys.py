@@ -1,0 +1,104 @@
+"""When a result may be reused: the key of everything that an executed notebook depends on, and the seal on its file.
+
+An executed notebook carries its key and a digest of its own cells in its metadata. It is trusted only if both agree,
+so there is no separate index that could survive without its file, or the other way round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from deepmech.book.sources import House, Source
+
+# The press itself does not reach into notebooks, except through these two files.
+_PRESS = ("book/execution.py", "book/sources.py")
+
+
+def digest(value: Any) -> str:
+    """Thirty-two hexadecimal digits of the canonical JSON of ``value``.
+
+    Examples
+    --------
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
+    """Digest of the names and contents of all files below ``folder`` for which ``keep(relative path)`` holds."""
+    hashed = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        relative = path.relative_to(folder).as_posix()
+        if "__pycache__" not in relative and keep(relative):
+            content = path.read_bytes()
+            hashed.update(f"{relative}\0{len(content)}\0".encode() + content)
+    return hashed.hexdigest()[:32]
+
+
+def data_digest() -> str:
+    """Names, sizes and times of the downloaded files: data sets are too large to read at every build."""
+    from deepmech.data import data_directory
+
+    folder = data_directory()
+    if not folder.is_dir():
+        return "no data"
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".lock")
+    stats = ((p.relative_to(folder).as_posix(), p.stat()) for p in files)
+    return digest([[name, s.st_size, s.st_mtime_ns] for name, s in stats])
+
+
+def surroundings(house: House) -> dict[str, str]:
+    """Digests of what all notebooks share: library, data, shipped results, lock file, Python."""
+    library = house.root / "lib" / "deepmech"
+    lock = house.root / "requirements.lock"
+    return {
+        "library": tree_digest(library, lambda name: not name.startswith("book/") or name in _PRESS),
+        "data": data_digest(),
+        "results": tree_digest(house.book / "results"),
+        "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "no lock file",
+        "python": platform.python_version(),
+    }
+
+
+def key(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> str:
+    """The key of one notebook: what is written, with which parameters, in which surroundings."""
+    cells = [[c.cell_type, c.source, dict(c.metadata)] for c in source.notebook.cells]
+    return digest({"name": source.name, "cells": cells, "parameters": parameters, "shared": shared})
+
+
+def seal(notebook: Any) -> str:
+    """Digest of the cells of an executed notebook, outputs included."""
+    return digest(notebook["cells"])
+
+
+def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
+    """The executed notebook at ``path`` if it is whole (and made under the key ``expected``), else None."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        made = notebook["metadata"]["deepmech"]
+        whole = made["seal"] == seal(notebook)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return notebook if whole and expected in (None, made["key"]) else None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write ``text`` so that ``path`` never holds half of it, whatever is killed when."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".unfinished-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

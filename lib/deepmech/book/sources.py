@@ -1,0 +1,240 @@
+"""What is written: the house's paths, the table of contents, notebooks and their parameters, profiles."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROFILES = ("quick", "laptop", "paper")
+MADE_PAGES = ("status", "scoreboard")
+SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
+
+
+class BookError(ValueError):
+    """The book cannot be made; the message says what to mend."""
+
+
+@dataclass(frozen=True)
+class House:
+    """Paths of one checkout, all below ``root``.
+
+    Raises
+    ------
+    BookError
+        From :meth:`find`, when no folder upwards holds ``_toc.yml`` and ``notebooks/``.
+    """
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> House:
+        """The checkout that ``start`` (by default the working directory) lies in."""
+        start = (start or Path.cwd()).resolve()
+        for folder in (start, *start.parents):
+            if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
+                return cls(folder)
+        raise BookError(f"no book in {start.name} or above it: run this inside a checkout (a folder with _toc.yml)")
+
+    @property
+    def book(self) -> Path:
+        return self.root / "book"
+
+    @property
+    def generated(self) -> Path:
+        return self.book / "generated"
+
+    @property
+    def html(self) -> Path:
+        return self.book / "_build" / "html"
+
+    def executed(self, profile: str, name: str) -> Path:
+        """Where the executed notebook ``name`` is kept. Profiles do not overwrite one another."""
+        return self.generated / ".executed" / profile / f"{name}.ipynb"
+
+    def page(self, name: str) -> Path:
+        """Where the site finds the notebook ``name``."""
+        return self.generated / f"{name}.ipynb"
+
+    @cached_property
+    def toc(self) -> dict[str, Any]:
+        return yaml.safe_load((self.root / "_toc.yml").read_text(encoding="utf-8"))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Notebooks as ``chapter/name``, in the order of the table of contents, each checked to exist.
+
+        Raises
+        ------
+        BookError
+            For an entry without a notebook, and for a notebook without an entry.
+        """
+        listed = [f.removeprefix("generated/") for f in files_of(self.toc) if f.startswith("generated/")]
+        listed = [name for name in listed if name not in MADE_PAGES]
+        there = {
+            p.relative_to(self.root / "notebooks").with_suffix("").as_posix()
+            for p in (self.root / "notebooks").glob("*/*")
+            if p.suffix in SUFFIXES
+        }
+        if absent := [name for name in listed if name not in there]:
+            raise BookError(f"_toc.yml lists {', '.join(absent)}, but notebooks/ has no such file")
+        if extra := sorted(there - set(listed)):
+            entries = ", ".join(f"generated/{name}" for name in extra)
+            raise BookError(f"notebooks without a place in the book: add {entries} to _toc.yml")
+        return tuple(listed)
+
+    def select(self, chapters: list[str] | None) -> tuple[str, ...]:
+        """The notebooks of some chapters (``"spring_block"``) or single ones (``"spring_block/ruler"``)."""
+        if not chapters:
+            return self.names
+        for c in chapters:
+            if not any(name == c or name.startswith(f"{c}/") for name in self.names):
+                known = sorted({name.split("/")[0] for name in self.names})
+                raise BookError(f"CHAPTERS: {c!r} is unknown; chapters are {', '.join(known) or '(none yet)'}")
+        return tuple(n for n in self.names if any(n == c or n.startswith(f"{c}/") for c in chapters))
+
+    def source(self, name: str) -> Source:
+        """Read and check one notebook."""
+        for suffix, fmt in SUFFIXES.items():
+            path = self.root / "notebooks" / f"{name}{suffix}"
+            if path.is_file():
+                return read(name, path, fmt)
+        raise BookError(f"notebook {name!r} is not in notebooks/")
+
+    def profile(self, profile: str) -> dict[str, dict[str, Any]]:
+        """Parameters of every notebook in a profile, ``profile`` itself included; checked against the notebooks.
+
+        Raises
+        ------
+        BookError
+            For an unknown profile, an unknown notebook, an unknown parameter, or a value of another type.
+        """
+        if profile not in PROFILES:
+            raise BookError(f"PROFILE = {profile!r}: must be one of {', '.join(PROFILES)}")
+        path = self.root / "notebooks" / "profiles" / f"{profile}.yml"
+        written = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        if unknown := sorted(set(written) - set(self.names)):
+            raise BookError(f"{path.name} sets parameters of {', '.join(unknown)}: no such notebook")
+        return {
+            name: {"profile": profile, **checked(f"{path.name}: {name}", self.source(name), written.get(name) or {})}
+            for name in self.names
+        }
+
+
+def files_of(toc: Any) -> Iterator[str]:
+    """Every page of a Jupyter Book table of contents, in order."""
+    if isinstance(toc, dict):
+        for key, value in toc.items():
+            if key in ("root", "file"):
+                yield value
+            else:
+                yield from files_of(value)
+    elif isinstance(toc, list):
+        for entry in toc:
+            yield from files_of(entry)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One notebook before execution: ``notebook`` as nbformat, ``parameters`` with their defaults."""
+
+    name: str
+    path: Path
+    notebook: Any
+    parameters: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """The first heading."""
+        for cell in self.notebook.cells:
+            if cell.cell_type == "markdown" and (m := re.search(r"^# +(.+)$", cell.source, re.M)):
+                return m.group(1).strip()
+        raise BookError(f"{self.path.name}: has no '# Title'")
+
+
+def read(name: str, path: Path, fmt: str) -> Source:
+    """Read a Jupytext notebook and check what the press relies on.
+
+    Raises
+    ------
+    BookError
+        Without kernelspec python3 and title, or with another number of parameters cells than one, or with a
+        parameters cell that does more than set names to plain values and begin with ``profile``.
+    """
+    import jupytext
+
+    notebook = jupytext.read(path, fmt=fmt)
+    if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
+        raise BookError(f"notebook {name}: its header must name the kernelspec python3")
+    cells = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
+    if len(cells) != 1:
+        raise BookError(f"notebook {name}: {len(cells)} cells are tagged 'parameters'; there must be exactly one")
+    parameters = {k: v for k, v, _ in assignments(name, cells[0].source)}
+    if next(iter(parameters.items()), None) != ("profile", "quick"):
+        raise BookError(f'notebook {name}: the parameters cell must begin with profile = "quick"')
+    source = Source(name, path, notebook, parameters)
+    assert source.title
+    return source
+
+
+def assignments(owner: str, code: str) -> Iterator[tuple[str, Any, ast.Assign]]:
+    """(name, value, node) of a parameters cell, which may hold nothing but plain values.
+
+    A default computed from another parameter would be computed before a profile replaces that one.
+    """
+    for node in ast.parse(code).body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            try:
+                yield node.targets[0].id, ast.literal_eval(node.value), node
+                continue
+            except ValueError:
+                pass
+        raise BookError(
+            f"notebook {owner}: line {node.lineno} of the parameters cell is not of the form name = plain value"
+        )
+
+
+def checked(owner: str, source: Source, values: dict[str, Any]) -> dict[str, Any]:
+    """``values`` if every one is a parameter of the notebook and of its default's type; else a BookError."""
+    for key, value in values.items():
+        if key not in source.parameters or key == "profile":
+            known = ", ".join(k for k in source.parameters if k != "profile") or "none"
+            raise BookError(f"{owner} has no parameter {key!r}; its parameters are {known}")
+        default = source.parameters[key]
+        if default is not None and value is not None and _kind(value) != _kind(default):
+            raise BookError(f"{owner}: {key} = {value!r}: must be a {_kind(default)} like its default {default!r}")
+    return values
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "truth value"
+    if isinstance(value, int | float):
+        return "number"
+    return "list" if isinstance(value, list | tuple) else type(value).__name__
+
+
+def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
+    """The parameters cell with the profile's values in place of the defaults, comments kept.
+
+    Examples
+    --------
+    >>> print(with_values("a/b", 'profile = "quick"\\nn = 3  # runs', {"profile": "paper", "n": 20}))
+    # Parameters of the profile paper
+    profile = 'paper'
+    n = 20  # runs
+    """
+    lines = code.splitlines()
+    for name, default, node in reversed(list(assignments(owner, code))):
+        end = node.end_lineno or node.lineno
+        # Columns of ast count bytes.
+        tail = lines[end - 1].encode()[node.end_col_offset :].decode()
+        if name in values and values[name] != default:
+            lines[node.lineno - 1 : end] = [f"{name} = {values[name]!r}{tail}"]
+    return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
