@@ -1,1 +1,31 @@
-"""Room: sweeps."""
+"""Room: grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
+
+Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
+returns the grid; :func:`load` refuses a grid with holes (:class:`Incomplete`), :func:`partial` shows it with a mask;
+:func:`ship`, :func:`shipped` and :func:`verify` serve results that travel with the book.
+"""
+
+from deepmech.sweeps.assemble import Incomplete
+from deepmech.sweeps.cli import cli_run, cli_verify
+from deepmech.sweeps.results import NotShipped, Report, ship, shipped, verify
+from deepmech.sweeps.runner import CellsFailed, load, partial, run
+from deepmech.sweeps.spec import Sweep
+from deepmech.sweeps.store import DamagedChunk, StoreError
+
+__all__ = [
+    "CellsFailed",
+    "DamagedChunk",
+    "Incomplete",
+    "NotShipped",
+    "Report",
+    "StoreError",
+    "Sweep",
+    "cli_run",
+    "cli_verify",
+    "load",
+    "partial",
+    "run",
+    "ship",
+    "shipped",
+    "verify",
+]

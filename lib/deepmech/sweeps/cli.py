@@ -1,0 +1,85 @@
+"""What ``deepmech sweep`` and ``deepmech verify`` do, as plain functions; the book's room has the command line."""
+
+from __future__ import annotations
+
+import importlib
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from multiprocessing import get_context
+from pathlib import Path
+
+import xarray as xr
+
+from deepmech.sweeps.results import Report, ship, verify
+from deepmech.sweeps.runner import run
+from deepmech.sweeps.spec import Sweep
+from deepmech.sweeps.store import read_manifest
+
+
+def resolve(reference: str) -> Sweep:
+    """The sweep that ``"module:name"`` stands for: a :class:`Sweep`, or a function without arguments that makes one."""
+    module, _, name = reference.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"sweep {reference!r}: give 'module:name' of a Sweep or of a function that makes one ({error})"
+        ) from None
+    if callable(found):
+        found = found()
+    if not isinstance(found, Sweep):
+        raise ValueError(f"sweep {reference!r} is a {type(found).__name__}, not a Sweep")
+    return found
+
+
+def cli_run(
+    sweep: str | None = None,
+    *,
+    store: str | Path,
+    chunk: int | None = None,
+    workers: int = 1,
+    results: str | Path | None = None,
+    progress: bool | None = None,
+) -> str:
+    """Run a sweep (``"module:name"``), or complete the one whose store it is; returns a summary for the terminal.
+
+    ``workers`` > 1 computes chunks in that many processes; ``results`` ships the whole result into that directory.
+    """
+    if workers < 1:
+        raise ValueError(f"sweep: workers = {workers}: must be an integer >= 1")
+    spec = Sweep.from_json(read_manifest(store)["sweep"]) if sweep is None else resolve(sweep)
+    # Fresh processes: threads of numerical libraries do not survive a fork.
+    pool: AbstractContextManager[Executor | None] = (
+        ProcessPoolExecutor(workers, mp_context=get_context("spawn")) if workers > 1 else nullcontext()
+    )
+    with pool as executor:
+        dataset = run(spec, store, chunk=chunk, executor=executor, progress=progress)
+    summary = [summarise(spec, dataset, store)]
+    if results is not None:
+        summary.append(f"shipped: {ship(dataset, results)}")
+    return "\n".join(summary)
+
+
+def summarise(sweep: Sweep, dataset: xr.Dataset, store: str | Path) -> str:
+    """One line about a finished sweep."""
+    grid = " × ".join(f"{n} {d}" for d, n in zip(sweep.grid.dims, sweep.grid.shape, strict=True))
+    diverged = int(dataset["diverged"].sum())
+    return (
+        f"sweep {sweep.name} ({sweep.key}): {grid} = {sweep.n_cells} cells in {store}, {diverged} diverged, "
+        f"{dataset.attrs['wall_seconds']:.1f} s of computing on {dataset.attrs['machine']}"
+    )
+
+
+def cli_verify(
+    paths: list[str] | list[Path],
+    *,
+    n: int = 3,
+    fraction: float | None = None,
+    seed: int = 0,
+    tolerance: float | None = None,
+) -> tuple[str, bool]:
+    """Verify stores, shipped files or directories; returns a summary for the terminal and whether all passed."""
+    reports: list[Report] = []
+    for path in paths:
+        reports += verify(path, n=n, fraction=fraction, seed=seed, tolerance=tolerance)
+    return "\n".join(map(str, reports)), all(r.passed for r in reports)

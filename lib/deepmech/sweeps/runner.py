@@ -1,0 +1,231 @@
+"""Run a sweep: cells that a store does not hold yet are cut into chunks, computed somewhere, sealed and assembled."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from deepmech.core import provenance
+from deepmech.sweeps.assemble import Incomplete, attributes, join, missing, unfold
+from deepmech.sweeps.spec import Sweep
+from deepmech.sweeps.store import Store, read_manifest
+
+
+class CellsFailed(RuntimeError):
+    """Some chunks raised; all others were computed and, with a store, kept."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a chunk: a Dataset over ``cell``, or a traceback."""
+
+    indices: range
+    dataset: xr.Dataset | None
+    traceback: str = ""
+
+
+def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
+    """Compute some cells; runs in this process or on a worker, and never raises because of the cells."""
+    sweep = Sweep.from_json(sweep_json)
+    start = time.perf_counter()
+    try:
+        dataset = sweep.function()(sweep.parameters(indices), **sweep.fixed)
+        dataset = check_chunk(sweep, dataset, len(indices))
+    except Exception:
+        return Outcome(indices, None, traceback.format_exc())
+    made = {
+        "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
+        "machine": provenance.machine(),
+        "device": str(dataset.attrs.get("device", "cpu")),
+        "dtype": str(dataset.attrs.get("dtype", "as computed")),
+        "wall_seconds": time.perf_counter() - start,
+    }
+    dataset = dataset.assign_coords(cell=np.asarray(indices))
+    dataset.attrs = made
+    return Outcome(indices, dataset)
+
+
+def check_chunk(sweep: Sweep, dataset: Any, n: int) -> xr.Dataset:
+    """``compute``'s result with a boolean ``diverged`` per cell; a ValueError if it has not the promised shape.
+
+    A function that knows better returns its own ``diverged``; otherwise a cell counts as diverged if any of its numbers
+    is not finite. Such cells are kept like all others.
+    """
+    if not isinstance(dataset, xr.Dataset):
+        raise ValueError(f"{sweep.compute} returned a {type(dataset).__name__}; it must return an xarray.Dataset")
+    for name, array in dataset.data_vars.items():
+        if array.dims[:1] != ("cell",) or array.sizes["cell"] != n:
+            raise ValueError(
+                f"{sweep.compute} returned {name!r} with dims {dict(array.sizes)}; 'cell' of length {n} must come first"
+            )
+    if not dataset.data_vars:
+        raise ValueError(f"{sweep.compute} returned no variables")
+    if "diverged" in dataset:
+        return dataset
+    bad = np.zeros(n, bool)
+    for array in dataset.data_vars.values():
+        if array.dtype.kind in "fc":
+            bad |= ~np.isfinite(array.values.reshape(n, -1)).all(axis=1)
+    return dataset.assign(diverged=("cell", bad))
+
+
+def chunks_of(indices: Sequence[int], chunk: int) -> list[range]:
+    """Ranges of at most ``chunk`` consecutive indices that together cover ``indices`` (sorted).
+
+    Examples
+    --------
+    >>> chunks_of([0, 1, 2, 5, 6], 2)
+    [range(0, 2), range(2, 3), range(5, 7)]
+    """
+    ranges: list[range] = []
+    for i in indices:
+        if ranges and ranges[-1].stop == i and len(ranges[-1]) < chunk:
+            ranges[-1] = range(ranges[-1].start, i + 1)
+        else:
+            ranges.append(range(i, i + 1))
+    return ranges
+
+
+def run(
+    sweep: Sweep,
+    store: str | Path | None = None,
+    *,
+    chunk: int | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> xr.Dataset:
+    """Compute every cell that is not in the store, and return the whole grid.
+
+    May be stopped anywhere (Ctrl-C, kill -9, power) and run again, with other chunks and another executor, without
+    changing a bit of the result; several processes may work on one store.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    store : path, optional
+        Directory that keeps what is computed. Without it results live in memory only.
+    chunk : int, optional
+        Largest number of cells computed in one call; default: about 32 chunks for the whole grid.
+    executor : concurrent.futures.Executor, optional
+        Where chunks are computed (a process pool, a Dask client's executor, ...); default: here, one after another.
+        It is not shut down.
+    progress : bool, optional
+        A bar with an estimate on stderr; default: only if stderr is a terminal.
+
+    Returns
+    -------
+    xarray.Dataset
+        Variables of ``compute`` over the grid's dimensions, a boolean ``diverged``, the grid's labels, and provenance.
+
+    Raises
+    ------
+    CellsFailed
+        Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
+    StoreError
+        The disk did not take a chunk.
+    ValueError
+        The store belongs to another sweep, or chunks do not fit together.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> from deepmech.sweeps import Sweep, run
+    >>> sweep = Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
+    >>> run(sweep, chunk=1)["power"].sel(base=2.0).values.tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
+        raise ValueError(f"run: chunk = {chunk!r}: must be an integer >= 1, or None for about 32 chunks")
+    sweep.function()
+    place = None if store is None else Store.open(store, sweep)
+    done = [] if place is None else place.read()
+    todo = chunks_of(missing(sweep, done), chunk or ceil(sweep.n_cells / 32))
+    failed: list[Outcome] = []
+    quiet = not sys.stderr.isatty() if progress is None else not progress
+    with tqdm(
+        total=sweep.n_cells,
+        initial=sweep.n_cells - sum(map(len, todo)),
+        desc=sweep.name,
+        unit="cell",
+        disable=quiet,
+        file=sys.stderr,
+    ) as bar:
+        for outcome in _outcomes(sweep, todo, executor):
+            if outcome.dataset is None:
+                failed.append(outcome)
+                if place is not None:
+                    place.write_failure(outcome.indices, outcome.traceback)
+            elif place is not None:
+                place.write(outcome.indices.start, outcome.dataset)
+            else:
+                done.append(outcome.dataset)
+            bar.update(len(outcome.indices))
+    if failed:
+        cells = [i for outcome in failed for i in outcome.indices]
+        where = "" if place is None else f" Tracebacks: {place.path}/failed-*.json. All other cells are kept."
+        raise CellsFailed(
+            f"sweep {sweep.name!r}: {len(cells)} of {sweep.n_cells} cells were in chunks that raised: "
+            f"{sweep.describe(cells)}.{where} The first:\n{failed[0].traceback}"
+        )
+    return load(sweep, store) if store is not None else _whole(sweep, done, "Run it again")
+
+
+def _outcomes(sweep: Sweep, todo: Sequence[range], executor: Executor | None) -> Iterator[Outcome]:
+    spec = sweep.to_json()
+    if executor is None:
+        yield from (compute_chunk(spec, indices) for indices in todo)
+        return
+    futures = {executor.submit(compute_chunk, spec, indices): indices for indices in todo}
+    try:
+        for future in as_completed(futures):
+            indices = futures.pop(future)
+            try:
+                yield future.result()
+            except BrokenProcessPool as error:
+                raise RuntimeError(
+                    f"sweep {sweep.name!r}: a worker process died while computing cells {sweep.describe(indices)} (out "
+                    f"of memory?). Finished chunks are kept if a store was given; run again to go on"
+                ) from error
+            except Exception:  # lost on the way: a worker died, or the result could not travel
+                yield Outcome(indices, None, traceback.format_exc())
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
+    """The whole grid from a store, computing nothing; :class:`Incomplete` names what is missing and how to get it."""
+    read_manifest(store)
+    place = Store.open(store, sweep)
+    return _whole(sweep, place.read(), f"Complete it with: deepmech sweep --store {store}")
+
+
+def partial(sweep: Sweep, store: str | Path) -> xr.Dataset:
+    """What a store holds so far, over the whole grid: absent cells are not-a-number, ``computed`` tells."""
+    read_manifest(store)
+    chunks = Store.open(store, sweep).read()
+    if not chunks:
+        raise Incomplete(sweep, range(sweep.n_cells), f"There is nothing yet; run: deepmech sweep --store {store}")
+    cells = join(sweep, chunks)
+    have = np.isin(np.arange(sweep.n_cells), cells["cell"].values)
+    wide = cells.reindex(cell=np.arange(sweep.n_cells)).assign(computed=("cell", have))
+    return unfold(sweep, wide).assign_attrs(attributes(sweep, chunks))
+
+
+def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Dataset:
+    absent = missing(sweep, chunks)
+    if absent:
+        raise Incomplete(sweep, absent, remedy)
+    return unfold(sweep, join(sweep, chunks)).assign_attrs(attributes(sweep, chunks))

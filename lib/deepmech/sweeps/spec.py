@@ -1,0 +1,131 @@
+"""What a sweep is: a grid of cells, the function that computes them, and a key that changes when either does."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import xarray as xr
+
+from deepmech.core.labels import Batch, align
+from deepmech.core.spec import Spec, decode, digest
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Spec):
+    """A grid of cells and the function that computes them.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
+    compute : str
+        ``"module:function"``. It is called as ``function(cells, **fixed)`` with a list of dictionaries, one per cell,
+        and returns a Dataset whose data variables all have ``cell`` as first dimension. What it returns for a cell must
+        not depend on the other cells of the list: that is what makes results the same under any chunking.
+    cells : dict of labelled arrays
+        Parameters that vary (:func:`deepmech.over`), broadcast to a grid. Arrays that share a dimension vary together.
+    fixed : dict
+        Parameters that do not vary: JSON values, passed on to ``compute``.
+    version : int
+        To be raised when ``compute`` changes in a way that changes results.
+    data : str
+        Fingerprint of the data that ``compute`` uses, if any.
+    tolerance : float
+        Largest difference that a recomputation on another machine may show, as a fraction of each variable's range over
+        the grid. It is not part of the key. On the same machine bits must be equal.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> sweep = Sweep("squares", "operator:add", {"x": over("x", [1.0, 2.0]), "y": over("y", [0, 1, 2])})
+    >>> sweep.grid.shape, sweep.n_cells
+    ((2, 3), 6)
+    """
+
+    name: str
+    compute: str
+    cells: Mapping[str, xr.DataArray]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+    data: str = ""
+    tolerance: float = 1e-9
+
+    def __post_init__(self) -> None:
+        plain = isinstance(self.name, str) and self.name.replace("_", "a").replace("-", "a").replace(".", "a").isalnum()
+        self.require("name", plain and not self.name.startswith("."), "letters, digits, '_', '-' and '.'")
+        parts = self.compute.split(":") if isinstance(self.compute, str) else []
+        ok = len(parts) == 2 and all(all(w.isidentifier() for w in p.split(".")) for p in parts)
+        self.require("compute", ok, "'module:function', so that workers can import it")
+        self.require(
+            "cells", isinstance(self.cells, Mapping) and len(self.cells) > 0, "a non-empty dict of labelled arrays"
+        )
+        for key, value in self.cells.items():
+            if not isinstance(value, xr.DataArray):
+                raise ValueError(
+                    f"Sweep.cells[{key!r}] = {value!r}: must be a labelled array; use over({key!r}, values)"
+                )
+            if key in self.fixed:
+                raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
+        try:
+            same = json.loads(json.dumps(dict(self.fixed), allow_nan=False))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Sweep.fixed: must hold JSON values only ({error})") from None
+        for key, value in self.fixed.items():
+            if same.get(key) != value:
+                raise ValueError(
+                    f"Sweep.fixed[{key!r}] = {value!r}: must survive JSON unchanged (lists, not tuples; text keys)"
+                )
+        self.require("version", isinstance(self.version, int) and self.version >= 1, "an integer >= 1")
+        self.require_finite("tolerance")
+        self.require("tolerance", self.tolerance >= 0, ">= 0")
+        # A private copy: nobody can change a spec after its key was taken.
+        object.__setattr__(self, "fixed", same)
+        object.__setattr__(self, "cells", {k: v.copy(deep=True) for k, v in self.cells.items()})
+        self.require("cells", self.grid.n > 0, "arrays with at least one value")
+
+    @cached_property
+    def grid(self) -> Batch:
+        """All cells, flat, with the labels of the grid."""
+        return align("Sweep.cells", **self.cells)
+
+    @property
+    def n_cells(self) -> int:
+        return self.grid.n
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hexadecimal digits of everything that decides the results."""
+        return digest({k: v for k, v in self.to_json().items() if k != "tolerance"})
+
+    def function(self) -> Callable[..., xr.Dataset]:
+        """The function that computes cells."""
+        module, name = self.compute.split(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"Sweep.compute = {self.compute!r}: cannot be imported ({error})") from None
+
+    def parameters(self, indices: Sequence[int]) -> list[dict[str, Any]]:
+        """The parameters of some cells, as plain values."""
+        return [{k: v[i].item() for k, v in self.grid.flat.items()} for i in indices]
+
+    def describe(self, indices: Sequence[int], most: int = 5) -> str:
+        """Cells in words, for errors: at most ``most`` of them."""
+        words = ["; ".join(f"{k}={v!r}" for k, v in cell.items()) for cell in self.parameters(indices[:most])]
+        more = f" and {len(indices) - most} more" if len(indices) > most else ""
+        return ", ".join(f"({w})" for w in words) + more
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        cells = {k: decode(v) for k, v in data["cells"].items()}
+        return super().from_json({**data, "cells": cells})

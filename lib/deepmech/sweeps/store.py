@@ -1,0 +1,214 @@
+"""A directory that a sweep can be killed over at any moment: one manifest, and one sealed file per chunk of cells.
+
+A chunk is written under a temporary name, flushed to disk and renamed to a name that holds the cells it covers and the
+checksum of its bytes. So a file with a final name is whole or visibly damaged, several processes may write at once, and
+two that computed the same cells leave two files that must agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core import provenance
+from deepmech.sweeps.spec import Sweep
+
+CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
+TEMPORARY = ".writing-"
+HOUR = 3600.0
+
+
+class StoreError(OSError):
+    """A store could not be written."""
+
+
+class DamagedChunk(UserWarning):
+    """A chunk file was damaged or belongs to another sweep; its cells are computed again."""
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path`` that becomes ``path`` in one step if the block succeeds, and vanishes if not."""
+    temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(6)}{path.suffix}"
+    try:
+        yield temporary
+        publish(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Flush a finished file to disk, give it its final name, and flush the directory's entry too."""
+    for target, move in ((temporary, True), (path.parent, False)):
+        handle = os.open(target, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        if move:
+            os.replace(temporary, path)
+
+
+def checksum(path: Path) -> str:
+    """Sixteen hexadecimal digits of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def write_netcdf(dataset: xr.Dataset, path: Path, compress: bool = False) -> None:
+    """NetCDF4 through h5netcdf; lossless."""
+    squeeze = {"zlib": True, "complevel": 9, "shuffle": True} if compress else {}
+    numeric = [str(k) for k, v in dataset.variables.items() if v.dtype.kind in "iufb" and v.ndim]
+    dataset.to_netcdf(path, engine="h5netcdf", encoding={k: squeeze for k in numeric} if compress else None)
+
+
+def read_netcdf(path: Path) -> xr.Dataset:
+    """The whole file in memory; nothing stays open, and no number is decoded into a date."""
+    with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
+        return dataset.load()
+
+
+@dataclass(frozen=True)
+class Store:
+    """The store of one sweep; :meth:`open` makes or checks its manifest."""
+
+    path: Path
+    sweep: Sweep
+
+    @classmethod
+    def open(cls, path: str | Path, sweep: Sweep) -> Store:
+        """Use or start a store; a ValueError names what differs if another sweep lives there."""
+        path = Path(path)
+        path.mkdir(parents=True, exist_ok=True)
+        manifest = path / "manifest.json"
+        if not manifest.exists():
+            if any(CHUNK.fullmatch(f.name) for f in path.iterdir()):
+                raise ValueError(f"{path}: chunks but no manifest.json; use another directory, or delete the chunks")
+            content = {
+                "format": 1,
+                "key": sweep.key,
+                "sweep": sweep.to_json(),
+                "data": sweep.data,
+                "versions": provenance.versions(),
+                "machine": provenance.machine(),
+            }
+            try:
+                with atomically(manifest) as temporary:
+                    temporary.write_text(json.dumps(content, indent=1))
+            except OSError as error:
+                raise StoreError(f"{path}: the manifest could not be written ({error})") from error
+        found = read_manifest(path)
+        if found["key"] != sweep.key:
+            ours, theirs = sweep.to_json(), found["sweep"]
+            differ = [k for k in ours if ours[k] != theirs.get(k) and k != "tolerance"]
+            raise ValueError(
+                f"{path} holds another sweep, {theirs['name']!r} ({found['key']}): {', '.join(differ)} differ(s) from "
+                f"{sweep.name!r} ({sweep.key}). Use another directory"
+            )
+        store = cls(path, sweep)
+        store._sweep_up()
+        return store
+
+    def _sweep_up(self) -> None:
+        """Remove what a killed process left half-written; an hour spares everybody who is writing now."""
+        for file in self.path.glob(TEMPORARY + "*"):
+            try:
+                if time.time() - file.stat().st_mtime > HOUR:
+                    file.unlink()
+            except FileNotFoundError:
+                continue
+
+    def write(self, start: int, dataset: xr.Dataset) -> Path:
+        """Seal the cells ``start`` … ``start + n - 1``; a StoreError if the disk does not take them."""
+        stop = start + dataset.sizes["cell"]
+        stamped = dataset.assign_coords(cell=np.arange(start, stop)).assign_attrs(sweep_key=self.sweep.key)
+        temporary = self.path / f"{TEMPORARY}{secrets.token_hex(6)}.nc"
+        try:
+            write_netcdf(stamped, temporary)
+            path = self.path / f"cells-{start:07d}-{stop - 1:07d}-{checksum(temporary)}.nc"
+            publish(temporary, path)
+        except (OSError, RuntimeError) as error:
+            raise StoreError(
+                f"{self.path}: cells {start} to {stop - 1} could not be written ({error}). What was written before is "
+                f"safe: make room and run again"
+            ) from error
+        finally:
+            temporary.unlink(missing_ok=True)
+        for failure in self.path.glob("failed-*.json"):
+            if set(self._cells_of(failure)) <= set(range(start, stop)):
+                failure.unlink(missing_ok=True)
+        return path
+
+    def write_failure(self, indices: range, traceback: str) -> Path:
+        """Record that a chunk raised; it is tried again by the next run."""
+        path = self.path / f"failed-{indices[0]:07d}-{indices[-1]:07d}.json"
+        content = {"cells": list(indices), "parameters": self.sweep.parameters(indices), "traceback": traceback}
+        try:
+            with atomically(path) as temporary:
+                temporary.write_text(json.dumps(content, indent=1))
+        except OSError as error:
+            raise StoreError(f"{self.path}: a failure could not be recorded ({error}):\n{traceback}") from error
+        return path
+
+    def failures(self) -> dict[Path, str]:
+        """Tracebacks of chunks that raised and were not computed since."""
+        return {f: json.loads(f.read_text())["traceback"] for f in sorted(self.path.glob("failed-*.json"))}
+
+    @staticmethod
+    def _cells_of(failure: Path) -> range:
+        first, last = failure.stem.split("-")[1:]
+        return range(int(first), int(last) + 1)
+
+    def read(self) -> list[xr.Dataset]:
+        """All sound chunks in order of their cells; a damaged or foreign one is named in a warning and set aside."""
+        chunks = []
+        for path in sorted(self.path.iterdir()):
+            match = CHUNK.fullmatch(path.name)
+            if match is None:
+                continue
+            try:
+                chunks.append(self._read(path, int(match[1]), int(match[2]), match[3]))
+            except FileNotFoundError:
+                continue  # another process set it aside
+            except ValueError as error:
+                warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunk, stacklevel=2)
+                path.replace(path.with_suffix(".damaged"))
+        return chunks
+
+    def _read(self, path: Path, first: int, last: int, seal: str) -> xr.Dataset:
+        if checksum(path) != seal:
+            raise ValueError(f"damaged (checksum {checksum(path)}, {path.stat().st_size} bytes)")
+        try:
+            dataset = read_netcdf(path)
+        except (OSError, KeyError) as error:
+            raise ValueError(f"unreadable ({error})") from None
+        key = dataset.attrs.get("sweep_key")
+        if key != self.sweep.key:
+            raise ValueError(f"belongs to another sweep ({key})")
+        if dataset["cell"].values.tolist() != list(range(first, last + 1)) or last >= self.sweep.n_cells:
+            raise ValueError("holds other cells than its name says")
+        return dataset
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """The manifest of a store; a ValueError if there is none."""
+    manifest = Path(path) / "manifest.json"
+    try:
+        return json.loads(manifest.read_text())
+    except FileNotFoundError:
+        raise ValueError(f"{path} is no sweep's store: it has no manifest.json") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{manifest} is damaged ({error}); use another directory") from None
