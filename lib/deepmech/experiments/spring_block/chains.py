@@ -6,7 +6,7 @@ unless an argument says otherwise; where the paper leaves a range open, the docs
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,15 +84,11 @@ def averaged_boundary(n_friction: int = 21, n_noise: int = 81) -> tuple[np.ndarr
     noise = np.linspace(0, d.noise_range, n_noise)
     chain = Chain(friction_right=over("mu", friction), friction_left=d.friction_left, noise=over("noise", noise))
     # A step of 0.1 is far inside the Runge–Kutta scheme's stability; ε̄ stays that of the diagram's own step.
-    fine = Chain(**{**_fields(chain), "noise": None, "noise_bar": chain.noise_bar_at(0.01)})
+    fine = replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01))
     bend = curvature(averaged(fine, d.t_end, dt=0.1)["load_curve"], dim="block").values
     crossing = [_zero(noise, row) for row in bend]
     known = np.isfinite(crossing)
     return np.array(crossing)[known], friction[known]
-
-
-def _fields(chain: Chain) -> dict[str, Any]:
-    return dict(vars(chain))
 
 
 def _zero(x: np.ndarray, y: np.ndarray) -> float:
@@ -121,13 +117,14 @@ def regimes(n_runs: int = 50, t_end: float = 100.0, seed: int = 0) -> xr.Dataset
     Dataset
         ``load_curve`` and ``force`` over regime, noise (``shared``, ``own``, and ``none``), run and time.
     """
-    chain = Chain(**{
-        name: xr.DataArray([r[name] for r in REGIMES.values()], dims="regime", coords={"regime": list(REGIMES)})
-        for name in ("friction_right", "friction_left", "noise")
-    })  # fmt: skip
+
+    def of(name: str) -> xr.DataArray:
+        return xr.DataArray([r[name] for r in REGIMES.values()], dims="regime", coords={"regime": list(REGIMES)})
+
+    chain = Chain(friction_right=of("friction_right"), friction_left=of("friction_left"), noise=of("noise"))
     times = np.linspace(0, t_end, 401)
-    setting = {"t_end": t_end, "n_runs": n_runs, "record": times, "seed": seed}
-    quiet = Chain(**{**_fields(chain), "noise": 0.0})
+    setting: dict[str, Any] = {"t_end": t_end, "n_runs": n_runs, "record": times, "seed": seed}
+    quiet = replace(chain, noise=0.0)
     parts = {
         "shared": simulate(chain, shared_noise=True, **setting),
         "own": simulate(chain, **setting),
@@ -177,7 +174,7 @@ def overdamped(dampings: Any = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), t_end: float = 
     first = simulate(quiet, t_end, dt=0.001, record=times).position
     distance = []
     for gamma in dampings:
-        chain = Chain(**{**_fields(quiet), "damping": gamma})
+        chain = replace(quiet, damping=gamma)
         second = simulate(chain, t_end * gamma, dt=0.001, order="second", record=times * gamma).position
         distance.append(float(abs(second.values - first.values).max()))
     return xr.DataArray(distance, dims="damping", coords={"damping": list(dampings)})
