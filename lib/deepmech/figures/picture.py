@@ -83,7 +83,7 @@ class Picture:
         return figure
 
     def png(self, theme: Theme = style.LIGHT) -> bytes:
-        """The drawing as PNG, 1,320 pixels wide; the same bytes at every call."""
+        """The drawing as PNG at two pixels per CSS pixel; the same bytes at every call."""
         return self._encode(theme, "png")
 
     def svg(self, theme: Theme = style.LIGHT) -> bytes:

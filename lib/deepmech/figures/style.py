@@ -1,6 +1,6 @@
 """How every picture looks: two themes, one type size, colours that colour-blind readers can tell apart.
 
-A picture is drawn 660 CSS pixels wide (the text column of the book) and shrinks with the page: at 330 pixels, a phone's
+A picture is drawn 620 CSS pixels wide (the text column of the book) and shrinks with the page: at 300 pixels, a phone's
 column, the smallest text is still above 7 pixels. Lines keep a contrast of at least 3:1 with the background of their
 theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 """
@@ -14,10 +14,10 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb
 
-WIDTH = 6.6
+WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
-TEXT = 11.5
-SMALL = 10.5
+TEXT = 12
+SMALL = 11
 """Type sizes in points: labels, and the smallest text anywhere."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -26,7 +26,7 @@ OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of the page that a picture lies on; the backgrounds are those of pydata-sphinx-theme."""
+    """Colours of the page that a picture lies on; the backgrounds are those of sphinx-book-theme."""
 
     name: str
     background: str
@@ -39,7 +39,7 @@ class Theme:
 
 
 LIGHT = Theme("light", "#ffffff", "#222832", "#48566b", "#d1d5da", "#b2182b", "#2166ac", "#f2f2f2")
-DARK = Theme("dark", "#14181e", "#ced6dd", "#9ca4af", "#3a4452", "#f0806a", "#6db1ea", "#20262e")
+DARK = Theme("dark", "#121212", "#ced6dd", "#9ca4af", "#3a4452", "#f0806a", "#6db1ea", "#20262e")
 THEMES = (LIGHT, DARK)
 
 

@@ -1,0 +1,177 @@
+"""Data are drawn where they belong, and arrays that do not fit are refused in words."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepmech import figures
+from deepmech.figures import style
+from deepmech.figures.arrays import arranged, position
+
+say = {"alt": "A made-up picture for tests."}
+ell = np.arange(6)
+
+
+def field(nx=7, ny=5, x=None, y=None):
+    """A phase diagram whose curvature is known: c = y − x, so it changes sign on the diagonal x = y."""
+    x = np.linspace(0, 1, nx) if x is None else x
+    y = np.linspace(0, 1, ny) if y is None else y
+    c = xr.DataArray(y, dims="mu", coords={"mu": y}) - xr.DataArray(x, dims="eps", coords={"eps": x})
+    s = xr.DataArray(ell / 5, dims="block")
+    return (1 - s) + c * s * (1 - s), c
+
+
+def diagram(load, c, **more):
+    more = {"x": "eps", "y": "mu", "shade": c**2, "shade_label": "energy", "x_label": "ε", "y_label": "μ→"} | more
+    return figures.phase_diagram(load, curvature=c, **say, **more)
+
+
+def artist(fig, name, panel=0):
+    return next(a for a in fig.axes[panel].get_children() if a.get_gid() == name)
+
+
+@pytest.mark.parametrize("reverse_x", [False, True])
+@pytest.mark.parametrize("reverse_y", [False, True])
+def test_sign_change_lies_where_the_field_changes_sign(reverse_x, reverse_y):
+    load, c = field()
+    fig = diagram(load, c, reverse_x=reverse_x, reverse_y=reverse_y).render()
+    for panel in (0, 1):
+        at = np.concatenate([p.vertices for p in artist(fig, "sign change", panel).get_paths()])
+        x, y = at[:, 0] / 6, at[:, 1] / 4
+        x, y = (1 - x if reverse_x else x), (1 - y if reverse_y else y)
+        # c is linear, so linear interpolation between cell centres is exact.
+        assert np.allclose(x, y, atol=1e-9)
+        assert np.ptp(x) == pytest.approx(1, abs=1e-6)
+
+
+def test_no_line_where_nothing_changes_sign():
+    load, c = field()
+    fig = diagram(load, c + 2).render()
+    with pytest.raises(StopIteration):
+        artist(fig, "sign change")
+
+
+def test_boundary_at_its_data_coordinates_on_uneven_and_reversed_axes():
+    noise = np.array([0.01, 0.02, 0.05, 0.1, 0.5])
+    load, c = field(x=noise)
+    middle = 0.5 * (noise[1] + noise[2])
+    picture = diagram(load, c, boundary=([noise[0], middle, noise[4], 9.0], [0.0, 0.125, 1.0, 0.5]), reverse_x=True)
+    x, y = artist(picture.render(), "boundary").get_data()
+    assert np.allclose(x[:3], [4, 2.5, 0]) and np.isnan(x[3])
+    assert np.allclose(y, [0, 0.5, 4, 2])
+
+
+@given(
+    st.lists(st.floats(0.01, 10), min_size=1, max_size=8),
+    st.booleans(),
+    st.lists(st.floats(-5, 50), min_size=1, max_size=5),
+)
+def test_position_inverts_interpolation(steps, falling, values):
+    axis = np.concatenate([[0.0], np.cumsum(steps)])
+    axis = axis[::-1] if falling else axis
+    at = position("here", axis, values)
+    inside = (np.array(values) >= axis.min()) & (np.array(values) <= axis.max())
+    assert np.isfinite(at[inside]).all()
+    assert np.allclose(np.interp(at[inside], np.arange(len(axis)), axis), np.array(values)[inside], atol=1e-9)
+    finite = at[np.isfinite(at)]
+    assert np.all((finite >= -0.5) & (finite <= len(axis) - 0.5))
+
+
+def test_curves_sit_in_their_cells_and_bend_with_the_load():
+    load, c = field(nx=3, ny=2, x=np.array([0.0, 0.5, 3.0]), y=np.array([0.25, 0.75]))
+    fig = diagram(load, c).render()
+    drawn = [a.get_xydata() for a in fig.axes[1].get_children() if a.get_gid() == "curves"]
+    points = np.concatenate(drawn)
+    pieces = points[np.isfinite(points).all(1)].reshape(-1, len(ell), 2)
+    assert len(pieces) == 6
+    for piece in pieces:
+        cell = np.rint(piece.mean(0)).astype(int)
+        assert np.all(np.abs(piece - cell) < 0.5)
+        chord = np.linspace(piece[0], piece[-1], len(ell))[:, 1]
+        assert np.sign((piece[:, 1] - chord).sum()) == np.sign(float(c.isel(eps=cell[0], mu=cell[1])))
+
+
+def test_curves_stand_out_on_their_shading_and_nan_cells_stay_empty():
+    load, c = field()
+    fig = diagram(load.where((load.eps > 0) | (load.mu > 0)), c).render()
+    drawn = {a.get_color(): a.get_xydata() for a in fig.axes[0].get_children() if a.get_gid() == "curves"}
+    norm = (c.values**2 - 0) / 1
+    seen = 0
+    for ink, points in drawn.items():
+        for piece in points[np.isfinite(points).all(1)].reshape(-1, len(ell), 2):
+            i, j = np.rint(piece.mean(0)).astype(int)
+            fill = style.sequential()(float(c.isel(eps=i, mu=j) ** 2) / norm.max())
+            assert style.contrast(ink, fill) >= 4.5
+            seen += 1
+    assert seen == 7 * 5 - 1
+
+
+def test_ticks_name_the_values_of_their_cells():
+    load, c = field(x=np.array([1e-4, 5e-4, 1e-3, 0.1, 1280.0]))
+    ax = diagram(load, c, reverse_x=True).render().axes[1]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["1280", "0.1", "0.001", "0.0005", "0.0001"]
+    assert list(ax.get_xticks()) == [0, 1, 2, 3, 4]
+
+
+def test_wrong_dimensions_say_what_was_needed():
+    load, c = field()
+    with pytest.raises(
+        ValueError, match=r"phase_diagram load: dimensions are .*'run'.*needed \('eps', 'mu', 'block'\)"
+    ):
+        diagram(load.expand_dims(run=2), c)
+    with pytest.raises(ValueError, match="labels along 'eps' differ"):
+        diagram(load, c.assign_coords(eps=c.eps + 1))
+    with pytest.raises(ValueError, match="load_curves load is a ndarray"):
+        figures.load_curves(load.values, **say)
+    with pytest.raises(ValueError, match=r"trajectories force: dimensions"):
+        figures.trajectories(load.isel(mu=0), time="eps", force=load, **say)
+    with pytest.raises(ValueError, match="lines log = 'z'"):
+        figures.lines(c.isel(mu=0), x="eps", x_label="ε", y_label="c", log="z", **say)
+    with pytest.raises(ValueError, match=r"scatter y: dimensions"):
+        figures.scatter(c, c.isel(mu=0), x_label="a", y_label="b", **say)
+    with pytest.raises(ValueError, match="friction_left = -1"):
+        figures.friction_law(0.1, -1, **say)
+    with pytest.raises(ValueError, match="must rise or fall strictly"):
+        position("boundary", np.array([0.0, 0.0, 1.0]), [0.5])
+
+
+@given(st.permutations(["a", "b", "c"]))
+def test_arranged_only_reorders(order):
+    array = xr.DataArray(np.arange(24).reshape(2, 3, 4), dims=("a", "b", "c"))
+    out = arranged("test", array, *order)
+    assert out.dims == tuple(order)
+    assert np.array_equal(out.transpose("a", "b", "c").values, array.values)
+    assert np.array_equal(out["b"].values, np.arange(3))
+
+
+def test_load_curves_show_mean_and_spread_over_runs():
+    load, _ = field(nx=2, ny=1, y=np.array([0.3]))
+    load = load.isel(mu=0, drop=True)
+    runs = xr.concat([load, load + 1], dim="run")
+    ax = figures.load_curves(runs, by="eps", run="run", label="ε = {}", **say).render().axes[0]
+    curves = [a for a in ax.lines if a.get_label().startswith("ε")]
+    assert [a.get_label() for a in curves] == ["ε = 0", "ε = 1"]
+    assert np.allclose(curves[0].get_ydata(), load.isel(eps=0) + 0.5)
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(float(load.isel(eps=0).max()) + 1)
+
+
+def test_trajectories_number_every_block_and_scale_the_force_apart():
+    t = np.linspace(0, 9, 30)
+    load = xr.DataArray(np.exp(-np.outer(ell, t) / 9), dims=("block", "time"), coords={"time": t})
+    both = xr.concat([load, 2 * load], dim="regime").assign_coords(regime=["low", "high"])
+    fig = figures.trajectories(both, panel="regime", force=50 * both.isel(block=3), **say).render()
+    assert [a.get_title(loc="left") for a in fig.axes[:2]] == ["low", "high"]
+    assert [a.get_text() for a in fig.axes[0].texts] == [str(i) for i in ell]
+    assert np.allclose(fig.axes[3].lines[0].get_ydata(), 100 * load.isel(block=3))
+
+
+def test_the_friction_law_has_its_dead_zone_where_the_frictions_are():
+    ax = figures.friction_law(0.04, 0.12, **say).render().axes[0]
+    x, y = artist(ax.figure, "stuck").get_data()
+    assert np.allclose(x, [-0.12, 0.04]) and np.allclose(y, 0)
+    left, right = ax.lines[3], ax.lines[5]
+    assert np.allclose(left.get_ydata(), left.get_xdata() + 0.12)
+    assert np.allclose(right.get_ydata(), right.get_xdata() - 0.04)

@@ -1,0 +1,128 @@
+"""A picture as a page sees it: one MIME bundle, two images, words."""
+
+import base64
+import re
+import struct
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech import figures
+from deepmech.figures import style
+from deepmech.figures.picture import RECORD, Picture
+
+
+def line(fig, theme):
+    fig.subplots().plot([0, 1, 2], [0, 1, 0], color=theme.text)
+
+
+def test_alt_is_mandatory():
+    with pytest.raises(TypeError, match="alt"):
+        Picture(line)
+    for nothing in ("", "  ", "figure", None):
+        with pytest.raises(ValueError, match=r"Picture\.alt"):
+            Picture(line, alt=nothing)
+    with pytest.raises(ValueError, match=r"Picture\.figure = 3"):
+        Picture(line, alt="One line rises.", figure=3)
+
+
+def test_mime_bundle():
+    picture = Picture(line, alt='A "sharp" peak, <b>bold</b> &\n  plain.', height=3, figure="A.3")
+    bundle = picture._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "image/png", "text/plain", RECORD}
+    assert bundle[RECORD] == {"figure": "A.3"}
+    assert bundle["text/plain"] == 'A "sharp" peak, <b>bold</b> & plain.'
+    assert base64.b64decode(bundle["image/png"]) == picture.png()
+    images = re.findall(r"<img [^>]*>", bundle["text/html"])
+    assert [re.search('class="([^"]*)"', i)[1] for i in images] == ["only-light", "only-dark"]
+    assert all('alt="A &quot;sharp&quot; peak, &lt;b&gt;bold&lt;/b&gt; &amp; plain."' in i for i in images)
+    # Outside the book no style sheet hides the dark image: it hides itself.
+    assert ["display:none" in i for i in images] == [False, True]
+    assert "http" not in re.sub('base64,[^"]*', "", bundle["text/html"])
+    assert RECORD not in Picture(line, alt="One line peaks.")._repr_mimebundle_()
+
+
+def test_images_are_what_they_say_and_differ_by_theme():
+    picture = Picture(line, alt="One line peaks.", height=3.0)
+    width, height = struct.unpack(">II", picture.png()[16:24])
+    assert (width, height) == (round(200 * style.WIDTH), 600)
+    assert ElementTree.fromstring(picture.svg(style.DARK)).tag.endswith("svg")
+    assert picture.png(style.LIGHT) != picture.png(style.DARK)
+    assert style.DARK.background.encode() in picture.svg(style.DARK)
+
+
+def test_bytes_are_deterministic_and_ignore_the_readers_settings(tmp_path):
+    import matplotlib
+
+    def picture():
+        return Picture(line, alt="One line peaks.", height=3.0)
+
+    first = picture()
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": None}):
+        second = picture()
+        for theme in style.THEMES:
+            assert first.png(theme) == second.png(theme)
+            assert first.svg(theme) == second.svg(theme)
+    for name in ("a.png", "a.svg"):
+        first.save(tmp_path / name, style.DARK)
+    assert (tmp_path / "a.svg").read_bytes() == first.svg(style.DARK)
+    with pytest.raises(ValueError, match=r"\.png or \.svg"):
+        first.save(tmp_path / "a.pdf")
+
+
+def test_slimming_moves_nothing_by_more_than_a_hundredth_of_a_point():
+    from deepmech.figures.picture import _slim
+
+    svg = b'<path d="M 1.23456 -7.891 L 3 4.5"/><g transform="scale(0.015625)"/><image href="base64,Zm9v1.234567"/>'
+    assert _slim(svg) == svg.replace(b"1.23456 -7.891", b"1.23 -7.89")
+
+
+ell = np.arange(9)
+load = xr.DataArray(
+    np.stack([1 - ell / 8 + c * (ell / 8) * (1 - ell / 8) for c in (0.6, -0.2, -0.7)]),
+    dims=("noise", "block"),
+    coords={"noise": [0.0, 0.1, 0.4]},
+)
+paths = (load * xr.DataArray(np.exp(-np.arange(5.0)), dims="time")).isel(noise=0, drop=True)
+grid = load.expand_dims(friction=[0.1, 0.2]).transpose("noise", "friction", "block")
+energy = (grid**2).mean("block")
+curve = energy.isel(friction=0, drop=True)
+say = {"alt": "A made-up picture for tests."}
+ALL = {
+    "phase_diagram": lambda: figures.phase_diagram(
+        grid, x="noise", y="friction", shade=energy, shade_label="energy", x_label="ε", y_label="μ",
+        curvature=energy - 0.35, boundary=([0.0, 0.4], [0.1, 0.2]), boundary_label="Eq. 8", **say,
+    ),
+    "load_curves": lambda: figures.load_curves(load, by="noise", theory=load, label="ε = {}", **say),
+    "trajectories": lambda: figures.trajectories(paths, force=paths.isel(block=0), **say),
+    "lines": lambda: figures.lines(
+        curve + 0.1, x="noise", x_label="ε", y_label="energy", interval=(curve, curve + 0.2), theory=curve,
+        level=0.3, level_label="limit", log="y", **say,
+    ),
+    "scatter": lambda: figures.scatter(
+        energy, energy**2, colour=energy, colour_label="e", x_label="x", y_label="y", rank=(1.0, 0.9, 1.0), **say
+    ),
+    "friction_law": lambda: figures.friction_law(0.04, 0.12, **say),
+    "analogy": lambda: figures.analogy(**say),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_text_is_large_enough_and_has_contrast(name):
+    picture = ALL[name]()
+    for theme in style.THEMES:
+        fig = picture.render(theme)
+        words = [t for t in fig.findobj(match=lambda a: hasattr(a, "get_fontsize")) if t.get_text() and t.get_visible()]
+        assert len(words) >= 3
+        for t in words:
+            assert t.get_fontsize() >= style.SMALL, t
+            # Names on blocks of the sketch are drawn on the block's colour, not on the page.
+            if name != "analogy" or not t.get_text().startswith("$x_"):
+                assert style.contrast(t.get_color(), theme.background) >= 4.5, t
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_page_stays_light(name):
+    assert len(ALL[name]()._repr_mimebundle_()["text/html"]) < 300_000

@@ -1,0 +1,91 @@
+"""Colours and type sizes: what readers with weak contrast vision, colour-blind readers and phones need."""
+
+import colorsys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
+
+from deepmech.figures import style
+from deepmech.figures.labels import apart
+
+channel = st.floats(0, 1)
+colour = st.tuples(channel, channel, channel)
+
+
+def test_contrast_of_published_pairs():
+    # WebAIM's checker gives these ratios for #767676 and #0000ff on white.
+    assert style.contrast("#767676", "white") == pytest.approx(4.54, abs=0.005)
+    assert style.contrast("#0000ff", "white") == pytest.approx(8.59, abs=0.005)
+    assert style.contrast("black", "white") == pytest.approx(21)
+
+
+@given(colour, colour)
+def test_contrast_is_symmetric_and_bounded(a, b):
+    assert style.contrast(a, b) == style.contrast(b, a)
+    assert 1 <= style.contrast(a, b) <= 21 + 1e-9
+
+
+@pytest.mark.parametrize("theme", style.THEMES, ids=lambda t: t.name)
+def test_every_line_colour_reaches_three_to_one(theme):
+    colours = [*style.categories(7, theme), theme.text, theme.muted, theme.warm, theme.cool]
+    for n in (1, 2, 5, 9, 30):
+        colours += style.ramp(n, theme)
+    assert min(style.contrast(c, theme.background) for c in colours) >= 3.0
+    assert min(style.contrast(c, theme.background) for c in (theme.text, theme.muted)) >= 4.5
+
+
+@given(colour, st.sampled_from(style.THEMES), st.sampled_from([3.0, 4.5]))
+def test_legible_changes_only_what_it_must(c, theme, ratio):
+    made = style.legible(c, theme, ratio)
+    # Colours are rounded to eight bits, hence the small tolerance.
+    assert style.contrast(made, theme.background) >= ratio
+    if style.contrast(c, theme.background) >= ratio + 0.1:
+        assert np.allclose(to_rgb(made), c, atol=0.5 / 255 + 1e-9)
+
+
+def test_categories_keep_their_hues():
+    for theme in style.THEMES:
+        for made, original in zip(style.categories(7, theme), style.OKABE_ITO, strict=True):
+            a, b = colorsys.rgb_to_hsv(*to_rgb(made))[0], colorsys.rgb_to_hsv(*to_rgb(original))[0]
+            assert min(abs(a - b), 1 - abs(a - b)) < 0.06
+    with pytest.raises(ValueError, match="n = 8"):
+        style.categories(8, style.LIGHT)
+
+
+def test_a_ramp_is_ordered_in_lightness():
+    for theme in style.THEMES:
+        steps = np.diff([style.luminance(c) for c in style.ramp(8, theme)])
+        assert np.all(steps > 0)
+
+
+def test_the_diverging_map_is_neutral_at_zero():
+    for theme in style.THEMES:
+        middle = style.diverging(theme)(0.5)
+        assert np.allclose(middle[:3], to_rgb(theme.neutral), atol=0.01)
+        r, g, b = middle[:3]
+        assert max(r, g, b) - min(r, g, b) < 0.06
+
+
+@given(colour)
+def test_ink_stands_out_on_any_shading(fill):
+    assert style.contrast(style.ink(fill), fill) >= 4.5
+
+
+def test_smallest_text_on_a_phone():
+    # A 360-pixel phone leaves a column of about 300 pixels.
+    assert style.SMALL * 100 / 72 * 300 / (100 * style.WIDTH) >= 7.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.3))
+def test_labels_keep_their_distance_order_and_mean(where, gap):
+    where = np.array(where)
+    out = apart(where, gap)
+    order = np.argsort(where, kind="stable")
+    assert np.all(np.diff(out[order]) >= gap - 1e-9)
+    assert out.mean() == pytest.approx(where.mean())
+    free = np.diff(where[order])
+    if len(where) == 1 or free.min() >= gap:
+        assert np.allclose(out, where)
