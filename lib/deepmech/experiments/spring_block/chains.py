@@ -28,12 +28,20 @@ class Diagram:
     friction_range: float
     noise_range: float
     noise_decay: float = 0.0
+    spacing: int = 1
+
+    def noises(self, n: int) -> np.ndarray:
+        """Noise along the abscissa: even steps (``spacing`` 1), or steps that widen to reach strong noise (2)."""
+        values = self.noise_range * np.linspace(0, 1, n) ** self.spacing
+        return np.array([float(f"{v:.2g}") for v in values])
 
 
 DIAGRAMS = {
     "A.3": Diagram("first", 1.0, 0.2, 100.0, friction_range=0.25, noise_range=0.02),
-    "A.S13": Diagram("second", 1.0, 0.12, 100.0, friction_range=0.15, noise_range=0.06),
-    "A.S14": Diagram("langevin", 0.1, 0.016, 300.0, friction_range=0.02, noise_range=0.03, noise_decay=0.002),
+    "A.S13": Diagram("second", 1.0, 0.12, 100.0, friction_range=0.15, noise_range=0.16, spacing=2),
+    "A.S14": Diagram(
+        "langevin", 0.1, 0.016, 300.0, friction_range=0.02, noise_range=0.12, noise_decay=0.002, spacing=2
+    ),
 }
 
 
@@ -57,7 +65,7 @@ def phase_diagram(
     chain = Chain(
         friction_right=over("friction_right", np.linspace(0, d.friction_range, n_friction).round(6)),
         friction_left=d.friction_left,
-        noise=over("noise", np.linspace(0, d.noise_range, n_noise).round(6)),
+        noise=over("noise", d.noises(n_noise)),
         stiffness=d.stiffness,
     )
     run = simulate(chain, d.t_end, order=d.order, n_runs=n_runs, noise_decay=d.noise_decay, seed=seed)
