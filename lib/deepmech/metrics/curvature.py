@@ -66,8 +66,7 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     dim
         Name of the layers' dimension, by default ``layer`` or ``block``; for plain arrays an axis, by default the last.
     flat
-        Curves whose range is at most this, in the units of ``load``, also give nan: set it to the noise of ``load``,
-        for example for D̂ in linear networks, which is constant up to rounding.
+        Curves whose range is at most this, in the units of ``load``, also give nan: set it to the noise of ``load``.
 
     Returns
     -------

@@ -52,8 +52,9 @@ def data_separation(
     labels
         Integers 0 … K − 1, shape (n,), or (..., n) with the leading axes of ``features``.
     metric
-        ``"D"`` or ``"D_hat"``. D is invariant under rotations, shifts and a common scale of the features, D̂ under every
-        invertible linear map, so D̂ cannot tell the layers of a linear network apart.
+        ``"D"`` or ``"D_hat"``. D is invariant under rotations, shifts and a common scale of the features. D̂ is, too,
+        and with fewer features than classes (Σ_b invertible) under every invertible linear map; with more features the
+        pseudoinverse singles out orthogonal complements, and a shear changes D̂.
     n_classes
         K; by default the largest label plus one.
     weights

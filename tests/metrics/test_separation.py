@@ -1,0 +1,218 @@
+"""Laws of data separation."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepmech.core.random import Stream
+from deepmech.metrics.separation import ClassMoments, data_separation
+
+METRICS, WEIGHTS = ("D", "D_hat"), ("samples", "printed")
+seeds = st.integers(0, 2**31)
+
+
+def blobs(seed: int, n: int = 60, d: int = 5, classes: int = 4, distance: float = 2.0):
+    """n points around `classes` random centres, every class at least once, of unequal sizes."""
+    s = Stream.of("test separation", seed)
+    y = np.concatenate([np.arange(classes), (s.uniform("labels", 0, n - classes) ** 2 * classes).astype(int)])
+    return s.normal("x", 0, (n, d)) + distance * s.normal("means", 0, (classes, d))[y], y
+
+
+def naive(x, y, metric, weights):
+    """Eqs. 2, 3 and 9 with full matrices and NumPy's own covariance."""
+    k = range(y.max() + 1)
+    p = np.array([(y == c).mean() for c in k])
+    covariances = np.array([np.cov(x[y == c].T, bias=True) for c in k])
+    means = np.array([x[y == c].mean(0) for c in k])
+    if weights == "samples":
+        within = np.einsum("k,kij->ij", p, covariances)
+        between = np.cov(means.T, aweights=p, bias=True)
+    else:
+        within, between = covariances.mean(0), np.cov((p[:, None] * means).T, bias=True)
+    if metric == "D":
+        return np.log(np.trace(within) / np.trace(between))
+    return np.log(np.trace(within @ np.linalg.pinv(between, rcond=1e-12, hermitian=True)))
+
+
+def rotation(seed: int, d: int) -> np.ndarray:
+    return np.linalg.qr(Stream.of("test rotation", seed).normal("q", 0, (d, d)))[0]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("d", [2, 3, 8, 70])  # fewer and more features than classes and than samples
+def test_equals_the_formula_with_full_matrices(metric, weights, d):
+    for seed in range(5):
+        x, y = blobs(seed, d=d)
+        assert data_separation(x, y, metric, weights=weights) == pytest.approx(naive(x, y, metric, weights), abs=1e-9)
+
+
+@given(seeds, st.floats(-50, 50), st.floats(1e-3, 1e3))
+def test_rotations_shifts_and_scale_change_neither(seed, shift, scale):
+    x, y = blobs(seed)
+    for metric in METRICS:
+        moved = scale * (x @ rotation(seed, 5) + shift)
+        assert data_separation(moved, y, metric) == pytest.approx(data_separation(x, y, metric), abs=1e-9)
+
+
+@given(seeds)
+def test_invertible_maps_leave_d_hat_alone_while_features_are_fewer_than_classes(seed):
+    x, y = blobs(seed, d=3)
+    squeeze = rotation(seed, 3) * np.array([1.0, 3.0, 10.0]) @ rotation(seed + 1, 3)
+    assert data_separation(x @ squeeze, y, "D_hat") == pytest.approx(data_separation(x, y, "D_hat"), abs=1e-8)
+    assert abs(data_separation(x @ squeeze, y) - data_separation(x, y)) > 1e-6
+
+
+@pytest.mark.parametrize("c", [0.0, 0.5, 1.0, 3.0])
+def test_with_more_features_a_shear_changes_d_hat_by_its_closed_form(c):
+    """Means ±e₁, round classes; x₂ += c x₁. Then Σ_b^+ = vvᵀ/|v|⁴, v = (1, c): D̂ rises by log(1 + c²/(1 + c²)²)."""
+    cross = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) / 2
+    step = np.array([1, 0])
+    x = np.vstack([cross + step, cross - step])
+    y = np.repeat([0, 1], 4)
+    shear = np.array([[1.0, c], [0.0, 1.0]])
+    assert data_separation(x, y, "D_hat") == pytest.approx(np.log(1 / 8), abs=1e-12)
+    rise = np.log1p(c**2 / (1 + c**2) ** 2)
+    assert data_separation(x @ shear, y, "D_hat") == pytest.approx(np.log(1 / 8) + rise, abs=1e-12)
+
+
+def test_closed_form_of_crosses():
+    """Class k at height k on the first axis, its 2d points at ±a on every axis: Tr Σ_w = a², Tr Σ_b = (K² − 1)/12."""
+    d, a, classes = 3, 0.25, 5
+    cross = a * np.vstack([np.eye(d), -np.eye(d)])
+    x = np.vstack([cross + k * np.eye(d)[0] for k in range(classes)])
+    y = np.repeat(np.arange(classes), 2 * d)
+    assert data_separation(x, y) == pytest.approx(np.log(12 * a**2 / (classes**2 - 1)), abs=1e-13)
+    assert data_separation(x, y, "D_hat") == pytest.approx(np.log(12 * a**2 / d / (classes**2 - 1)), abs=1e-13)
+
+
+def test_gaussian_blobs_reach_their_expectation():
+    """K = 2 at ±m, unit Gaussians in d dimensions: D -> log(d/|m|²), D̂ -> log(1/|m|²), for N -> infinity as N^(-1/2)."""
+    d, m, n = 20, 3.0, 40_000
+    y = np.arange(n) % 2
+    x = Stream.of("test gaussian", 0).normal("x", 0, (n, d))
+    x[:, 0] += m * (2 * y - 1)
+    # Relative standard errors: Tr Σ_w has 2/(d n) variance, |mean gap|² has 4/(m² n).
+    sigma = np.sqrt(2 / (d * n) + 4 / (m**2 * n))
+    assert data_separation(x, y) == pytest.approx(np.log(d / m**2), abs=4 * sigma)
+    assert data_separation(x, y, "D_hat") == pytest.approx(-2 * np.log(m), abs=4 * np.sqrt(2 / n + 4 / (m**2 * n)))
+
+
+@given(seeds, st.lists(st.integers(0, 60), max_size=6), st.sampled_from(METRICS), st.sampled_from(WEIGHTS))
+def test_any_batches_in_any_order_give_the_whole(seed, cuts, metric, weights):
+    x, y = blobs(seed)
+    order = Stream.of("test order", seed).permutation("order", 0, len(x))
+    stream, halves = (ClassMoments(4, metric, weights) for _ in range(2))
+    other = ClassMoments(4, metric, weights)
+    for i, part in enumerate(np.split(order, sorted(cuts))):
+        stream.update(x[part], y[part])
+        (halves if i % 2 else other).update(x[part], y[part])
+    whole = data_separation(x, y, metric, weights=weights)
+    assert stream.separation() == pytest.approx(whole, abs=1e-10)
+    assert halves.merge(other).separation() == pytest.approx(whole, abs=1e-10)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_digits_are_lost_far_from_the_origin_or_in_collapse(metric):
+    """Numbers exact in binary: spread 2^-20 around means 0 and 2 at the offset 2^20, 4 samples at a time."""
+    tiny = 2.0**-20
+    y = np.arange(400) % 2
+    x = (2.0**20 + 2.0 * y + tiny * (1 - 2 * (np.arange(400) // 2 % 2)))[:, None]
+    moments = ClassMoments(2, metric)
+    for start in range(0, 400, 4):
+        moments.update(x[start : start + 4], y[start : start + 4])
+    assert moments.separation() == pytest.approx(2 * np.log(tiny), abs=1e-12)
+
+
+@given(seeds, st.sampled_from(WEIGHTS))
+def test_within_and_between_make_the_total(seed, weights):
+    """Only with the default weights: Tr Σ_w + Tr Σ_b = Tr Cov, so D is a function of the explained share of variance."""
+    x, y = blobs(seed)
+    ratio = np.exp(data_separation(x, y, weights=weights))
+    means = np.array([x[y == k].mean(0) for k in range(4)])
+    explained = ((means[y] - x.mean(0)) ** 2).sum() / ((x - x.mean(0)) ** 2).sum()
+    assert (ratio == pytest.approx(1 / explained - 1, rel=1e-9)) == (weights == "samples")
+
+
+def test_eq_2_as_printed_adds_a_constant_for_equal_classes_and_depends_on_the_origin_otherwise():
+    x, _ = blobs(3, n=60)
+    even, uneven = np.arange(60) % 4, blobs(3, n=60)[1]
+    for metric in METRICS:
+        printed = data_separation(x, even, metric, weights="printed")
+        assert printed - data_separation(x, even, metric) == pytest.approx(2 * np.log(4), abs=1e-10)
+        assert data_separation(x + 1, even, metric, weights="printed") == pytest.approx(printed, abs=1e-10)
+    moved = data_separation(x + 1, uneven, weights="printed")
+    assert abs(moved - data_separation(x, uneven, weights="printed")) > 0.01
+
+
+def test_leading_axes_are_separate_measurements_to_the_bit():
+    x, y = blobs(0)
+    stack = np.stack([x, 2 * x + 1, x**3]).reshape(3, 1, *x.shape)
+    many = data_separation(stack, y)
+    assert many.shape == (3, 1)
+    assert many[2, 0] == data_separation(x**3, y)
+    relabelled = np.stack([y, y, (y + 1) % 4])[:, None]
+    np.testing.assert_allclose(data_separation(stack, relabelled), many, rtol=1e-12)
+
+
+def test_tensors_and_precisions():
+    x, y = blobs(1)
+    single = x.astype(np.float32)
+    want = data_separation(single.astype(np.float64), y)
+    assert data_separation(single, y) == want
+    assert data_separation(torch.tensor(single, requires_grad=True), torch.tensor(y)) == want
+
+
+def test_degenerate_classes():
+    points = np.array([[0.0, 0.1], [0.3, 0.7], [1.0, 0.2]])
+    y = np.array([0, 1, 2])
+    for metric in METRICS:
+        # One sample per class: no width at all.
+        assert data_separation(points, y, metric) == -np.inf
+        # A class of one sample counts with zero width: here half of the within-class variance of the other class.
+        two = data_separation(np.array([[0.0], [2.0], [5.0]]), np.array([0, 0, 1]), metric)
+        assert two == pytest.approx(np.log((2 / 3) / (2 / 9 * 16)))
+        # Classes collapsed to points that are not exact in binary, in several batches.
+        moments = ClassMoments(3, metric)
+        for _ in range(7):
+            moments.update(points, y)
+        assert moments.separation() == -np.inf
+        # Coinciding means, and a dead layer.
+        cross = np.array([[1.0], [-1.0], [2.0], [-2.0]])
+        assert data_separation(cross, np.array([0, 0, 1, 1]), metric) == np.inf
+        assert np.isnan(data_separation(np.full((4, 3), 0.1), np.array([0, 0, 1, 1]), metric))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (np.zeros((3, 2)), np.array([0, 2, 2]), "class 1 of 3 has no sample"),
+        (np.zeros((3, 2)), np.array([0, 0, 0]), "at least two classes"),
+        (np.zeros((3, 2)), np.array([0.0, 1.0, 1.0]), "type float64: expected integers"),
+        (np.zeros((3, 2)), np.array([0, -1, 1]), "labels: -1"),
+        (np.zeros((3, 2)), np.array([0, 1]), r"labels have shape \(2,\): expected \(3,\)"),
+        (np.zeros(3), np.array([0, 1, 1]), r"features have shape \(3,\)"),
+        (np.array([[0.0], [np.nan], [np.inf]]), np.array([0, 1, 1]), "2 of 3 values are nan or infinite"),
+    ],
+)
+def test_bad_input_is_named(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        data_separation(x, y)
+
+
+def test_bad_options_are_named():
+    x, y = blobs(0)
+    with pytest.raises(ValueError, match="metric = 'E'"):
+        data_separation(x, y, "E")
+    with pytest.raises(ValueError, match="weights = 'x'"):
+        data_separation(x, y, weights="x")
+    with pytest.raises(ValueError, match=r"labels run from 0 to 3: expected 0 … 2"):
+        data_separation(x, y, n_classes=3)
+    with pytest.raises(ValueError, match="4 columns, earlier batches had 5"):
+        ClassMoments(4).update(x, y).update(x[:, :4], y)
+    with pytest.raises(ValueError, match="must agree"):
+        ClassMoments(4).merge(ClassMoments(4, "D_hat"))
+    with pytest.raises(ValueError, match="more than 2 GiB"):
+        ClassMoments(2, "D_hat").update(np.zeros((2, 20_000)), np.array([0, 1]))
