@@ -18,7 +18,7 @@ def stamp(made: dict[str, Any], download: str) -> str:
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
     hover = html.escape(f"{made['machine']}; {made['versions']}")
     return (
-        f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile}</span> '
+        f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
         f'<span title="{hover}">{details}</span> '
         f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
     )

@@ -97,7 +97,7 @@ def press(
     running = _Running()
     pool = ThreadPoolExecutor(jobs)
     try:
-        futures = [pool.submit(_execute, house, profile, s, cores // jobs, running) for s in waiting]
+        futures = [pool.submit(_execute, house, profile, s, cores // jobs, running, say) for s in waiting]
         for future in as_completed(futures):
             sheet, seconds, chatter = future.result()
             done[sheet.name] = sheet
@@ -161,7 +161,9 @@ def thread_limits(threads: int) -> dict[str, str]:
     return dict.fromkeys(names, str(threads))
 
 
-def _execute(house: House, profile: str, sheet: Sheet, threads: int, running: _Running) -> tuple[Sheet, float, str]:
+def _execute(
+    house: House, profile: str, sheet: Sheet, threads: int, running: _Running, say: Say
+) -> tuple[Sheet, float, str]:
     """Execute one notebook in a process of its own; (sheet with result or failure, seconds, standard error)."""
     target = house.executed(profile, sheet.name)
     job = {
@@ -171,6 +173,8 @@ def _execute(house: House, profile: str, sheet: Sheet, threads: int, running: _R
         "key": sheet.key,
         "target": str(target),
     }
+    earlier = _earlier_seconds(house, profile, sheet.name)
+    say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
     start = time.monotonic()
     process = running.start([sys.executable, "-m", "deepmech.book.execution"], threads, house)
     assert process.stdin and process.stdout and process.stderr

@@ -1,0 +1,117 @@
+"""A result may be reused if nothing it depends on has changed, and only if it is whole."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deepmech.book import keys
+
+
+def key_of(house, name="springs/one", profile="quick"):
+    from deepmech.book.sources import House
+
+    house = House(house.root)
+    return keys.key(house.source(name), house.profile(profile)[name], keys.surroundings(house))
+
+
+def edit(path, text="\n# changed\n"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(path.read_text() + text if path.exists() else text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "notebooks/springs/one.md",
+        "lib/deepmech/physics.py",
+        "lib/deepmech/ledger/claims_a.yml",
+        "lib/deepmech/book/execution.py",
+        "book/results/sweep.nc",
+        "requirements.lock",
+    ],
+)
+def test_the_key_sees(house, path):
+    before = key_of(house)
+    edit(house.root / path)
+    assert key_of(house) != before
+
+
+def test_the_key_sees_profile_and_parameters(house):
+    before = key_of(house, profile="laptop")
+    assert before != key_of(house, profile="quick")
+    (house.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/one: {points: 42}")
+    assert key_of(house, profile="laptop") != before
+
+
+def test_the_key_sees_data(house, tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "data"))
+    before = key_of(house)
+    edit(tmp_path / "data" / "mnist" / "train.gz")
+    after = key_of(house)
+    assert after != before
+    os.utime(tmp_path / "data" / "mnist" / "train.gz", (1, 1))
+    assert key_of(house) not in (before, after)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["notebooks/springs/two.md", "book/intro.md", "lib/deepmech/book/site.py", "lib/deepmech/__pycache__/x.pyc"],
+)
+def test_the_key_does_not_mind(house, path):
+    before = key_of(house)
+    edit(house.root / path)
+    assert key_of(house) == before
+
+
+@pytest.fixture
+def result(tmp_path):
+    cells = [{"cell_type": "code", "source": "1 + 1", "outputs": [{"data": {"text/plain": "2"}}], "metadata": {}}]
+    notebook = {"cells": cells, "metadata": {"deepmech": {"key": "k"}}}
+    notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
+    path = tmp_path / "result.ipynb"
+    keys.write_whole(path, json.dumps(notebook))
+    return path
+
+
+def test_a_whole_result_is_trusted_under_its_key_only(result):
+    assert keys.trusted(result) and keys.trusted(result, "k")
+    assert keys.trusted(result, "another key") is None
+    assert keys.trusted(result.with_name("absent.ipynb")) is None
+
+
+def test_no_part_of_a_result_is_trusted(result):
+    text = result.read_text()
+    for length in range(len(text)):
+        result.write_text(text[:length])
+        assert keys.trusted(result) is None
+
+
+def test_a_result_changed_by_hand_is_not_trusted(result):
+    result.write_text(result.read_text().replace('"2"', '"3"'))
+    assert keys.trusted(result) is None
+
+
+def test_killed_while_writing(tmp_path):
+    """Whenever the writer is killed, the file is one of the texts it wrote, from first letter to last."""
+    path = tmp_path / "result.txt"
+    code = (
+        "import sys; from pathlib import Path; from deepmech.book.keys import write_whole\n"
+        "for i in range(10**6): write_whole(Path(sys.argv[1]), str(i % 10) * 300_000)"
+    )
+    pause = random.Random(0)
+    for _ in range(5):
+        writer = subprocess.Popen([sys.executable, "-c", code, str(path)])
+        while not path.exists():
+            time.sleep(0.01)
+        time.sleep(pause.uniform(0, 0.1))
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        text = path.read_text()
+        assert len(text) == 300_000 and len(set(text)) == 1
+        path.unlink()

@@ -1,0 +1,159 @@
+"""The press at work: what is executed, what is reused, what a failure or a kill leaves behind."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from miniature import notebook_text, write_notebooks
+
+from deepmech.book import keys, press
+from deepmech.book.sources import BookError, House
+
+
+def run(house, *arguments, **options):
+    """Press with the messages it gave: (sheets by name, lines)."""
+    lines: list[str] = []
+    sheets = press.press(House(house.root), *arguments, say=lines.append, **options)
+    return {s.name: s for s in sheets}, lines
+
+
+def outputs(sheet):
+    return "".join("".join(o.get("text", "")) for c in sheet.notebook["cells"] for o in c.get("outputs", []))
+
+
+SAY = "import os, sys\nprint('n =', n, 'profile =', profile)"
+
+
+def test_executes_once_then_reuses_until_something_changes(house):
+    write_notebooks(house, a=notebook_text(SAY), b=notebook_text(SAY))
+    (house.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/a: {n: 7}")
+    sheets, lines = run(house)
+    assert all(s.fresh for s in sheets.values()) and "2 to execute" in lines[0]
+    assert outputs(sheets["springs/a"]) == "n = 3 profile = quick\n"
+
+    sheets, lines = run(house)
+    assert not any(s.fresh for s in sheets.values()) and len(lines) == 1
+
+    sheets, _ = run(house, "laptop", ["springs/a"])
+    assert outputs(sheets["springs/a"]) == "n = 7 profile = laptop\n" and sheets["springs/b"].notebook is None
+    assert not any(s.fresh for s in run(house)[0].values()), "another profile must not overwrite the first"
+
+    (house.root / "lib" / "deepmech" / "physics.py").write_text("G = 9.82\n")
+    sheets, lines = run(house, "quick", ["springs/b"])
+    assert sheets["springs/b"].fresh and sheets["springs/a"].notebook is None, "a stale page must not be bound"
+    assert "about" in lines[0], "an estimate from the earlier run"
+
+
+def test_what_an_executed_notebook_holds(house, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    code = "import os, sys\nprint(os.environ['OMP_NUM_THREADS'])\nprint('aside', file=sys.stderr)"
+    write_notebooks(house, a=notebook_text(code, parameters='profile = "quick"\nn = 3  # springs\nm = 4'))
+    (house.root / "notebooks" / "profiles" / "paper.yml").write_text("springs/a: {n: 7}")
+    sheets, lines = run(house, "paper")
+    notebook = sheets["springs/a"].notebook
+    cells = [c["source"] for c in notebook["cells"] if "parameters" in "".join(c["metadata"].get("tags", []))]
+    shown = "# Parameters of the profile paper\nprofile = 'paper'\nn = 7  # springs\nm = 4"
+    assert ["".join(c) for c in cells] == [shown], "one parameters cell, with the values in force"
+    made = notebook["metadata"]["deepmech"]
+    assert made["parameters"] == {"profile": "paper", "n": 7, "m": 4}
+    assert made["seconds"] > 0 and "numpy" in made["versions"] and "cores" in made["machine"]
+    assert outputs(sheets["springs/a"]) == f"{len(os.sched_getaffinity(0))}\n", "a lone notebook has all cores"
+    assert any("aside" in line for line in lines), "standard error goes to the terminal, not to the page"
+    assert str(house.root) not in json.dumps(notebook)
+
+
+def test_a_failure_is_told_and_spoils_nothing_else(house):
+    bad = notebook_text("x = 1", ":tags: [raises-exception]\n\nx / 0")
+    write_notebooks(house, bad=notebook_text("x = 1", "def f():\n    return x / 0\nf()"), good=notebook_text(SAY), tag=bad)
+    with pytest.raises(BookError) as told:
+        run(house)
+    message = str(told.value)
+    assert "2 of 3 notebooks failed" in message
+    assert "notebook springs/bad, code cell 3 of 3:\n    def f():" in message
+    assert "ZeroDivisionError: division by zero" in message and "\x1b" not in message
+    assert "notebook springs/tag, code cell 3 of 3" in message, "an error that was allowed is still an error page"
+    assert keys.trusted(house.executed("quick", "springs/good"))
+    assert not house.executed("quick", "springs/bad").exists()
+    assert not house.executed("quick", "springs/tag").exists()
+
+
+def test_a_dying_kernel_is_told(house):
+    write_notebooks(house, a=notebook_text("import os\nos._exit(3)"))
+    with pytest.raises(BookError, match="DeadKernelError"):
+        run(house)
+
+
+def test_a_change_while_it_runs_is_not_trusted_next_time(house):
+    code = "from pathlib import Path\nPath('lib/deepmech/physics.py').write_text('G = 10')"
+    write_notebooks(house, a=notebook_text(code))
+    sheets, lines = run(house)
+    assert sheets["springs/a"].notebook is not None and any("changed while it ran" in line for line in lines)
+    assert run(house)[0]["springs/a"].fresh
+
+
+def start(house):
+    command = [sys.executable, "-m", "deepmech.book.cli", "book", "--no-site"]
+    return subprocess.Popen(command, cwd=house.root, stderr=subprocess.PIPE, text=True)
+
+
+def gone(processes, patience=15.0):
+    """Whether all processes end by themselves within ``patience`` seconds."""
+    _, alive = psutil.wait_procs(processes, timeout=patience)
+    return not alive
+
+
+def descendants(process):
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+@pytest.mark.slow
+def test_killed_at_random_points(house):
+    """Nothing half-made is trusted, nothing keeps running, and the next run completes the work."""
+    write_notebooks(house, **{name: notebook_text("import time\ntime.sleep(0.3)", SAY) for name in "abc"})
+    pause = random.Random(1)
+    for _ in range(4):
+        process = start(house)
+        time.sleep(pause.uniform(0.3, 5.0))
+        family = descendants(process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert gone(family), "a process outlives the press"
+        for path in house.generated.rglob("*.ipynb"):
+            assert keys.trusted(path), f"{path.name} is there but not whole"
+    before = {s.name for s in press.sheets(House(house.root), "quick") if s.notebook}
+    sheets, _ = run(house)
+    assert all(s.notebook for s in sheets.values())
+    assert {name for name, s in sheets.items() if not s.fresh} == before, "what was finished is not done again"
+
+
+@pytest.mark.slow
+def test_interrupted_from_the_keyboard(house):
+    write_notebooks(house, a=notebook_text("import time\ntime.sleep(60)"))
+    process = start(house)
+    deadline = time.monotonic() + 30
+    while len(descendants(process)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    family = descendants(process)
+    assert len(family) >= 2, "the notebook's process and its kernel"
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=15)
+    assert process.returncode == 130 and told.endswith("stopped; finished results are kept\n")
+    assert gone(family)
+
+
+def test_two_presses_do_not_work_in_one_house(house):
+    from deepmech.book.site import only_press
+
+    with only_press(house), pytest.raises(BookError, match="another press is at work"), only_press(house):
+        pass
+    with only_press(house):
+        pass

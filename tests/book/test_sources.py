@@ -1,0 +1,96 @@
+"""What is written must be consistent before anything runs."""
+
+import pytest
+from miniature import notebook_text, write_notebooks
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepmech.book.sources import BookError, House, with_values
+
+
+def test_order_of_the_contents(house):
+    assert house.names == ("springs/one", "springs/two")
+    assert house.select(["springs/two"]) == ("springs/two",)
+    assert house.select(["springs"]) == house.select(None) == house.names
+
+
+def test_find_looks_upwards_and_says_what_it_misses(house, tmp_path):
+    assert House.find(house.root / "notebooks" / "springs").root == house.root
+    with pytest.raises(BookError, match=r"_toc\.yml"):
+        House.find(tmp_path)
+
+
+def test_unknown_chapter(house):
+    with pytest.raises(BookError, match=r"'springz' is unknown; chapters are springs"):
+        house.select(["springz"])
+
+
+def test_notebook_without_place_in_the_contents(house):
+    (house.root / "notebooks" / "springs" / "three.md").write_text(notebook_text())
+    with pytest.raises(BookError, match=r"generated/springs/three"):
+        _ = house.names
+
+
+def test_contents_without_notebook(house):
+    (house.root / "notebooks" / "springs" / "two.md").unlink()
+    with pytest.raises(BookError, match=r"springs/two.*no such file"):
+        _ = house.names
+
+
+@pytest.mark.parametrize(
+    ("profile", "complaint"),
+    [
+        ("springs/one: {pionts: 41}", r"no parameter 'pionts'; its parameters are stiffness, points"),
+        ("springs/noe: {points: 41}", r"springs/noe: no such notebook"),
+        ("springs/one: {points: many}", r"points = 'many': must be a number like its default 21"),
+        ("springs/one: {profile: paper}", r"no parameter 'profile'"),
+    ],
+)
+def test_faulty_profile(house, profile, complaint):
+    (house.root / "notebooks" / "profiles" / "laptop.yml").write_text(profile)
+    with pytest.raises(BookError, match=complaint):
+        house.profile("laptop")
+
+
+def test_unknown_profile(house):
+    with pytest.raises(BookError, match=r"'quik': must be one of quick, laptop, paper"):
+        house.profile("quik")
+
+
+def test_profile_values(house):
+    assert house.profile("laptop")["springs/one"] == {"profile": "laptop", "points": 41}
+    assert house.profile("laptop")["springs/two"] == {"profile": "laptop"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (notebook_text(parameters="n = 3"), "must begin with profile"),
+        (notebook_text(parameters='profile = "quick"\nn = 3\nm = 2 * n'), "line 3 .* not of the form name = plain"),
+        (notebook_text(parameters='profile = "quick"\nimport os'), "line 2 .* not of the form"),
+        (notebook_text(':tags: [parameters]\n\nprofile = "quick"'), "2 cells are tagged"),
+        (notebook_text().replace(":tags: [parameters]", ""), "0 cells are tagged"),
+        (notebook_text().replace("name: python3", "name: julia"), "kernelspec python3"),
+        (notebook_text(title="").replace("# \n", ""), "no '# Title'"),
+    ],
+)
+def test_faulty_notebook(house, text, complaint):
+    with pytest.raises(BookError, match=complaint):
+        write_notebooks(house, a=text).profile("quick")
+
+
+names = st.sampled_from(["n", "alpha", "size", "label"])
+values = st.one_of(
+    st.integers(-9, 9), st.floats(-1, 1), st.text("aé#'\" ", max_size=5), st.lists(st.integers(0, 3), max_size=3)
+)
+
+
+@given(st.dictionaries(names, values), st.dictionaries(names, values))
+def test_the_parameters_cell_shows_what_is_in_force(defaults, profile):
+    code = '# first words\nprofile = "quick"\n' + "".join(f"{k} = {v!r}  # é of {k}\n" for k, v in defaults.items())
+    chosen = {k: v for k, v in profile.items() if k in defaults}
+    shown = with_values("a/b", code, {"profile": "paper", **chosen})
+    force: dict = {}
+    exec(shown, force)
+    assert {k: force[k] for k in defaults} == {**defaults, **chosen} and force["profile"] == "paper"
+    assert all(f"# é of {k}" in shown for k in defaults) and "# first words" in shown
