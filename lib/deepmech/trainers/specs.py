@@ -1,0 +1,240 @@
+"""What is trained, and how: two frozen specs. Every number in them may be a labelled array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import Number
+from deepmech.core.spec import Spec
+
+#: What a schedule may change while a network is being trained.
+SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
+
+Choice = str | xr.DataArray
+Switch = bool | xr.DataArray
+
+
+class _Checked(Spec):
+    def _require_whole(self, field: str, least: int) -> None:
+        self.require_finite(field)
+        values = np.asarray(getattr(self, field), dtype=float)
+        self.require(field, (values >= least) & (values == np.round(values)), f"a whole number, at least {least}")
+
+    def _require_between(self, field: str, low: float, high: float, allowed: str) -> None:
+        self.require_finite(field)
+        values = np.asarray(getattr(self, field), dtype=float)
+        inside = (values >= low) & (values < high)
+        self.require(field, inside, allowed)
+
+    def _require_one_of(self, field: str, *allowed: Any) -> None:
+        self.require(
+            field, np.isin(np.asarray(getattr(self, field)), allowed), f"one of {', '.join(map(repr, allowed))}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MLP(_Checked):
+    r"""A fully connected network, by default the one of Figure 1 of the spring-block paper.
+
+    BatchNorm on the input, then ``depth - 1`` times [Linear, BatchNorm, LeakyReLU, Dropout], then Linear to the
+    classes. With ``batch_norm=False`` there is none at the input either and hidden layer :math:`\ell` computes
+    :math:`x_\ell = c\,\sigma(W_\ell x_{\ell-1} + b_\ell)` (spring-block paper, Eq. 1).
+
+    Parameters
+    ----------
+    depth : number of Linear layers, at least 2; the load curve has ``depth`` points (input and hidden layers).
+    width : units of every hidden layer.
+    slope : slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear network).
+    dropout : probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
+        ``1 - dropout``. Resolved to 2⁻¹⁶.
+    batch_norm : normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
+    scale : the constant c of networks without BatchNorm. None takes the value that keeps the mean square of the
+        features at initialisation: :math:`\sqrt{6/(1+α^2)}` for ``init="torch"``, whose weights have variance 1/(3 n),
+        :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``.
+    bias : whether the Linear layers have biases.
+    init : ``"torch"``: weights and biases uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: random
+        orthogonal weights (orthonormal rows or columns), zero biases.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Notes
+    -----
+    Wherever BatchNorm follows a Linear layer, that layer's bias (and the shift of the input's BatchNorm) has a gradient
+    of exactly zero, because BatchNorm subtracts it. Automatic differentiation returns rounding noise instead, which
+    Adam divides by its own size and turns into a random walk. Here these parameters keep their initial values.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> MLP(slope=over("slope", [0.0, 0.5]), dropout=0.1).dropout
+    0.1
+    """
+
+    depth: Number = 8
+    width: Number = 100
+    slope: Number = 0.0
+    dropout: Number = 0.0
+    batch_norm: Switch = True
+    scale: Number | None = None
+    bias: Switch = True
+    init: Choice = "torch"
+
+    def __post_init__(self) -> None:
+        self._require_whole("depth", 2)
+        self._require_whole("width", 1)
+        self.require_finite("slope")
+        slope = np.asarray(self.slope, dtype=float)
+        self.require("slope", (slope >= 0) & (slope <= 1), "between 0 (ReLU) and 1 (linear)")
+        self._require_between("dropout", 0, 1, "at least 0 and below 1")
+        self._require_one_of("batch_norm", True, False)
+        self._require_one_of("bias", True, False)
+        self._require_one_of("init", "torch", "orthogonal")
+        if self.scale is not None:
+            self.require_finite("scale")
+            self.require("scale", np.asarray(self.scale, dtype=float) > 0, "positive, or None")
+            self.require("scale", not np.any(self.batch_norm), "None when batch_norm is on; BatchNorm cancels it")
+
+
+@dataclass(frozen=True, eq=False)
+class Training(_Checked):
+    """How a network is trained; the defaults are those of Figure 1 of the spring-block paper.
+
+    Parameters
+    ----------
+    optimizer : ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8) or ``"sgd"``.
+    learning_rate : step size.
+    momentum : of ``"sgd"``, in [0, 1).
+    batch_size : samples per step; None is the whole training set. A new random order every epoch; a last, smaller batch
+        is used too.
+    epochs : passes over the training set, at most.
+    data_noise : p of Fig. 1(a): at every step ``p · std(x_train) · N(0, 1)`` is added to the inputs, and a fraction p
+        of the labels is replaced by uniform random ones.
+    label_noise : that fraction, if it is to differ from ``data_noise``; None follows ``data_noise``.
+    loss : ``"cross_entropy"``, or ``"mse"`` against one-hot labels (or against real-valued targets).
+    schedule : changes during training as ``(epoch, field, value)``, for example ``((4001, "dropout", 0.05),)``: from
+        epoch 4,001 on (epochs count from 1). Fields: dropout, learning_rate, data_noise, label_noise.
+    stop_loss, stop_change : training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that
+        of the epoch before by less than ``stop_change``.
+    dtype : precision of parameters and activations, ``"float32"`` or ``"float64"``.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Examples
+    --------
+    >>> Training(learning_rate=-1)
+    Traceback (most recent call last):
+    ...
+    ValueError: Training.learning_rate = -1: must be positive
+    """
+
+    optimizer: Choice = "adam"
+    learning_rate: Number = 1e-3
+    momentum: Number = 0.0
+    batch_size: Number | None = None
+    epochs: Number = 100
+    data_noise: Number = 0.0
+    label_noise: Number | None = None
+    loss: Choice = "cross_entropy"
+    schedule: tuple[tuple[int, str, float], ...] = ()
+    stop_loss: Number = 1e-4
+    stop_change: Number = 1e-10
+    dtype: Choice = "float32"
+
+    def __post_init__(self) -> None:
+        self._require_one_of("optimizer", "adam", "sgd")
+        self._require_one_of("loss", "cross_entropy", "mse")
+        self._require_one_of("dtype", "float32", "float64")
+        self.require_finite("learning_rate")
+        self.require("learning_rate", np.asarray(self.learning_rate, dtype=float) > 0, "positive")
+        self._require_between("momentum", 0, 1, "at least 0 and below 1")
+        if np.any(np.asarray(self.momentum) > 0):
+            self.require("momentum", np.all(np.asarray(self.optimizer) == "sgd"), "0 with adam, which has its own")
+        if self.batch_size is not None:
+            self._require_whole("batch_size", 1)
+        self._require_whole("epochs", 0)
+        self._require_between("data_noise", 0, np.inf, "at least 0")
+        if self.label_noise is not None:
+            self.require_finite("label_noise")
+        fraction = np.asarray(self.data_noise if self.label_noise is None else self.label_noise, dtype=float)
+        field = "data_noise" if self.label_noise is None else "label_noise"
+        allowed = "a fraction of the labels, 0 to 1 (give label_noise apart if only the inputs are to be noisier)"
+        self.require(field, (fraction >= 0) & (fraction <= 1), allowed)
+        for field in ("stop_loss", "stop_change"):
+            self._require_between(field, 0, np.inf, "at least 0 (0 never stops)")
+        object.__setattr__(self, "schedule", tuple(tuple(change) for change in self.schedule))
+        for change in self.schedule:
+            fits = len(change) == 3 and change[1] in SCHEDULED and int(change[0]) == change[0] >= 1
+            limit = 1 if fits and change[1] != "learning_rate" else np.inf
+            known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
+            self.require("schedule", fits and 0 <= float(change[2]) < limit, known)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The quantities in force during one epoch."""
+
+    dropout: float
+    learning_rate: float
+    data_noise: float
+    label_noise: float
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network to be trained: both specs with plain numbers only, and a seed."""
+
+    network: MLP
+    training: Training
+    seed: int
+
+    def settings(self, epoch: int) -> Settings:
+        """What holds in epoch ``epoch`` (from 1) by the specs and the schedule."""
+        t = self.training
+        values: dict[str, Any] = {
+            "dropout": self.network.dropout,
+            "learning_rate": t.learning_rate,
+            "data_noise": t.data_noise,
+            "label_noise": t.label_noise,
+        }
+        values.update({field: value for start, field, value in sorted(t.schedule) if epoch >= start})
+        if values["label_noise"] is None:
+            values["label_noise"] = values["data_noise"]
+        return Settings(**{k: float(v) for k, v in values.items()})
+
+    def sizes(self, n_inputs: int, n_outputs: int) -> list[int]:
+        """Units of every layer, from the input to the output."""
+        return [n_inputs, *[int(self.network.width)] * (int(self.network.depth) - 1), n_outputs]
+
+    @property
+    def scale(self) -> float:
+        """The factor c after each nonlinearity: 1 with BatchNorm."""
+        if self.network.batch_norm:
+            return 1.0
+        if self.network.scale is not None:
+            return float(self.network.scale)
+        square = 6.0 if self.network.init == "torch" else 2.0
+        return float(np.sqrt(square / (1.0 + float(self.network.slope) ** 2)))
+
+
+def labelled(spec: Spec) -> dict[str, Any]:
+    """The fields of ``spec`` that are broadcast: numbers, names and labelled arrays, but no None and no schedule."""
+    return {
+        f.name: getattr(spec, f.name)
+        for f in fields(spec)  # type: ignore[arg-type]
+        if f.name != "schedule" and getattr(spec, f.name) is not None
+    }
+
+
+def with_values(spec: Any, values: dict[str, Any]) -> Any:
+    """``spec`` with the plain ``values`` in place of its labelled arrays."""
+    return replace(spec, **values)
