@@ -3,7 +3,7 @@
 
 import { ChainDrawing } from "./chain_drawing.js";
 import { button, follow, localModel, slider } from "./controls.js";
-import { html, number } from "./dom.js";
+import { html, number, symbol } from "./dom.js";
 import { LoadPlot } from "./load_plot.js";
 import { Normals } from "./philox.js";
 import { PhasePlot } from "./phase_plot.js";
@@ -59,16 +59,19 @@ class Explorer {
     this.scaleEnds = [html("span"), html("span")];
     this.root = html(
       "div", { class: "deepmech-explorer", role: "group", "aria-label": "Spring–block chain explorer" },
-      html("div", { class: "head" }, html("p", { class: "state" }, this.regime, this.meaning), this.numbers),
-      this.drawing.root, this.buttons(),
-      html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
-      this.sliders(), this.status,
+      html(
+        "div", { class: "top" },
+        html("div", { class: "head" }, html("p", { class: "state" }, this.regime, this.meaning), this.numbers),
+        this.drawing.root,
+      ),
+      this.buttons(), html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()), this.sliders(),
+      this.help(), this.status,
     );
     el.append(this.root);
   }
 
   buttons() {
-    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("keys").length });
+    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("noise_keys").length });
     this.run = button("", "", () => this.set({ running: !this.model.get("running") }));
     this.run.className = "run";
     const presets = Object.entries(this.model.get("presets")).map(([name, { explain, ...values }]) =>
@@ -82,7 +85,7 @@ class Explorer {
       html("div", {}, this.run, button("Step", "Advance by one unit of time, 100 steps", () => this.step()),
         button("Reset", "Put every block back to the wall", () => this.reset()),
         button("New noise", "Another seed of the noise, from the start", again)),
-      html("div", { role: "group", "aria-label": "Settings of the three regimes" }, ...presets),
+      html("div", { role: "group", "aria-label": "Settings of the three regimes" }, html("span", {}, "Try"), ...presets),
     );
   }
 
@@ -90,7 +93,7 @@ class Explorer {
     const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
     return html(
       "figure", {}, this.load.root,
-      html("figcaption", {}, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise")),
+      html("figcaption", {}, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),
     );
   }
 
@@ -109,29 +112,53 @@ class Explorer {
       return n === p.n_blocks ? "without noise every block moves" : `without noise ${n} of ${p.n_blocks} blocks move`;
     };
     this.controls = [
-      make("friction_right", { label: "friction to the right ", symbol: "μ→", say: digits(3), note: moving }),
+      make("friction_right", { label: ["friction to the right ", symbol("μ", "→")], say: digits(3), note: moving }),
       make("friction_left", {
-        label: "friction to the left ", symbol: "μ←", say: digits(3),
+        label: ["friction to the left ", symbol("μ", "←")], say: digits(3),
         note: () => "felt only when noise pushes back",
       }),
       make("noise", {
-        label: "noise ", symbol: "ε", say: digits(4),
-        note: (v) => `force of one step ε̄ = ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
+        label: ["noise ", symbol("ε")], say: digits(4),
+        note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
       }),
-      make("stiffness", { label: "stiffness ", symbol: "k", say: digits(1), note: () => "forces scale with k × length" }),
-      make("n_blocks", { label: "blocks ", symbol: "L", say: String, note: () => "a new chain starts at the wall" }),
+      make("stiffness", {
+        label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; target at y = 1",
+      }),
+      make("n_blocks", {
+        label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall",
+      }),
       make("speed", {
-        label: "speed", say: (v) => `${v} per second`, note: () => "units of time shown in a second",
+        label: ["speed"], say: String, note: () => "units of time per second",
       }),
     ];
     return html("div", { class: "sliders" }, ...this.controls.map((c) => c.root));
+  }
+
+  help() {
+    const line = (...text) => html("li", {}, ...text);
+    return html(
+      "details", {}, html("summary", {}, "How to read this"),
+      html(
+        "ul", {},
+        line("A spring joins each block to the next; the last one pulls toward the target. Block ", symbol("ℓ"),
+          " stands for layer ", symbol("ℓ"), " of a network, its distance to the target for the load still to be carried."),
+        line("Hollow blocks: friction holds them against their springs; only noise can move them."),
+        line("The teeth of the table are steep where friction is large: on their left side against motion to the right, ",
+          "on their right side against motion to the left."),
+        line("Drag the ring through the phase diagram, or move it with the arrow keys (with Shift five times as far). ",
+          "The line is where the load curve is straight at the time shown below the diagram."),
+        line(`The words and the curvature follow a running mean over ${MEMORY} units of time; a curvature of less `,
+          `than ${LINEAR} either way counts as linear.`),
+        line(`Each step of ${ETA} moves a block by its spring force plus noise, less friction (Eqs. 5 and 6).`),
+      ),
+    );
   }
 
   // What moves.
 
   reset() {
     const p = this.parameters;
-    const key = this.model.get("keys")[this.model.get("seed")];
+    const key = this.model.get("noise_keys")[this.model.get("seed")];
     this.chain = new Chain(p.n_blocks, new Normals(key, this.model.get("purpose")));
     this.mean = curvature(this.chain.x);
     this.owed = 0;
@@ -189,11 +216,10 @@ class Explorer {
     const p = this.parameters;
     if (this.chain.velocity.length !== p.n_blocks) return this.reset();
     const quiet = equilibrium(p).x, loud = largeNoiseLimit(p), reach = Math.max(1, ...loud);
-    const low = Math.min(0, 1 - Math.ceil(4 * reach - 1e-9) / 4);
     this.width = this.root.clientWidth;
     this.drawing.layout(this.width, p, reach);
     const width = this.load.root.parentElement.clientWidth;
-    this.load.layout(width, p.n_blocks, low, quiet, loud);
+    this.load.layout(width, p.n_blocks, 1 - reach, quiet, loud);
     this.phase.layout(width);
     this.phase.update(p);
     for (const control of this.controls) control.show();

@@ -13,39 +13,40 @@ import numpy as np
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream, purpose_word
+from deepmech.experiments.spring_block.chains import DIAGRAMS, REGIMES
 from deepmech.explorers.bundle import ROOM, bundle
+from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 
+FIG_3 = DIAGRAMS["A.3"]
+
 RANGES: dict[str, tuple[float, float, float]] = {
-    "friction_right": (0.0, 0.25, 0.0025),
-    "friction_left": (0.0, 0.25, 0.0025),
-    "noise": (0.0, 0.02, 0.0005),
+    "friction_right": (0.0, FIG_3.friction_range, 0.005),
+    "friction_left": (0.0, 0.25, 0.005),
+    "noise": (0.0, FIG_3.noise_range, 0.0005),
     "stiffness": (0.5, 4.0, 0.1),
     "n_blocks": (1, 12, 1),
     "speed": (1, 100, 1),
 }
 """Smallest value, largest value and step of every slider."""
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "Lazy": {"explain": "Large friction, little noise (paper A, Fig. 4b)", "friction_right": 0.11, "friction_left": 0.03, "noise": 0.006},
-    "Balanced": {"explain": "Friction and noise in balance (paper A, Fig. 4c)", "friction_right": 0.04, "friction_left": 0.04, "noise": 0.01},
-    "Over-noisy": {"explain": "Little friction, large noise (paper A, Fig. 4d)", "friction_right": 0.04, "friction_left": 0.12, "noise": 0.011},
-}  # fmt: skip
-"""The three chains of paper A's Figure 4, and a sentence on each."""
+PRESETS = {
+    name: {"explain": f"Paper A, Fig. 4{panel}", **settings}
+    for name, (panel, settings) in zip(("Lazy", "Balanced", "Over-noisy"), REGIMES.items(), strict=True)
+}
+"""The three chains of paper A's Figure 4, under the words for their load curves."""
 
 SEEDS = 100
 """Noise seeds 0 … SEEDS − 1 can be chosen: a page carries the keys of their streams."""
 
 GRID = 21
-T_END = 100.0
 N_RUNS = 2
 
 
 def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, Any]:
-    """The diagram behind the handle: curvature at t = 100 over noise and friction to the right, mean of two runs.
+    """The diagram behind the handle: curvature at Fig. 3's time over noise and friction to the right, mean of two runs.
 
-    Curvature is the mean height of the load curve above its chord, as a fraction of the chord's drop: > 0 concave,
-    < 0 convex. Plain JSON values, rounded to 1e-4; rows of friction, columns of noise.
+    Plain JSON values, curvature rounded to 1e-4; rows of friction, columns of noise.
     """
     right, noise = (np.linspace(*RANGES[name][:2], GRID).round(6) for name in ("friction_right", "noise"))
     chain = Chain(
@@ -55,16 +56,15 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
         friction_left=friction_left,
         noise=over("noise", noise),
     )
-    position = simulate(chain, t_end=T_END, n_runs=N_RUNS).position
-    height = (position.block / (n_blocks + 1) - position).mean(["block", "run"])
+    bend = curvature(simulate(chain, t_end=FIG_3.t_end, n_runs=N_RUNS)["load_curve"], dim="block").mean("run")
     return {
         "friction_right": right.tolist(),
         "noise": noise.tolist(),
-        "curvature": height.transpose("mu_right", "noise").values.round(4).tolist(),
+        "curvature": bend.transpose("mu_right", "noise").values.round(4).tolist(),
         "friction_left": friction_left,
         "stiffness": stiffness,
         "n_blocks": n_blocks,
-        "t_end": T_END,
+        "t_end": FIG_3.t_end,
         "keys": [_key(0, run) for run in range(N_RUNS)],
     }
 
@@ -72,7 +72,7 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
 def chain_state(
     *,
     friction_right: float = 0.12,
-    friction_left: float = 0.2,
+    friction_left: float = FIG_3.friction_left,
     noise: float = 0.006,
     stiffness: float = 1.0,
     n_blocks: int = 7,
@@ -98,7 +98,9 @@ def chain_state(
     for name, value in values.items():
         low, high, _ = RANGES[name]
         if not low <= value <= high:
-            raise ValueError(f"chain explorer: {name} = {value!r}: must lie between {low} and {high}, its slider's range")
+            raise ValueError(
+                f"chain explorer: {name} = {value!r}: must lie between {low} and {high}, its slider's range"
+            )
     if n_blocks != int(n_blocks):
         raise ValueError(f"chain explorer: n_blocks = {n_blocks!r}: must be a whole number")
     if seed not in range(SEEDS):
@@ -110,7 +112,7 @@ def chain_state(
         "ranges": {name: list(limits) for name, limits in RANGES.items()},
         "presets": PRESETS,
         "purpose": purpose_word("noise"),
-        "keys": [_key(s, 0) for s in range(SEEDS)],
+        "noise_keys": [_key(s, 0) for s in range(SEEDS)],
         "diagram": phase(friction_left, stiffness, n_blocks),
         "time": 0.0,
         "position": [],
@@ -137,22 +139,15 @@ class Page:
 
     def document(self, title: str) -> str:
         """A whole HTML document around it, light or dark as the reader's system is."""
-        return (
-            f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
-            "<style>body { max-width: 60rem; margin: 1rem auto; padding: 0 1rem; background: #fff; color: #222832; "
-            "font-family: system-ui, sans-serif } html[data-theme=dark] body { background: #14181e; color: #ced6dd }</style>\n"
-            '<script>document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches '
-            '? "dark" : "light";</script>\n'
-            f"</head>\n<body>\n<h1>{html.escape(title)}</h1>\n{self.html}\n</body>\n</html>\n"
-        )
+        template = (ROOM / "document.html").read_text(encoding="utf-8")
+        return template.format(title=html.escape(title), body=self.html)
 
 
 def chain_page(**parameters: Any) -> Page:
     """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
 
-    The chain is stepped in the reader's browser as :func:`~deepmech.simulators.spring_block.simulate` steps it, with the
-    same noise (first order, η = 0.01, y = 1; paper A, Eqs. 5 and 6). The phase diagram behind the handle is computed
+    The reader's browser steps the chain as :func:`~deepmech.simulators.spring_block.simulate` does, with the same
+    noise (first order, η = 0.01, y = 1; paper A, Eqs. 5 and 6). The phase diagram behind the handle is computed
     here and travels with the page; for another μ←, k or L the browser computes it anew.
 
     Parameters

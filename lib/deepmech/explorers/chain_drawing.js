@@ -79,7 +79,7 @@ export class ChainDrawing {
   }
 
   coil(from, to, y) {
-    const turns = 7, lead = Math.sign(to - from) * Math.min(4, Math.abs(to - from) / 4);
+    const turns = this.unit < 200 ? 5 : 8, lead = Math.sign(to - from) * Math.min(4, Math.abs(to - from) / 4);
     const pitch = (to - from - 2 * lead) / turns, points = [from, y, from + lead, y];
     for (let i = 0; i < turns; i++) points.push(from + lead + (i + 0.5) * pitch, y + (i % 2 ? 6 : -6));
     points.push(to - lead, y, to, y);

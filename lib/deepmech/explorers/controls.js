@@ -10,7 +10,7 @@ export function follow(model, name, react) {
 }
 
 /** A labelled slider for model value `name`. `say(value)` gives the number shown and `note(value)` a remark below it. */
-export function slider(model, cleanup, name, { label, symbol, range, say, note, speak = say }) {
+export function slider(model, cleanup, name, { label, range, say, note, speak = say }) {
   const [min, max, step] = range;
   const input = html("input", { type: "range", min, max, step, name });
   const output = html("output");
@@ -27,8 +27,9 @@ export function slider(model, cleanup, name, { label, symbol, range, say, note, 
     if (note) remark.replaceChildren(...[note(value)].flat());
   };
   cleanup.push(follow(model, name, show));
-  const title = html("span", { class: "name" }, label, symbol ? html("i", {}, symbol) : "");
-  const root = html("label", { class: "slider" }, title, output, input, ...(note ? [remark] : []));
+  // Only name and input stand inside the label: an output would be labelled in the input's place.
+  const named = html("label", {}, html("span", {}, ...label), input);
+  const root = html("div", { class: "slider" }, named, output, ...(note ? [remark] : []));
   return { root, show };
 }
 

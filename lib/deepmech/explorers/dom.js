@@ -49,6 +49,19 @@ export function number(value, digits, sign = false) {
   return (value < 0 ? "−" : sign ? "+" : "") + text;
 }
 
+/** The fewest decimals that tell these numbers exactly, at most four. */
+export function decimals(values) {
+  return [0, 1, 2, 3].find((n) => values.every((v) => Math.abs(v - Number(v.toFixed(n))) < 1e-9)) ?? 4;
+}
+
+/** A symbol with its arrow below the line, such as mu with "→": for HTML, and for text in a drawing. */
+export const symbol = (name, sub = "") => html("span", { class: "symbol" }, name, sub && html("sub", {}, sub));
+export const symbolText = (name, sub = "") => [
+  svg("tspan", { class: "symbol" }, name),
+  svg("tspan", { dy: 3, class: "sub" }, sub),
+  svg("tspan", { dy: -3 }, "\u200b"),
+];
+
 /** The path through points given as x0, y0, x1, y1, ... */
 export function path(points) {
   let d = "";
@@ -57,18 +70,19 @@ export function path(points) {
 }
 
 /** Axes of a plot: ticks, labels and titles around the rectangle `box`, redrawn into the group `g`. */
-export function axes(g, box, x, y, { xTicks, yTicks, xTitle, yTitle, digits }) {
+export function axes(g, box, x, y, { xTicks, yTicks, xTitle, yTitle }) {
+  const [xDigits, yDigits] = [decimals(xTicks), decimals(yTicks)];
   g.replaceChildren();
   for (const v of xTicks) {
     g.append(
       svg("line", { class: "tick", x1: x(v), x2: x(v), y1: box.bottom, y2: box.bottom + 4 }),
-      svg("text", { x: x(v), y: box.bottom + 17, "text-anchor": "middle" }, number(v, digits[0])),
+      svg("text", { x: x(v), y: box.bottom + 17, "text-anchor": "middle" }, number(v, xDigits)),
     );
   }
   for (const v of yTicks) {
     g.append(
       svg("line", { class: "tick", x1: box.left - 4, x2: box.left, y1: y(v), y2: y(v) }),
-      svg("text", { x: box.left - 7, y: y(v) + 4, "text-anchor": "end" }, number(v, digits[1])),
+      svg("text", { x: box.left - 7, y: y(v) + 4, "text-anchor": "end" }, number(v, yDigits)),
     );
   }
   const middle = (box.left + box.right) / 2;

@@ -1,7 +1,7 @@
 // The load curve D = y - x over the layers, with its chord and the two limits known in closed form.
 
 import { shade } from "./chain_drawing.js";
-import { axes, path, scale, set, svg, ticks } from "./dom.js";
+import { axes, path, scale, set, svg, symbolText, ticks } from "./dom.js";
 
 const HEIGHT = 276;
 
@@ -18,7 +18,7 @@ export class LoadPlot {
 
   /** Measure for this width and draw everything that stands still; `low` is the least load worth showing. */
   layout(width, L, low, quiet, loud) {
-    const box = { left: 44, right: width - 10, top: 28, bottom: HEIGHT - 44 };
+    const box = { left: 44, right: width - 16, top: 28, bottom: HEIGHT - 44 };
     this.x = scale(0, L + 1, box.left + 10, box.right - 10);
     this.y = scale(low - 0.08, 1.08, box.bottom, box.top);
     // The clip is the box; its own coordinates stay those of the whole drawing.
@@ -28,9 +28,8 @@ export class LoadPlot {
     axes(this.frame, box, this.x, this.y, {
       xTicks: Array.from({ length: L + 2 }, (_, l) => l).filter((l) => l % every === 0),
       yTicks: ticks(low - 0.08, 1.08, 5),
-      xTitle: ["layer ", svg("tspan", { class: "symbol" }, "ℓ")],
-      yTitle: ["load ", svg("tspan", { class: "symbol" }, "D"), " = ", svg("tspan", { class: "symbol" }, "y − x")],
-      digits: [0, low < 0 && low > -0.5 ? 2 : 1],
+      xTitle: ["layer ", ...symbolText("ℓ")],
+      yTitle: ["load ", ...symbolText("D", "ℓ"), " = ", ...symbolText("y − x", "ℓ")],
     });
     this.frame.prepend(svg("rect", { class: "box", x: box.left, y: box.top, width: w, height: h }));
     this.lines.zero.setAttribute("d", path([box.left, this.y(0), box.right, this.y(0)]));

@@ -1,6 +1,6 @@
 // The phase diagram: signed curvature over noise and friction, with the current point as a handle to drag.
 
-import { axes, html, number, path, scale, set, svg, ticks } from "./dom.js";
+import { axes, html, number, path, scale, set, svg, symbolText, ticks } from "./dom.js";
 
 const HEIGHT = 276;
 
@@ -15,7 +15,7 @@ export class PhasePlot {
     this.frame = svg("g", { class: "axes" });
     this.contour = svg("path", { class: "contour" });
     this.even = svg("path", { class: "even" });
-    this.evenName = svg("text", { class: "even-name" }, "μ→ = μ←");
+    this.evenName = svg("text", { class: "even-name" }, ...symbolText("μ", "→"), " = ", ...symbolText("μ", "←"));
     this.svg = svg(
       "svg", { height: HEIGHT, "aria-hidden": "true", onpointerdown: (e) => this.press(e), onclick: (e) => this.tap(e) },
       this.frame, this.cells, this.even, this.evenName, this.contour,
@@ -30,7 +30,7 @@ export class PhasePlot {
   }
 
   layout(width) {
-    const box = { left: 44, right: width - 10, top: 28, bottom: HEIGHT - 44 };
+    const box = { left: 44, right: width - 16, top: 28, bottom: HEIGHT - 44 };
     const [dx, dy] = [this.noise[1] - this.noise[0], this.friction[1] - this.friction[0]];
     const [right, top] = [this.noise.at(-1), this.friction.at(-1)];
     this.x = scale(this.noise[0] - dx / 2, right + dx / 2, box.left, box.right);
@@ -39,9 +39,8 @@ export class PhasePlot {
     axes(this.frame, box, this.x, this.y, {
       xTicks: ticks(this.noise[0], right, 4),
       yTicks: ticks(this.friction[0], top, 5),
-      xTitle: ["noise ", svg("tspan", { class: "symbol" }, "ε")],
-      yTitle: ["friction to the right ", svg("tspan", { class: "symbol" }, "μ→")],
-      digits: [2, 2],
+      xTitle: ["noise ", ...symbolText("ε")],
+      yTitle: ["friction to the right ", ...symbolText("μ", "→")],
     });
     this.frame.prepend(
       svg("rect", { class: "neutral", x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top }),
@@ -59,7 +58,7 @@ export class PhasePlot {
         svg("rect", {
           class: c > 0 ? "concave" : "convex", "fill-opacity": Math.min(1, Math.abs(c) / largest).toFixed(3),
           x: (this.x(this.noise[i]) - w / 2).toFixed(2), y: (this.y(this.friction[r]) - h / 2).toFixed(2),
-          width: (w + 0.3).toFixed(2), height: (h + 0.3).toFixed(2),
+          width: w.toFixed(2), height: h.toFixed(2),
         }),
       ),
     );

@@ -63,12 +63,16 @@ export function largeNoiseLimit(p) {
   return Float64Array.from({ length: n + 1 }, (_, l) => l / n - (step / 2) * l * (n - l));
 }
 
-/** Mean height of the load curve above its chord, as a fraction of the chord's drop: > 0 concave, < 0 convex. */
+/** Mean deviation of the load curve from its chord over its range (deepmech.metrics.curvature): > 0 concave. */
 export function curvature(x) {
   const n = x.length - 1;
-  let sum = 0;
-  for (let l = 0; l <= n; l++) sum += l / n - x[l] / x[n];
-  return sum / (n + 1);
+  let sum = 0, low = 0, high = 0;
+  for (let l = 0; l <= n; l++) {
+    sum += (x[n] * l) / n - x[l];
+    low = Math.min(low, x[l]);
+    high = Math.max(high, x[l]);
+  }
+  return sum / n / (high - low);
 }
 
 /** Curvature at time t_end over a grid of (friction_right, noise), in slices short enough for an animation. */

@@ -64,7 +64,7 @@ class ChainExplorer(anywidget.AnyWidget):
     ranges = traitlets.Dict().tag(sync=True)
     presets = traitlets.Dict().tag(sync=True)
     purpose = traitlets.Int().tag(sync=True)
-    keys = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    noise_keys = traitlets.List(traitlets.Unicode()).tag(sync=True)
     diagram = traitlets.Dict().tag(sync=True)
 
     def __init__(self, **parameters: Any) -> None:

@@ -1,0 +1,118 @@
+"""A headless Chromium for the explorers, and the host page that stands in for Jupyter."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepmech.explorers.bundle import bundle
+
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    path = shutil.which("chromium")
+    if path is None:
+        message = "no chromium on this machine: the explorers' JavaScript was not run"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """One browser tab that notes every console message, error and request."""
+
+    def __init__(self, browser: Any, **context: Any) -> None:
+        self.page = browser.new_context(**context).new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda m: self.complaints.append(m.text))
+        self.page.on("pageerror", lambda e: self.complaints.append(str(e)))
+        self.page.on("request", lambda r: self.requests.append(r.url))
+
+    def open(self, path: Path) -> Any:
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector(".deepmech-explorer")
+        return self.page
+
+
+@pytest.fixture
+def visit(chromium: Any) -> Iterator[Any]:
+    """``visit(width=..., **context)`` opens a tab; afterwards nothing may have complained or asked for the network."""
+    made: list[Visit] = []
+
+    def new(width: int = 900, height: int = 900, **context: Any) -> Visit:
+        made.append(Visit(chromium, viewport={"width": width, "height": height}, **context))
+        return made[-1]
+
+    yield new
+    for one in made:
+        one.page.context.close()
+        assert one.complaints == []
+        assert [url for url in one.requests if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+@pytest.fixture(scope="session")
+def engine(chromium: Any) -> Iterator[Any]:
+    """``engine(script, argument)`` evaluates a JavaScript function of the opened module and an argument."""
+    inside = "Chain, DiagramRun, Normals, curvature, equilibrium, largeNoiseLimit"
+    source = bundle("chain") + f"\nexport const {{ philox }} = $philox;\nexport {{ {inside} }};\n"
+    page = chromium.new_page()
+    page.set_content("<p>engine</p>")
+    page.evaluate(
+        "async (source) => { window.engine = await import(URL.createObjectURL(new Blob([source], "
+        "{ type: 'text/javascript' }))); }",
+        source,
+    )
+    yield lambda script, argument: page.evaluate(f"(argument) => ({script})(window.engine, argument)", argument)
+    page.close()
+
+
+# What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.
+HOST = """async ([source, state]) => {
+  const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const listeners = new Map(), asked = new Set(), sent = [];
+  const pending = {};
+  window.model = {
+    get(name) { asked.add(name); return state[name]; },
+    set(name, value) {
+      if (JSON.stringify(state[name]) === JSON.stringify(value)) return;
+      state[name] = pending[name] = value;
+      for (const react of listeners.get(`change:${name}`) ?? []) react();
+    },
+    save_changes() { sent.push({ ...pending }); for (const name in pending) delete pending[name]; },
+    on(event, react) { listeners.set(event, [...(listeners.get(event) ?? []), react]); },
+    off(event, react) { listeners.set(event, (listeners.get(event) ?? []).filter((f) => f !== react)); },
+  };
+  window.host = { state, asked: () => [...asked], sent, listening: () => [...listeners.values()].flat().length };
+  window.leave = await module.default.render({ model: window.model, el: document.body });
+}"""
+
+
+@pytest.fixture
+def jupyter(visit: Any) -> Any:
+    """``jupyter(widget)`` shows an anywidget in a stand-in for Jupyter and returns the browser page."""
+
+    def show(widget: Any, **options: Any) -> Any:
+        page = visit(**options).page
+        page.set_content(f"<style>{widget._css}</style>")
+        state = {name: getattr(widget, name) for name in widget.traits(sync=True) if not name.startswith("_")}
+        plain = {k: v for k, v in state.items() if k not in ("layout", "tabbable", "tooltip", "comm")}
+        page.evaluate(HOST, [widget._esm, json.loads(json.dumps(plain))])
+        return page
+
+    return show
