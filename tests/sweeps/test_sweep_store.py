@@ -1,0 +1,160 @@
+"""The store: kill -9 anywhere, full disks, damaged and foreign files, two processes at once."""
+
+import multiprocessing
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_sweep_run import DRIFTS, SEEDS, make, same
+
+from deepmech.sweeps import DamagedChunk, StoreError, Sweep, load, run
+from deepmech.sweeps import store as storage
+from deepmech.sweeps.store import HOUR, TEMPORARY, Store
+
+SLOW = make(pause=0.01)
+
+
+@pytest.fixture
+def start():
+    """Starts a process that runs the sweep on a store, cell by cell; forked, so that it imports nothing first."""
+    context = multiprocessing.get_context("fork")
+
+    def go(store):
+        process = context.Process(target=run, args=(SLOW, store), kwargs={"chunk": 1})
+        process.start()
+        return process
+
+    return go
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return run(SLOW, chunk=12)
+
+
+def test_killed_at_random_points_again_and_again(tmp_path, whole, start):
+    """Each process is killed a random while after it has written another chunk, in the middle of whatever it does."""
+    delay, codes = np.random.Generator(np.random.Philox(7)), []
+    while 0 not in codes and len(codes) < 60:
+        before = len(list(tmp_path.glob("cells-*")))
+        process = start(tmp_path)
+        while process.is_alive() and len(list(tmp_path.glob("cells-*"))) == before:
+            time.sleep(0.001)
+        time.sleep(delay.uniform(0, 0.06))
+        process.kill()
+        process.join()
+        codes.append(process.exitcode)
+    assert codes.count(-signal.SIGKILL) >= 3
+    assert set(codes) <= {0, -signal.SIGKILL}
+    assert same(run(SLOW, tmp_path), whole)
+
+
+def test_two_processes_on_one_store(tmp_path, whole, start):
+    processes = [start(tmp_path), start(tmp_path)]
+    for process in processes:
+        process.join()
+    assert [p.exitcode for p in processes] == [0, 0]
+    assert same(load(SLOW, tmp_path), whole)
+
+
+def test_a_half_written_file_is_never_trusted_and_later_removed(tmp_path, whole):
+    sweep = SLOW
+    run(sweep, tmp_path, chunk=3)
+    chunk = next(tmp_path.glob("cells-0000003-*"))
+    old, new = tmp_path / f"{TEMPORARY}old.nc", tmp_path / f"{TEMPORARY}new.nc"
+    old.write_bytes(chunk.read_bytes()[:1000])
+    new.write_bytes(chunk.read_bytes()[:1000])
+    os.utime(old, (0, time.time() - 2 * HOUR))
+    assert same(run(sweep, tmp_path), whole)
+    assert new.exists() and not old.exists()
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "renamed"])
+def test_a_damaged_or_foreign_chunk_is_named_and_computed_again(tmp_path, whole, damage):
+    sweep = SLOW
+    run(sweep, tmp_path / "store", chunk=3)
+    chunk = next((tmp_path / "store").glob("cells-0000003-*"))
+    content = chunk.read_bytes()
+    if damage == "truncated":
+        chunk.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        chunk.write_bytes(content[:-100] + bytes([content[-100] ^ 1]) + content[-99:])
+    elif damage == "empty":
+        chunk.write_bytes(b"")
+    elif damage == "foreign":
+        other = Sweep("walks", "sweep_functions:walk", {"drift": DRIFTS + 1, "seed": SEEDS}, sweep.fixed)
+        run(other, tmp_path / "other", chunk=3)
+        chunk.unlink()
+        chunk = shutil.copy(next((tmp_path / "other").glob("cells-0000003-*")), tmp_path / "store")
+    else:
+        chunk = chunk.rename(chunk.with_name(chunk.name.replace("0000003-0000005", "0000004-0000006")))
+    with pytest.warns(DamagedChunk, match=Path(chunk).name):
+        result = run(sweep, tmp_path / "store")
+    assert same(result, whole)
+    assert same(load(sweep, tmp_path / "store"), whole)
+
+
+def test_a_full_disk_loses_nothing_that_was_written(tmp_path, whole, monkeypatch):
+    sweep, written = SLOW, []
+    real = storage.write_netcdf
+
+    def full(dataset, path, compress=False):
+        if len(written) == 2:
+            path.write_bytes(b"half a chu")
+            raise OSError(28, "No space left on device")
+        written.append(path)
+        real(dataset, path, compress)
+
+    monkeypatch.setattr(storage, "write_netcdf", full)
+    with pytest.raises(StoreError, match=r"cells 6 to 8 could not be written.*No space left.*run again"):
+        run(sweep, tmp_path, chunk=3)
+    assert not list(tmp_path.glob(TEMPORARY + "*"))
+    monkeypatch.undo()
+    with nothing_recomputed(tmp_path):
+        assert same(run(sweep, tmp_path, chunk=3), whole)
+
+
+class nothing_recomputed:
+    """The chunks that were there before the block are the same files after it."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def __enter__(self):
+        self.before = {f: f.stat().st_mtime_ns for f in self.store.glob("cells-*")}
+        assert self.before
+
+    def __exit__(self, *error):
+        assert all(f.stat().st_mtime_ns == t for f, t in self.before.items())
+
+
+def test_a_store_belongs_to_one_sweep(tmp_path):
+    run(make(), tmp_path)
+    with pytest.raises(ValueError, match=r"holds another sweep.*fixed differ"):
+        run(make(pause=0.5), tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(ValueError, match=r"no manifest.json"):
+        run(make(), tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(ValueError, match=r"manifest.json is damaged"):
+        run(make(), tmp_path)
+
+
+def test_a_function_that_depends_on_its_neighbours_is_found_out(tmp_path):
+    sweep = make("depends_on_neighbours")
+    run(sweep, tmp_path / "one", chunk=2)
+    run(sweep, tmp_path / "two", chunk=3)
+    for chunk in (tmp_path / "two").glob("cells-*"):
+        shutil.copy(chunk, tmp_path / "one")
+    with pytest.raises(ValueError, match=r"two computations of cells .* differ in 'path'"):
+        load(sweep, tmp_path / "one")
+
+
+def test_chunk_files_carry_their_provenance(tmp_path):
+    run(make(), tmp_path, chunk=4)
+    for chunk in Store.open(tmp_path, make()).read():
+        assert {"machine", "versions", "wall_seconds", "sweep_key"} <= set(chunk.attrs)
