@@ -1,0 +1,171 @@
+"""Verdicts follow by rule: checked against the rules' definitions, then through the display and its record."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepmech import ledger, over
+from deepmech.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, Rule, judge
+
+NUMBER = st.floats(-10, 10)
+RULES = st.one_of(
+    st.builds(lambda a: {"above": a}, NUMBER),
+    st.builds(lambda a: {"below": a}, NUMBER),
+    st.builds(lambda a: {"at_least": a}, NUMBER),
+    st.builds(lambda a: {"at_most": a}, NUMBER),
+    st.builds(lambda a, b: {"between": sorted([a, b])}, NUMBER, NUMBER),
+    st.builds(lambda t, r: {"within": abs(t), "relative": r}, NUMBER, st.booleans()),
+)
+MEANING = {
+    "above": lambda x, a, e: x > a,
+    "below": lambda x, a, e: x < a,
+    "at_least": lambda x, a, e: x >= a,
+    "at_most": lambda x, a, e: x <= a,
+    "between": lambda x, a, e: a[0] <= x <= a[1],
+}
+
+
+def one(x):
+    return np.array([float(x)])
+
+
+@given(RULES, NUMBER, NUMBER)
+def test_a_number_holds_exactly_where_its_rule_says(entry, x, expected):
+    rule = Rule.parse(entry)
+    verdict = judge(rule, one(x), expected=one(expected) if rule.kind == "within" else None).verdict
+    if rule.kind == "within":
+        reach = rule.value * abs(expected) if rule.relative else rule.value
+        should = expected - reach <= x <= expected + reach
+    else:
+        should = MEANING[rule.kind](x, rule.value, expected)
+    assert verdict == (HOLDS if should else FAILS)
+
+
+@given(RULES, NUMBER, NUMBER, st.floats(0, 5), st.floats(0, 5))
+def test_an_interval_decides_only_if_it_lies_on_one_side(entry, x, expected, down, up):
+    rule = Rule.parse(entry)
+    wanted = one(expected) if rule.kind == "within" else None
+    ends = one(x - down), one(x + up)
+    verdict = judge(rule, one(x), expected=wanted, interval=ends).verdict
+    inside = [judge(rule, one(v), expected=wanted).verdict == HOLDS for v in np.linspace(x - down, x + up, 9)]
+    if verdict == HOLDS:
+        assert all(inside)
+    elif verdict == FAILS:
+        assert not any(inside)
+    else:
+        assert verdict == NOT_TESTABLE
+
+
+@given(RULES, st.lists(NUMBER, min_size=1, max_size=6), st.lists(NUMBER, min_size=1, max_size=6))
+def test_arrays_hold_where_every_element_does_and_the_null_needs_all_too(entry, xs, nulls):
+    rule = Rule.parse(entry)
+    n = min(len(xs), len(nulls))
+    xs, nulls = np.array(xs[:n]), np.array(nulls[:n])
+    wanted = np.zeros(n) if rule.kind == "within" else None
+    each = [judge(rule, one(x), expected=None if wanted is None else one(0)).verdict for x in xs]
+    free = [judge(rule, one(x), expected=None if wanted is None else one(0)).verdict for x in nulls]
+    found = judge(rule, xs, expected=wanted, null=nulls)
+    if FAILS in each:
+        assert found.verdict == FAILS and each[found.worst] == FAILS
+    else:
+        assert found.verdict == (HOLDS if FAILS in free else TRIVIAL)
+
+
+def test_a_null_that_is_as_good_makes_a_comparison_trivial():
+    rule = Rule.parse({"below": 0})
+    arguments = {"null": one(-0.6), "better_than_null": True}
+    assert judge(rule, one(-0.8), **arguments).verdict == HOLDS
+    assert judge(rule, one(-0.5), **arguments).verdict == TRIVIAL
+    # A difference that the interval does not exclude is none.
+    assert judge(rule, one(-0.8), interval=(one(-0.95), one(-0.55)), **arguments).verdict == TRIVIAL
+    assert judge(rule, one(0.1), **arguments).verdict == FAILS
+
+
+def test_curves_may_not_rise():
+    curve = xr.DataArray([[3.0, 2.0, 2.5], [1.0, 0.5, 0.0]], dims=("mu", "noise"), coords={"noise": [0.0, 0.1, 0.2]})
+    entry = ledger.check("A.3.monotone", curve, along="noise")
+    assert entry.verdict == FAILS and entry.measured == 0.5 and entry.at == "noise = 0.2"
+    assert ledger.check("A.3.monotone", curve.isel(mu=1, drop=True)).verdict == HOLDS
+    assert ledger.check("A.3.monotone", [[1.0, 0.9], [0.3, 0.305]]).verdict == HOLDS
+    with pytest.raises(ValueError, match="along"):
+        ledger.check("A.3.monotone", curve)
+
+
+def test_the_hardest_element_is_reported_with_its_labels():
+    mu = over("friction_right", [0.0, 0.1, 0.4])
+    expected = (mu - 0.2) / 2
+    entry = ledger.check("A.3.eq8", expected + np.array([0.0, 0.0, 0.0015]), expected=expected, null=mu)
+    assert entry.verdict == HOLDS
+    assert (entry.measured, entry.expected, entry.null, entry.count) == (pytest.approx(0.1015), 0.1, 0.4, 3)
+    assert entry.at == "friction_right = 0.4"
+    assert "the hardest of 3 to satisfy (friction_right = 0.4)" in repr(entry)
+
+
+def test_labelled_arrays_are_matched_by_name_not_by_position():
+    square = xr.DataArray(np.arange(4.0).reshape(2, 2), dims=("a", "b"))
+    entry = ledger.check("A.5c.sigma", square, expected=square.transpose("b", "a"))
+    assert entry.verdict == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "measured is missing; it should be: mean over blocks"),
+        ({"measured": np.nan, "expected": 0.1, "null": 0.0}, "measured has 1 of 1 values that are not finite"),
+        ({"measured": [0.1, np.inf], "expected": 1.0, "null": 0.0}, "1 of 2 values that are not finite"),
+        ({"measured": 0.1, "null": 0.0}, "needs an expected value"),
+        ({"measured": 0.1, "expected": 0.1}, "needs its null, measured: the noiseless step"),
+        ({"measured": 0.1, "expected": [0.1, 0.2], "null": 0.0}, "expected does not fit measured"),
+        ({"measured": 0.1, "expected": 0.1, "null": "none"}, "null does not fit"),
+        ({"measured": 0.1, "expected": 0.1, "null": 0.0, "interval": (1.0, 0.0)}, "lower end above"),
+        ({"measured": [], "expected": 0.1, "null": 0.0}, "measured is empty"),
+    ],
+)
+def test_what_cannot_be_judged_is_an_error(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        ledger.check("A.3.eq8", **arguments)
+
+
+def test_a_claim_without_null_or_expectation_takes_none():
+    with pytest.raises(ValueError, match="names no null"):
+        ledger.check("A.3.concave", measured=1.0, null=0.0)
+    with pytest.raises(ValueError, match="takes no expected value"):
+        ledger.check("A.3.concave", measured=1.0, expected=0.0)
+
+
+def test_the_registry_may_hold_the_expected_value():
+    assert ledger.check("A.errata.stuck_blocks", measured=4, null=0).verdict == HOLDS
+    assert ledger.check("A.errata.stuck_blocks", measured=3, null=0).verdict == FAILS
+
+
+def test_a_claim_may_be_beyond_a_profile():
+    entry = ledger.check("A.3.eq8", not_testable="needs noise beyond the quick grid", detail="See the laptop profile.")
+    assert entry.verdict == NOT_TESTABLE
+    assert "needs noise beyond" in repr(entry) and entry.to_json()["measured"] is None
+
+
+def test_the_display_carries_the_record_and_needs_no_style():
+    entry = ledger.check(
+        "A.3.eq8", -0.0499, expected=-0.05, null=0.1, interval=(-0.0502, -0.0496), seeds=20, detail="a < b & c"
+    )
+    bundle = entry._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain", ledger.MIME}
+    record = json.loads(json.dumps(bundle[ledger.MIME], allow_nan=False))["claim"]
+    assert record["id"] == "A.3.eq8" and record["verdict"] == HOLDS and record["seeds"] == 20
+    html = bundle["text/html"]
+    assert "style=" not in html and "dm-holds" in html
+    assert "a &lt; b &amp; c" in html
+    assert re.sub("<[^>]*>", " ", html).count("holds") == 1
+    for shown in ("−0.0499", "[−0.0502, −0.0496]", "−0.05", "within 2 %"):
+        assert shown in html and shown in bundle["text/plain"]
+
+
+def test_a_failing_claim_is_shown_not_raised():
+    entry = ledger.check("A.5b.convex", measured=[-0.1, 0.02])
+    assert entry.verdict == FAILS and entry.measured == 0.02
+    assert "dm-fails" in entry._repr_html_() and "the rule asks for: &lt; 0" in entry._repr_html_()

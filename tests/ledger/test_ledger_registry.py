@@ -1,0 +1,58 @@
+"""The registry is whole: every figure, well-formed claims, and pages that exist."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from deepmech import ledger
+from deepmech.ledger.rules import Rule
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+
+def test_all_53_figures_of_the_three_papers():
+    figures = ledger.figures()
+    expected = [f"A.{i}" for i in range(1, 6)] + [f"A.S{i}" for i in range(1, 15)]
+    expected += [f"B.{i}" for i in range(1, 6)] + [f"B.D{i}" for i in range(1, 11)]
+    expected += [f"C.{i}" for i in range(1, 9)] + [f"C.A{i}" for i in range(1, 12)]
+    assert list(figures) == expected
+    assert Counter(f.paper for f in figures.values()) == {"A": 19, "B": 15, "C": 19}
+    assert all(f.step in (1, 2, 3, 4) and f.title and f.shows for f in figures.values())
+
+
+def test_claims_are_well_formed():
+    for claim in ledger.claims().values():
+        assert claim.id.split(".")[0] == claim.paper == claim.figure.split(".")[0]
+        assert claim.statement.endswith("."), claim.id
+        assert claim.measure and claim.where
+        assert claim.rule.words
+
+
+def test_every_page_that_the_registry_names_is_a_notebook():
+    pages = {i.page for table in (ledger.figures(), ledger.claims()) for i in table.values() if i.page}
+    assert {p for p in pages if not (NOTEBOOKS / f"{p}.md").exists()} == set()
+
+
+def test_a_built_figure_without_a_claim_is_a_sketch():
+    claimed = {c.figure for c in ledger.claims().values() if c.built}
+    assert {f.id for f in ledger.figures().values() if f.built} - claimed == {"A.2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("A.3.eq9", "A.3.eq8"), ("A.theory.mu_eff_fall", "A.theory.mu_eff_falls"), ("zzz", "look like")]
+)
+def test_an_unknown_claim_gets_its_neighbours(name, near):
+    with pytest.raises(ValueError, match=near.replace(".", r"\.")):
+        ledger.check(name, measured=1.0)
+
+
+def test_an_unknown_figure_gets_its_neighbours():
+    with pytest.raises(ValueError, match=r"A\.S13"):
+        ledger.figure("A.S133")
+
+
+@pytest.mark.parametrize("entry", [{}, {"above": 0, "below": 1}, {"abov": 0}, {"above": 0, "by": 2}])
+def test_a_malformed_rule_is_refused(entry):
+    with pytest.raises(ValueError, match="exactly one of"):
+        Rule.parse(entry)

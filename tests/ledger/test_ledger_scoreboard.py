@@ -1,0 +1,74 @@
+"""The scoreboard shows everything; a promised figure or claim that is missing is named."""
+
+import pytest
+
+from deepmech import ledger
+
+EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
+JERKY = ledger.check("A.S1.jerky", 1.2)
+
+
+def rows(text):
+    return [
+        line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| claim", "| figure"))
+    ]
+
+
+def test_every_claim_and_every_figure_has_a_row():
+    text = ledger.scoreboard_markdown([], "quick")
+    assert len(rows(text)) == len(ledger.claims()) + 53
+    assert "none measured" in text and "`quick`" in text
+    for claim in ledger.claims():
+        assert f"| {claim} |" in text
+
+
+def test_verdicts_are_counted_and_shown_failing_ones_too():
+    records = [{"claim": EQ8.to_json(), "page": "spring_block/phase_diagram", "seconds": 12.0}, JERKY.to_json()]
+    text = ledger.scoreboard_markdown(records, "quick", link=lambda page: f"/{page}.md")
+    assert (
+        'Claims: 1 <span class="dm-verdict dm-holds">holds</span>, 1 <span class="dm-verdict dm-fails">fails</span>'
+        in text
+    )
+    (row,) = (r for r in rows(text) if r.startswith("| A.3.eq8 "))
+    assert "−0.05 | within 2 %" in row and "| 0.1 |" in row and "| 20 |" in row
+    assert row.endswith("[spring_block/phase_diagram](/spring_block/phase_diagram.md) (12 s) |")
+    (row,) = (r for r in rows(text) if r.startswith("| A.S1.jerky "))
+    assert "fails" in row and "| 1.2 |" in row
+
+
+def test_what_is_not_built_or_not_in_this_build_says_so():
+    text = ledger.scoreboard_markdown([], "quick", pages=["spring_block/chain"])
+    (row,) = (r for r in rows(text) if r.startswith("| Fig. D10 "))
+    assert "not built yet" in row and "step 3" in row
+    (row,) = (r for r in rows(text) if r.startswith("| Fig. S13 "))
+    assert "spring_block/phase_diagram, not in this build" in row
+    (row,) = (r for r in rows(text) if r.startswith("| A.S4.accuracies "))
+    assert "not built yet" in row
+
+
+def test_a_gap_between_promise_and_build_is_named():
+    everything = [{"figure": f.id} for f in ledger.figures().values() if f.built]
+    claims = [{"claim": {"id": c.id}} for c in ledger.claims().values() if c.built]
+    assert ledger.missing([*everything, *claims]) == []
+    assert ledger.missing(claims, figures_built=[e["figure"] for e in everything]) == []
+    assert ledger.missing([*everything, *(c["claim"] for c in claims)]) == []
+    without = [e for e in everything if e["figure"] != "A.3"] + [c for c in claims if c["claim"]["id"] != "A.3.eq8"]
+    gaps = ledger.missing(without)
+    assert gaps == [
+        "figure A.3: not drawn by spring_block/phase_diagram",
+        "claim A.3.eq8: not checked by spring_block/phase_diagram",
+    ]
+    assert ledger.missing(without, pages=["beyond/errata"]) == []
+    assert ledger.missing([], pages=[]) == []
+
+
+def test_records_of_unknown_figures_or_claims_are_refused():
+    with pytest.raises(ValueError, match=r"no figure 'A\.33'"):
+        ledger.missing([{"figure": "A.33"}])
+    with pytest.raises(ValueError, match=r"no claim 'A\.3\.eq7'"):
+        ledger.scoreboard_markdown([{"claim": {"id": "A.3.eq7"}}], "quick")
+
+
+def test_no_table_cell_breaks_its_row():
+    for row in rows(ledger.scoreboard_markdown([EQ8.to_json()], "quick")):
+        assert row.count("|") - row.count("\\|") in (9, 4)
