@@ -49,7 +49,9 @@ def test_a_path_of_this_machine_is_unfit(tmp_path, monkeypatch):
 
 def test_records_of_a_notebook():
     made = notebook(
-        shown(**{execution.RECORD: {"figure": "A.3"}}), shown(text_plain="3"), shown(**{execution.RECORD: [{"claim": 1}]})
+        shown(**{execution.RECORD: {"figure": "A.3"}}),
+        shown(text_plain="3"),
+        shown(**{execution.RECORD: [{"claim": 1}]}),
     )
     made["metadata"]["deepmech"] = {"parameters": {"profile": "quick"}, "seconds": 2.5}
     page = {"page": "springs/one", "profile": "quick", "seconds": 2.5}

@@ -70,7 +70,9 @@ def test_what_an_executed_notebook_holds(house, monkeypatch):
 
 def test_a_failure_is_told_and_spoils_nothing_else(house):
     bad = notebook_text("x = 1", ":tags: [raises-exception]\n\nx / 0")
-    write_notebooks(house, bad=notebook_text("x = 1", "def f():\n    return x / 0\nf()"), good=notebook_text(SAY), tag=bad)
+    write_notebooks(
+        house, bad=notebook_text("x = 1", "def f():\n    return x / 0\nf()"), good=notebook_text(SAY), tag=bad
+    )
     with pytest.raises(BookError) as told:
         run(house)
     message = str(told.value)

@@ -1,9 +1,9 @@
 """What is written must be consistent before anything runs."""
 
 import pytest
-from miniature import notebook_text, write_notebooks
 from hypothesis import given
 from hypothesis import strategies as st
+from miniature import notebook_text, write_notebooks
 
 from deepmech.book.sources import BookError, House, with_values
 

@@ -1,0 +1,157 @@
+"""The house itself: style, types, layers, declared dependencies, sources fit to be shared."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from deepmech.book.sources import PROFILES, House
+
+ROOT = Path(__file__).parents[1]
+HOUSE = House(ROOT)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+BOOK_ONLY = [
+    "jupyter_book",
+    "jupytext",
+    "papermill",
+    "ipykernel",
+    "ipywidgets",
+    "anywidget",
+    "sphinx",
+    "docutils",
+    "IPython",
+    "nbformat",
+]
+
+
+def tracked() -> list[Path]:
+    """Files that belong to the repository; everything but what .gitignore names, where there is no git."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return [ROOT / line for line in done.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"]],
+    ids=["ruff", "format", "mypy", "layers"],
+)
+@pytest.mark.slow
+def test_style_types_and_layers(command):
+    program = Path(sys.executable).with_name(command[0])
+    done = subprocess.run([program, *command[1:]], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def requirement(line: str) -> tuple[str, str]:
+    name = re.match(r"[\w.-]+", line)
+    assert name, line
+    return name[0].lower().replace("_", "-"), line[name.end() :]
+
+
+def test_the_conda_environment_names_the_same_dependencies():
+    *conda, pip = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    declared = [*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["cluster"], *EXTRAS["test"]]
+    assert sorted(map(requirement, pip["pip"])) == sorted(map(requirement, declared))
+    assert f"python{PROJECT['requires-python']}" in conda
+
+
+def test_the_lock_pins_every_dependency_within_its_bounds():
+    from packaging.requirements import Requirement
+
+    lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), (
+        "name==version only: no hosts, no local builds"
+    )
+    pinned = {requirement(line)[0]: line.split("==")[1] for line in lines}
+    for line in [*PROJECT["dependencies"], *(r for extra in EXTRAS.values() for r in extra)]:
+        wanted = Requirement(line)
+        name = wanted.name.lower().replace("_", "-")
+        assert name in pinned, f"{name} is declared but not locked"
+        assert wanted.specifier.contains(pinned[name]), f"{line}: the lock has {pinned[name]}"
+
+
+def test_no_path_of_a_machine_in_the_repository():
+    """A path that only one machine has is dead on every other."""
+    machine = re.compile(r"(?<![\w.~*)}>/-])/(?:work|farm|tmp|root|opt|home|Users|mnt)/[\w.-]+")
+    found = []
+    for path in tracked():
+        if path.suffix in {".nc", ".png", ".gz", ".svg", ".ico"}:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if machine.search(line) and "re.compile" not in line:
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}")
+    assert found == []
+
+
+def test_every_notebook_is_in_the_contents_and_fit_for_the_press():
+    """One parameters cell of plain values, a title, a kernelspec; every profile fits."""
+    sources = [HOUSE.source(name) for name in HOUSE.names]
+    for profile in PROFILES:
+        assert list(HOUSE.profile(profile)) == [s.name for s in sources]
+
+
+def test_sources_of_notebooks_hold_no_outputs():
+    assert [p for p in tracked() if p.suffix == ".ipynb"] == []
+    for name in HOUSE.names:
+        assert not any(c.get("outputs") for c in HOUSE.source(name).notebook.cells), name
+
+
+def test_notebooks_import_nothing_that_the_key_overlooks():
+    """The key of a result does not cover the press, so no notebook may depend on it."""
+    for name in HOUSE.names:
+        code = "\n".join(c.source for c in HOUSE.source(name).notebook.cells if c.cell_type == "code")
+        assert not re.search(r"deepmech\.book|from deepmech import .*\bbook\b", code), name
+
+
+def test_pages_of_the_registry_are_notebooks():
+    from deepmech import ledger
+
+    promised = {x.page for x in [*ledger.figures().values(), *ledger.claims().values()] if x.built}
+    assert promised <= set(HOUSE.names), f"no notebook: {', '.join(sorted(promised - set(HOUSE.names)))}"
+
+
+def test_the_library_works_without_the_packages_of_the_book():
+    """On a GPU server only the library is installed."""
+    code = f"""
+import importlib, pkgutil, sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {BOOK_ONLY!r}:
+            raise ImportError(f"{{name}} is not installed")
+sys.meta_path.insert(0, Absent())
+import deepmech
+for module in pkgutil.walk_packages(deepmech.__path__, "deepmech."):
+    # The press, and the live host of the explorers, are the book's.
+    if not module.name.startswith(("deepmech.book.", "deepmech.explorers.widget")):
+        importlib.import_module(module.name)
+from deepmech.book import cli
+try:
+    cli.main(["--help"])
+except SystemExit as done:
+    sys.exit(done.code)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_answers_without_loading_the_heavy_packages():
+    code = """
+import sys
+from deepmech.book import cli
+try:
+    cli.main(["book", "--help"])
+except SystemExit:
+    pass
+heavy = {"torch", "numba", "sklearn", "matplotlib", "papermill", "jupytext", "dask"} & set(sys.modules)
+sys.exit(", ".join(heavy) or 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, f"loaded: {done.stderr}"
