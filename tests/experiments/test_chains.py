@@ -33,7 +33,7 @@ def test_regimes_are_the_papers_and_end_as_it_says():
     run = chains.regimes(n_runs=10)
     end = curvature(run["load_curve"].isel(time=-1).mean("run"), dim="block").sel(kind="shared").values
     assert end[0] > 0.1 and abs(end[1]) < 0.05 and end[2] < -0.1
-    assert list(chains.REGIMES.values())[0] == {"friction_right": 0.11, "friction_left": 0.03, "noise": 0.006}
+    assert next(iter(chains.REGIMES.values())) == {"friction_right": 0.11, "friction_left": 0.03, "noise": 0.006}
 
 
 def test_the_response_is_the_friction_law():
@@ -50,7 +50,7 @@ def test_step_dependence_matches_the_known_values():
     """Values found independently for ε = 0.01, μ = (0.04, 0.12): −0.008, −0.035, −0.040, and about −0.04 at fixed ε̄."""
     d = equilibria.step_over_time_step([0.1, 0.03, 0.01], n_runs=200)
     np.testing.assert_allclose(d.fixed_noise, [-0.008, -0.035, -0.040], atol=0.001)
-    assert float(np.ptp(d.fixed_noise_bar)) < 0.002
+    assert float(np.ptp(d.fixed_noise_bar.values)) < 0.002
 
 
 def test_closed_form_with_stuck_blocks_and_where_equation_7_fails():

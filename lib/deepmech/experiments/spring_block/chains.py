@@ -33,7 +33,7 @@ class Diagram:
     def noises(self, n: int) -> np.ndarray:
         """Noise along the abscissa: even steps (``spacing`` 1), or steps that widen to reach strong noise (2)."""
         values = self.noise_range * np.linspace(0, 1, n) ** self.spacing
-        return np.array([float(f"{v:.2g}") for v in values])
+        return np.array([float(f"{v:.3g}") for v in values])
 
 
 DIAGRAMS = {
