@@ -124,6 +124,14 @@ def test_batches_change_rounding_only(sample):
         np.testing.assert_allclose(curve, curves[0], atol=1e-5)
 
 
+def test_no_gradients_are_recorded_on_the_way(sample):
+    recorded = []
+    model = paper_network()
+    model.act2.register_forward_hook(lambda module, args, output: recorded.append(output.requires_grad))
+    load_curve(model, *sample)
+    assert recorded == [False]
+
+
 def test_any_layers_by_name_with_input_and_output(sample):
     x, y = sample
     model = paper_network()

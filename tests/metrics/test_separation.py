@@ -89,7 +89,7 @@ def test_closed_form_of_crosses():
 
 
 def test_gaussian_blobs_reach_their_expectation():
-    """K = 2 at ±m, unit Gaussians in d dimensions: D -> log(d/|m|²), D̂ -> log(1/|m|²), for N -> infinity as N^(-1/2)."""
+    """K = 2 at ±m, unit Gaussians in d dimensions: D -> log(d/|m|²), D̂ -> log(1/|m|²), with an error N^(-1/2)."""
     d, m, n = 20, 3.0, 40_000
     y = np.arange(n) % 2
     x = Stream.of("test gaussian", 0).normal("x", 0, (n, d))
@@ -128,7 +128,7 @@ def test_no_digits_are_lost_far_from_the_origin_or_in_collapse(metric):
 
 @given(seeds, st.sampled_from(WEIGHTS))
 def test_within_and_between_make_the_total(seed, weights):
-    """Only with the default weights: Tr Σ_w + Tr Σ_b = Tr Cov, so D is a function of the explained share of variance."""
+    """Only with the default weights: Tr Σ_w + Tr Σ_b = Tr Cov, so D is a function of the explained variance."""
     x, y = blobs(seed)
     ratio = np.exp(data_separation(x, y, weights=weights))
     means = np.array([x[y == k].mean(0) for k in range(4)])
@@ -176,13 +176,35 @@ def test_degenerate_classes():
         assert two == pytest.approx(np.log((2 / 3) / (2 / 9 * 16)))
         # Classes collapsed to points that are not exact in binary, in several batches.
         moments = ClassMoments(3, metric)
-        for _ in range(7):
-            moments.update(points, y)
+        for copies in (1, 3, 7, 11):
+            moments.update(points.repeat(copies, axis=0), y.repeat(copies))
         assert moments.separation() == -np.inf
         # Coinciding means, and a dead layer.
         cross = np.array([[1.0], [-1.0], [2.0], [-2.0]])
         assert data_separation(cross, np.array([0, 0, 1, 1]), metric) == np.inf
-        assert np.isnan(data_separation(np.full((4, 3), 0.1), np.array([0, 0, 1, 1]), metric))
+        for copies in range(1, 12):
+            dead = np.full((copies + 2, 3), 0.1)
+            assert np.isnan(data_separation(dead, np.array([0, *[1] * copies, 2]), metric))
+
+
+def test_means_on_a_line_span_one_direction():
+    """K = 3 classes whose means are collinear: the second direction of Σ_b is rounding and must not be inverted."""
+    for seed in range(20):
+        noise, y = blobs(seed, n=30, classes=3, distance=0.0)
+        for k in range(3):
+            noise[y == k] -= noise[y == k].mean(0)
+        x = noise + np.outer(y, rotation(seed, 5)[0]) + 100
+        assert data_separation(x, y, "D_hat") == pytest.approx(naive(x, y, "D_hat", "samples"), abs=1e-6)
+
+
+def test_width_across_the_means_only_is_complete_collapse_for_d_hat():
+    """Width 1 on one axis, means apart on another, then rotated: D̂ falls to log 10⁻¹⁶ or below, never to nan."""
+    y = np.arange(40) % 2
+    x = np.stack([y, np.arange(40) // 2 % 2], axis=1).astype(float)
+    assert data_separation(x, y, "D_hat") == -np.inf
+    assert data_separation(x, y) == pytest.approx(0, abs=1e-12)
+    for seed in range(50):
+        assert data_separation(x @ rotation(seed, 2), y, "D_hat") < -30
 
 
 @pytest.mark.parametrize(
