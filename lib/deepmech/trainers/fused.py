@@ -75,7 +75,6 @@ class Fused:
         self.steps = 0
         self._initialise()
         self.buffers: dict[int, _Buffers] = {}
-        self._whole: torch.Tensor | None = None
 
     def _initialise(self) -> None:
         sizes, last = self.sizes, len(self.sizes) - 1

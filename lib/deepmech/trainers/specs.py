@@ -176,7 +176,8 @@ class Training(_Checked):
             fits = len(change) == 3 and change[1] in SCHEDULED and int(change[0]) == change[0] >= 1
             limit = 1 if fits and change[1] != "learning_rate" else np.inf
             known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
-            self.require("schedule", fits and 0 <= float(change[2]) < limit, known)
+            least = np.nextafter(0, 1) if fits and change[1] == "learning_rate" else 0
+            self.require("schedule", fits and least <= float(change[2]) < limit, known)
 
 
 @dataclass(frozen=True)

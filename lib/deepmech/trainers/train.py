@@ -118,6 +118,8 @@ def train(
     Frozen({'dropout': 2, 'split': 2, 'layer': 3})
     """
     started = time.perf_counter()
+    if threads is not None and threads < 1:
+        raise ValueError(f"train: threads = {threads}: must be at least 1, or None for every core")
     batch = _batch(network, training, seed)
     members = _members(batch, network, training)
     engines = [_engine(engine, m) for m in members]
@@ -161,7 +163,11 @@ def _batch(network: MLP, training: Training, seed: Number | int) -> Batch:
     seeds = np.asarray(seed)
     if seeds.dtype.kind not in "iu" or np.any(seeds < 0):
         raise ValueError(f"train: seed = {seed!r}: must be a whole number, at least 0, or a labelled array of them")
-    return align("train", **labelled(network), **labelled(training), seed=seed)
+    batch = align("train", **labelled(network), **labelled(training), seed=seed)
+    for own in ("split", "layer", "epoch", "at_epoch"):
+        if own in batch.dims:
+            raise ValueError(f"train: a field has the dimension {own!r}, which results use themselves; rename it")
+    return batch
 
 
 def _members(batch: Batch, network: MLP, training: Training) -> list[Member]:

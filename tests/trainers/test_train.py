@@ -1,0 +1,186 @@
+"""Labels, records, states and independence of members; the physics of Figure 1(c) in small."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from trainer_data import clusters
+
+from deepmech import over
+from deepmech.data import load
+from deepmech.metrics.curvature import curvature
+from deepmech.trainers import MLP, Training, train
+
+DATA = clusters(90, 6, 3)
+SHORT = Training(epochs=3)
+
+
+def test_result_carries_every_label_and_its_provenance():
+    network = MLP(depth=3, width=5, slope=over("slope", [0.0, 0.5]), dropout=over("dropout", [0.0, 0.1, 0.2]))
+    result = train(network, SHORT, DATA, seed=over("seed", [3, 4]), metrics=("D", "D_hat"))
+    cells = {"slope": 2, "dropout": 3, "seed": 2}
+    assert dict(result["load"].sizes) == dict(result["load_hat"].sizes) == cells | {"split": 2, "layer": 3}
+    assert dict(result["accuracy"].sizes) == cells | {"split": 2}
+    assert dict(result["loss"].sizes) == cells | {"epoch": 3}
+    assert dict(result["state"].sizes) == cells
+    assert result.dropout.values.tolist() == [0.0, 0.1, 0.2]
+    assert result.attrs["engine"] == "fused" and result.attrs["data"] == DATA.fingerprint
+    assert "MLP" in result.attrs["spec"] and "torch" in result.attrs["versions"]
+    assert np.isfinite(result["load"]).all()
+
+
+def test_without_labels_the_result_has_none():
+    result = train(MLP(depth=3, width=5), SHORT, DATA)
+    assert dict(result["load"].sizes) == {"split": 2, "layer": 3}
+    assert result["state"].item() == "finished" and result["epochs_run"].item() == 3
+
+
+def test_members_do_not_know_their_neighbours():
+    """Different slopes, dropout, rates, batches, noise, depths, early stops: same bits alone, in 7, in 28."""
+
+    def trained(seeds, cells, threads):
+        cell = np.arange(7)[cells]
+
+        def values(*numbers):
+            return xr.DataArray(np.array(numbers)[cells], dims="cell", coords={"cell": cell})
+
+        network = MLP(
+            depth=values(4, 4, 3, 4, 5, 4, 4),
+            width=values(8, 9, 8, 8, 8, 31, 8),
+            slope=values(0.0, 0.2, 0.5, 1.0, 0.0, 0.0, 0.1),
+            dropout=values(0.0, 0.1, 0.0, 0.3, 0.2, 0.05, 0.0),
+        )
+        training = Training(
+            learning_rate=values(1e-3, 1e-2, 5e-2, 1e-3, 1e-3, 1e-3, 0.1),
+            batch_size=values(90, 30, 20, 90, 7, 90, 90),
+            data_noise=values(0.0, 0.0, 0.0, 0.1, 0.0, 0.2, 0.0),
+            epochs=values(4, 4, 30, 4, 3, 4, 30),
+            stop_loss=values(0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 0.3),
+        )
+        return train(network, training, DATA, seed=over("seed", seeds), threads=threads).transpose("cell", "seed", ...)
+
+    many = trained([0, 1, 2, 3], slice(0, 7), 2)
+    assert "stopped" in many["state"], "the case must contain early stops"
+    seven = trained([2], slice(0, 7), 1)
+    alone = [trained([2], slice(i, i + 1), 1) for i in range(7)]
+    for name in ("load", "accuracy", "loss", "epochs_run", "state"):
+        np.testing.assert_array_equal(many[name].sel(seed=[2]), seven[name])
+        for i, single in enumerate(alone):
+            extent = {d: slice(0, single.sizes[d]) for d in ("layer", "epoch") if d in single[name].dims}
+            np.testing.assert_array_equal(seven[name].isel(cell=[i], **extent), single[name])
+
+
+def test_shallower_networks_are_padded_with_nan():
+    result = train(MLP(depth=over("depth", [2, 4]), width=5), SHORT, DATA)
+    finite = np.isfinite(result["load"].sel(split="train"))
+    assert finite.sum("layer").values.tolist() == [2, 4]
+
+
+def test_records_are_states_along_one_and_the_same_training():
+    network = MLP(depth=3, width=6, dropout=0.1)
+    long = train(network, Training(epochs=6), DATA, record=[0, 2, 6])
+    for epochs in (0, 2, 6):
+        short = train(network, Training(epochs=epochs), DATA)
+        np.testing.assert_array_equal(long["load"].sel(at_epoch=epochs), short["load"])
+        np.testing.assert_array_equal(long["accuracy"].sel(at_epoch=epochs), short["accuracy"])
+
+
+def test_a_member_that_stops_early_keeps_its_last_state():
+    training = Training(epochs=over("epochs", [5, 40]), stop_loss=0.5, learning_rate=0.01)
+    result = train(MLP(depth=3, width=20), training, DATA, record=[0, 3, 5]).sel(epochs=40)
+    assert result["state"].item() == "stopped"
+    last = int(result["epochs_run"])
+    assert last < 40 and result["loss"].sel(epoch=last) < 0.5 <= result["loss"].sel(epoch=last - 1)
+    assert np.isnan(result["loss"].sel(epoch=slice(last + 1, None))).all()
+    training = Training(epochs=40, stop_loss=0.5, learning_rate=0.01)
+    whole = train(MLP(depth=3, width=20), training, DATA, record=[last, 40])
+    np.testing.assert_array_equal(whole["load"].sel(at_epoch=last), whole["load"].sel(at_epoch=40))
+
+
+def test_no_change_of_the_loss_stops_training():
+    # A learning rate below the resolution of single precision leaves the full-batch loss as it is.
+    result = train(MLP(depth=3, width=6), Training(optimizer="sgd", learning_rate=1e-30), DATA)
+    assert result["state"].item() == "stopped" and result["epochs_run"].item() == 2
+
+
+@pytest.mark.parametrize("engine", ["reference", "fused"])
+def test_divergence_is_recorded_not_raised(engine):
+    training = Training(optimizer="sgd", learning_rate=over("learning_rate", [1e-3, 1e12]), epochs=20)
+    result = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, record=[0, 20])
+    assert result["state"].values.tolist() == ["finished", "diverged"]
+    assert 0 < result["epochs_run"][1] < 20
+    assert np.isnan(result["load"].isel(learning_rate=1).sel(at_epoch=20)).all()
+    assert np.isfinite(result["load"].isel(learning_rate=1).sel(at_epoch=0)).all()
+
+
+def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
+    network = MLP(depth=3, width=6)
+    plain = train(network, Training(epochs=6), DATA)["loss"]
+    later = train(network, Training(epochs=6, schedule=((4, "dropout", 0.3),)), DATA)["loss"]
+    np.testing.assert_array_equal(plain.sel(epoch=slice(1, 3)), later.sel(epoch=slice(1, 3)))
+    assert (plain != later).sel(epoch=slice(4, 6)).all()
+
+
+def test_squared_error_trains_in_the_reference():
+    result = train(MLP(depth=3, width=20), Training(loss="mse", learning_rate=1e-2), DATA)
+    assert result.attrs["engine"] == "reference"
+    assert result["loss"][-1] < 0.2 * result["loss"][0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"engine": "warp"}, "'warp'.*'reference'"),
+        ({"engine": "fused", "training": Training(loss="mse")}, "'fused' cannot train Training.loss"),
+        ({"metrics": ("DD",)}, "'DD' is unknown.*'D_hat'"),
+        ({"record": [200]}, "record.*between 0 and"),
+        ({"seed": 0.5}, "seed = 0.5.*whole"),
+        ({"training": Training(batch_size=89)}, "one sample"),
+        ({"network": MLP(slope=over("layer", [0.0, 0.1]))}, "dimension 'layer'"),
+        ({"network": MLP(slope=over("a", [0, 1])), "seed": over("a", [1, 2])}, "'a'"),
+        ({"threads": 0}, "threads = 0"),
+    ],
+)
+def test_bad_requests_are_named(changes, message):
+    arguments = {"network": MLP(depth=3, width=5), "training": SHORT} | changes
+    network, training = arguments.pop("network"), arguments.pop("training")
+    with pytest.raises(ValueError, match=message):
+        train(network, training, DATA, **arguments)
+
+
+def test_engines_agree_in_distribution():
+    """Final D, its curvature and the accuracy over independent seeds, by the difference of means."""
+    data = clusters(200, 8, 4, width=2.0)
+    samples = {}
+    for engine in ("reference", "fused"):
+        result = train(
+            MLP(depth=4, width=16, dropout=0.1), Training(epochs=40, learning_rate=5e-3), data,
+            seed=over("seed", range(12)), engine=engine, experiment=engine,
+        )  # fmt: skip
+        load_train = result["load"].sel(split="train")
+        samples[engine] = [
+            load_train.isel(layer=-1).values,
+            curvature(load_train).values,
+            result["accuracy"].sel(split="test").values,
+        ]
+    for ours, theirs in zip(samples["fused"], samples["reference"], strict=True):
+        error = np.sqrt((ours.var(ddof=1) + theirs.var(ddof=1)) / 12)
+        assert error > 0 and abs(ours.mean() - theirs.mean()) < 4 * error
+
+
+def test_d_hat_cannot_tell_the_layers_of_a_narrow_linear_network_apart():
+    """With fewer features than classes D̂ is invariant under invertible linear maps; D is not."""
+    training = Training(epochs=30, learning_rate=1e-2, dtype="float64")
+    network = MLP(depth=4, width=3, slope=1.0)
+    result = train(network, training, clusters(90, 3, 5), metrics=("D", "D_hat")).sel(split="train")
+    assert np.ptp(result["load_hat"].values) < 1e-6
+    assert np.ptp(result["load"].values) > 0.1
+
+
+@pytest.mark.slow
+def test_digits_go_from_concave_to_convex_along_dropout():
+    """Figure 1(c) in small: ReLU, bundled digits, 100 epochs of full-batch Adam."""
+    result = train(MLP(dropout=over("dropout", [0.0, 0.1, 0.3])), Training(), load("digits"), seed=over("seed", [0, 1]))
+    bend = curvature(result["load"].sel(split="train")).mean("seed").values
+    assert bend[0] > bend[1] > bend[2] and bend[0] > 0.1 and bend[2] < 0
+    accuracy = result["accuracy"].sel(split="test").mean("seed").values
+    assert accuracy.argmax() == 1
