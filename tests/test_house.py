@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 HOUSE = House(ROOT)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+DECLARED = [*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["cluster"], *EXTRAS["test"]]
 BOOK_ONLY = [
     "jupyter_book",
     "jupytext",
@@ -58,8 +59,7 @@ def requirement(line: str) -> tuple[str, str]:
 
 def test_the_conda_environment_names_the_same_dependencies():
     *conda, pip = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    declared = [*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["cluster"], *EXTRAS["test"]]
-    assert sorted(map(requirement, pip["pip"])) == sorted(map(requirement, declared))
+    assert sorted(map(requirement, pip["pip"])) == sorted(map(requirement, DECLARED))
     assert f"python{PROJECT['requires-python']}" in conda
 
 
@@ -71,7 +71,7 @@ def test_the_lock_pins_every_dependency_within_its_bounds():
         "name==version only: no hosts, no local builds"
     )
     pinned = {requirement(line)[0]: line.split("==")[1] for line in lines}
-    for line in [*PROJECT["dependencies"], *(r for extra in EXTRAS.values() for r in extra)]:
+    for line in DECLARED:
         wanted = Requirement(line)
         name = wanted.name.lower().replace("_", "-")
         assert name in pinned, f"{name} is declared but not locked"

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("stopped; finished results are kept")
         return 130
     except ValueError as error:
-        _say(f"deepmech {options.command}: {error}")
+        _say(f"deepmech {options.command}: {str(error).removeprefix(options.command + ': ')}")
         return 1
 
 
@@ -43,6 +43,40 @@ def parser() -> argparse.ArgumentParser:
     book.add_argument("--anew", action="store_true", help="execute also what is up to date")
     book.add_argument("--no-site", action="store_true", help="execute and check only; do not build the site")
     book.set_defaults(run=_book)
+
+    sweep = commands.add_parser("sweep", help="run a sweep chunk by chunk, or complete an interrupted one")
+    sweep.add_argument("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
+    sweep.add_argument("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
+    sweep.add_argument("--chunk", type=_positive, metavar="CELLS", help="cells per chunk")
+    sweep.add_argument("--workers", type=_positive, default=1, help="processes (default: 1)")
+    sweep.add_argument("--ship", metavar="FOLDER", help="write the finished result there, as the book's stored results")
+    sweep.set_defaults(run=_sweep)
+
+    verify = commands.add_parser("verify", help="recompute a sample of stored cells and compare")
+    verify.add_argument("paths", nargs="*", metavar="PATH", help="results or stores (default: the book's results)")
+    verify.add_argument("--cells", type=_positive, default=3, help="cells per result (default: 3)")
+    verify.add_argument("--fraction", type=float, help="share of the cells, in place of --cells")
+    verify.add_argument("--seed", type=int, default=0, help="which sample is drawn (default: 0)")
+    verify.add_argument(
+        "--tolerance",
+        type=float,
+        help="largest accepted difference, as a share of the range (default: equal bits where the result was made)",
+    )
+    verify.set_defaults(run=_verify)
+
+    data = commands.add_parser("data", help="say which data sets are here, and fetch others")
+    data.set_defaults(run=_data, names=None)
+    actions = data.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("status", help="one line for each data set (the default)")
+    fetch = actions.add_parser("fetch", help="download data sets and check them")
+    fetch.add_argument("names", nargs="+", metavar="NAME")
+
+    explore = commands.add_parser(
+        "explore", help="write an interactive spring–block chain as one HTML file, and open it"
+    )
+    explore.add_argument("--output", default="spring-block-chain.html", metavar="FILE")
+    explore.add_argument("--no-browser", action="store_true", help="only write the file")
+    explore.set_defaults(run=_explore)
     return top
 
 
@@ -67,6 +101,43 @@ def _book(options: argparse.Namespace) -> int:
         if not options.no_site:
             html = site.build(house, sheets, options.profile, whole=not options.chapters, say=_say)
             _say(f"open {html.relative_to(house.root) / 'index.html'}")
+    return 0
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from deepmech.sweeps import cli_run
+
+    summary = cli_run(
+        options.sweep, store=options.store, chunk=options.chunk, workers=options.workers, results=options.ship
+    )
+    sys.stdout.write(f"{summary}\n")
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from deepmech.book.sources import House
+    from deepmech.sweeps import cli_verify
+
+    paths = options.paths or [House.find().book / "results"]
+    summary, passed = cli_verify(
+        paths, n=options.cells, fraction=options.fraction, seed=options.seed, tolerance=options.tolerance
+    )
+    sys.stdout.write(f"{summary}\n")
+    return 0 if passed else 1
+
+
+def _data(options: argparse.Namespace) -> int:
+    from deepmech.data import cli_fetch, cli_status
+
+    sys.stdout.write(f"{cli_fetch(options.names) if options.names else cli_status()}\n")
+    return 0
+
+
+def _explore(options: argparse.Namespace) -> int:
+    from deepmech.explorers import cli_explore
+
+    path = cli_explore(options.output, show=not options.no_browser)
+    sys.stdout.write(f"{path.name} is written\n")
     return 0
 
 

@@ -1,0 +1,66 @@
+"""The command line says what is wrong in a line, and its exit status can be relied on."""
+
+import subprocess
+import sys
+
+import pytest
+from miniature import notebook_text, write_notebooks
+
+from deepmech.book import cli
+
+
+@pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore"])
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit) as done:
+        cli.main([command, "--help"])
+    assert done.value.code == 0 and "usage: deepmech" in capsys.readouterr().out
+
+
+def test_book_from_a_folder_inside_the_house(house, monkeypatch, capsys):
+    write_notebooks(house, a=notebook_text("print(n)"))
+    monkeypatch.chdir(house.root / "notebooks")
+    assert cli.main(["book", "--no-site"]) == 0
+    assert "[1/1] springs/a executed in" in capsys.readouterr().err
+    assert cli.main(["book", "--no-site", "--chapters", "winter"]) == 1
+    assert capsys.readouterr().err == "deepmech book: CHAPTERS: 'winter' is unknown; chapters are springs\n"
+
+
+def test_book_outside_any_house(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["book"]) == 1
+    assert "_toc.yml" in capsys.readouterr().err
+
+
+SWEEP = """\
+from deepmech import over
+from deepmech.sweeps import Sweep
+
+powers = Sweep("powers", compute="deepmech.sweeps.example:powers", cells={"base": over("base", [1.0, 2.0, 3.0])},
+               fixed={"highest": 2})
+"""
+
+
+def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mysweep.py").write_text(SWEEP)
+    monkeypatch.syspath_prepend(tmp_path)
+    store, shipped = str(tmp_path / "store"), str(tmp_path / "shipped")
+    assert cli.main(["sweep", "mysweep:powers", "--store", store, "--ship", shipped]) == 0
+    assert "3 cells" in capsys.readouterr().out
+    assert cli.main(["verify", store, shipped, "--cells", "2"]) == 0
+    assert cli.main(["verify", str(tmp_path / "nothing")]) == 1
+    assert capsys.readouterr().err.startswith(f"deepmech verify: {tmp_path}")
+
+
+def test_data_status(capsys):
+    assert cli.main(["data"]) == 0
+    assert "bundled with scikit-learn" in capsys.readouterr().out
+
+
+def test_explore_writes_one_file(tmp_path, capsys):
+    assert cli.main(["explore", "--no-browser", "--output", str(tmp_path / "chain.html")]) == 0
+    assert (tmp_path / "chain.html").read_text().lstrip().lower().startswith("<!doctype html>")
+
+
+def test_module_and_script_are_the_same_program():
+    done = subprocess.run([sys.executable, "-m", "deepmech.book.cli", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "book" in done.stdout

@@ -1,0 +1,219 @@
+"""The finished pages in a real browser that has no network: the miniature book, and the real one where it is built."""
+
+import functools
+import http.server
+import json
+import os
+import re
+import shutil
+import threading
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin
+
+import pytest
+from bs4 import BeautifulSoup
+from miniature import ROOT, make_house
+
+from deepmech.book import press, site
+from deepmech.book.sources import House
+
+# One worker builds the site and keeps the browser.
+pytestmark = [pytest.mark.page, pytest.mark.slow, pytest.mark.xdist_group("pages")]
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+REAL = House(ROOT).html
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+class Site:
+    """A folder of HTML, served on this machine only."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        handler = functools.partial(_Quiet, directory=str(folder))
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        made = [p.relative_to(folder).as_posix() for p in folder.rglob("*.html") if "_static" not in p.parts]
+        self.pages = sorted(p for p in made if p not in ("index.html", "genindex.html", "search.html"))
+
+    def soup(self, page: str) -> BeautifulSoup:
+        return BeautifulSoup((self.folder / page).read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.fixture(scope="module")
+def miniature(tmp_path_factory):
+    house = make_house(tmp_path_factory.mktemp("pages") / "house")
+    return site.build(house, press.press(house), "quick", whole=False)
+
+
+@pytest.fixture(scope="module", params=["miniature", "book"])
+def book(request):
+    if request.param == "book" and not (REAL / site.SEAL).is_file():
+        pytest.skip("the book is not built yet: make book, then these tests look at its pages as well")
+    served = Site(REAL if request.param == "book" else request.getfixturevalue("miniature"))
+    yield served
+    served.server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if (chromium := shutil.which("chromium")) is None:
+        hint = "no chromium: install it (Debian: apt-get install chromium) to test the pages"
+        pytest.fail(hint) if os.environ.get("CI") == "true" else pytest.skip(hint)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A tab that records complaints and lets no request leave this machine."""
+
+    def __init__(self, browser, served: Site, **options):
+        self.context = browser.new_context(**options)
+        self.served, self.complaints = served, []
+        self.tab = self.context.new_page()
+        self.tab.route("**/*", self._route)
+        self.tab.on("console", lambda m: m.type in ("error", "warning") and self.complaints.append(m.text))
+        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.tab.on("response", lambda r: r.status >= 400 and self.complaints.append(f"{r.status} {r.url}"))
+
+    def _route(self, route):
+        url = route.request.url
+        if url.startswith((self.served.url, "data:", "blob:")):
+            route.continue_()
+        else:
+            self.complaints.append(f"request to {url}")
+            route.abort()
+
+    def open(self, page: str):
+        self.tab.goto(self.served.url + page)
+        # All that a page does by itself: MathJax puts one container into each formula.
+        self.tab.wait_for_function(
+            "[...document.querySelectorAll('.math')].every(m => m.querySelector('mjx-container'))", timeout=20_000
+        )
+        return self.tab
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+
+def test_every_page_renders_without_complaint(book, browser):
+    """No console error, no request outwards, every formula and every image drawn."""
+    with Visit(browser, book, viewport={"width": 1280, "height": 900}) as visit:
+        for page in book.pages:
+            tab = visit.open(page)
+            assert tab.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0, page
+            # Lazy images count as well.
+            bad = tab.evaluate(
+                "async () => { const bad = []; for (const i of document.images) {"
+                " try { await i.decode(); } catch (e) { bad.push(i.src.slice(0, 80)); } } return bad; }"
+            )
+            assert bad == [], page
+            assert visit.complaints == [], page
+
+
+def test_no_page_is_wider_than_a_phone(book, browser):
+    with Visit(browser, book, viewport={"width": 390, "height": 844}, has_touch=True) as visit:
+        for page in book.pages:
+            tab = visit.open(page)
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 390, page
+
+
+def test_dark_mode_shows_the_dark_pictures(book, browser):
+    with Visit(browser, book, viewport={"width": 1280, "height": 900}, color_scheme="light") as visit:
+        page = next(p for p in book.pages if book.soup(p).select("img.only-dark"))
+        tab = visit.open(page)
+
+        def state():
+            return tab.evaluate("document.documentElement.dataset.theme"), [
+                tab.locator(f"img.{c}").first.is_visible() for c in ("only-light", "only-dark")
+            ]
+
+        assert state() == ("light", [True, False])
+        for _ in range(3):
+            if state()[0] == "dark":
+                break
+            tab.locator("button.theme-switch-button:visible").first.click()
+        assert state() == ("dark", [False, True])
+        background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert max(map(int, re.findall(r"\d+", background)[:3])) < 80, background
+
+
+def test_search_finds(book, browser):
+    with Visit(browser, book) as visit:
+        visit.tab.goto(f"{book.url}search.html?q=spring")
+        visit.tab.wait_for_selector("#search-results ul.search li a", timeout=20_000)
+        link = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")
+        assert (book.folder / link.split("#")[0].split("?")[0]).is_file()
+        assert visit.complaints == []
+
+
+def test_every_internal_link_leads_somewhere(book):
+    anchors = {p: {t["id"] for t in book.soup(p).select("[id]")} for p in [*book.pages, "search.html", "genindex.html"]}
+    broken = []
+    for page in book.pages:
+        for tag in book.soup(page).select("a[href], img[src], link[href], script[src]"):
+            target = tag.get("href") or tag.get("src")
+            if re.match(r"(https?|mailto|data):", target):
+                continue
+            path, anchor = urldefrag(unquote(urljoin(f"/{page}", target)))
+            path = path.lstrip("/").split("?")[0]
+            if not (book.folder / path).is_file():
+                broken.append(f"{page}: {target}")
+            elif anchor and path in anchors and anchor not in anchors[path]:
+                broken.append(f"{page}: {target} (no such anchor)")
+    assert broken == []
+
+
+def test_nothing_on_a_page_is_loaded_from_elsewhere(book):
+    outside = [
+        f"{page}: {tag}"
+        for page in book.pages
+        for tag in book.soup(page).select("script[src], link[rel=stylesheet], img[src], iframe[src]")
+        if re.match(r"(https?:)?//", tag.get("src") or tag.get("href"))
+    ]
+    assert outside == []
+
+
+def test_every_image_says_what_it_shows(book):
+    silent = [
+        f"{p}: {str(i)[:90]}" for p in book.pages for i in book.soup(p).select("img") if not i.get("alt", "").strip()
+    ]
+    assert silent == []
+
+
+def test_figures_are_numbered_and_notebooks_can_be_taken_away(book):
+    executed = [p for p in book.pages if book.soup(p).select(".dm-stamp")]
+    assert executed == [p for p in book.pages if (book.folder / "_sources" / p).with_suffix(".ipynb").is_file()]
+    for page in executed:
+        soup = book.soup(page)
+        for figure in soup.select("figure"):
+            number = figure.select_one("figcaption .caption-number")
+            assert number and re.fullmatch(r"Figure \d+(\.\d+)*\s*", number.text), f"{page}: {str(figure)[-300:]}"
+        assert re.search(r"(quick|laptop|paper) profile", soup.select_one(".dm-stamp").text)
+        link = soup.select_one("a.dm-download")["href"]
+        notebook = json.loads((book.folder / Path(page).parent / link).read_text())
+        assert any(c.get("outputs") for c in notebook["cells"]), f"{page}: the download has no outputs"
+        shown = [c for c in soup.select("div.cell.tag_parameters")]
+        assert len(shown) == 1 and "Parameters of the profile" in shown[0].text, f"{page}: one parameters cell"
+        assert not soup.select("div.cell.tag_injected-parameters")

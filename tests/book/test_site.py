@@ -1,0 +1,95 @@
+"""The build is strict: what Sphinx would only warn of, and what it would never notice, stops it."""
+
+import shutil
+
+import pytest
+from miniature import notebook_text, write_notebooks
+
+from deepmech import ledger
+from deepmech.book import press, site
+from deepmech.book.sources import BookError, House
+
+
+def build(house, **options):
+    house = House(house.root)
+    return site.build(house, press.press(house), "quick", whole=False, **options)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A house whose one notebook is executed already; copy it before building."""
+    from miniature import make_house
+
+    house = make_house(tmp_path_factory.mktemp("plain") / "house")
+    write_notebooks(house, a=notebook_text("1 + 1"))
+    (house.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
+    press.press(House(house.root))
+    return house
+
+
+@pytest.fixture
+def ready(plain, tmp_path):
+    return House(shutil.copytree(plain.root, tmp_path / "house"))
+
+
+def test_a_sound_site_is_built_once(ready):
+    lines: list[str] = []
+    html = build(ready, say=lines.append)
+    assert (html / "generated" / "springs" / "a.html").is_file()
+    build(ready, say=lines.append)
+    assert lines == ["the site is up to date"]
+    (ready.book / "assets" / "deepmech.css").write_text("")
+    build(ready, say=lines.append)
+    assert len(lines) == 1, "a change of style is a change of site"
+
+
+@pytest.mark.slow
+def test_what_leads_nowhere_stops_the_build_again_and_again(ready):
+    intro = ready.book / "intro.md"
+    intro.write_text(
+        f"{intro.read_text()}\n![a picture](assets/absent.png) {{numref}}`fig-absent` {{doc}}`/absent-page` "
+        "{cite:t}`nobody2099` [there](absent-file.md)\n"
+    )
+    for _ in range(2):  # Sphinx would not read the page a second time, and would be content.
+        with pytest.raises(BookError) as told:
+            build(ready)
+        for what in ("absent.png", "fig-absent", "absent-page", "nobody2099", "absent-file.md"):
+            assert what in str(told.value)
+
+
+def test_a_promised_figure_that_nobody_drew_stops_the_build(ready):
+    promised = next(f for f in ledger.figures().values() if f.built)
+    house = House(ready.root)
+    with pytest.raises(BookError, match=f"figure {promised.id}: not drawn by {promised.page}"):
+        site.build(house, press.press(house), "quick", whole=True)
+    assert not house.html.exists()
+
+
+def test_a_figure_that_the_registry_does_not_know_stops_the_build(ready):
+    code = (
+        "from IPython.display import display\n"
+        "display({'text/plain': 'x', 'application/vnd.deepmech+json': {'figure': 'A.99'}}, raw=True)"
+    )
+    write_notebooks(ready, a=notebook_text(code))
+    with pytest.raises(ValueError, match=r"A\.99"):
+        build(ready)
+
+
+def test_only_listed_styles_and_scripts_are_on_the_pages(ready):
+    (ready.book / "assets" / "stray.js").write_text("alert('stray')")
+    (ready.book / "assets" / "stray.css").write_text("body { display: none }")
+    page = (build(ready) / "intro.html").read_text()
+    assert "stray" not in page
+    assert "deepmech.css" in page and "ledger.css" in page
+
+
+@pytest.mark.slow
+def test_a_partial_build_leaves_out_what_has_no_result(house):
+    house = House(house.root)
+    lines: list[str] = []
+    sheets = press.press(house, "quick", ["springs/two"])
+    html = site.build(house, sheets, "quick", whole=False, say=lines.append)
+    assert lines == ["a partial build: 1 of 2 notebooks are left out"]
+    assert not (html / "generated" / "springs" / "one.html").exists()
+    status = (html / "generated" / "status.html").read_text()
+    assert "Not part of this build" in status and "One spring" in status
