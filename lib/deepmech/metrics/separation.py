@@ -15,7 +15,8 @@ Two readings of the covariances are offered as ``weights``:
 ``"printed"`` (Eq. 2 to the letter)
     :math:`\Sigma_w = \frac1K\sum_k \operatorname{Cov}_k` and
     :math:`\Sigma_b = \operatorname{Cov}(\frac{N_k}{N}\bar x_k)`, the plain covariance of the K vectors. With classes of
-    equal size this only adds :math:`2\log K` to every D. With unequal sizes the factor inside the covariance makes D
+    equal size this only adds :math:`2\log K` to every D. With unequal sizes the plain average in :math:`\Sigma_w`
+    matters as far as small classes are wider or narrower than large ones, and the factor inside the covariance makes D
     depend on where the origin of feature space lies.
 
 Covariances divide by the number of samples, not by one less, so a class of a single sample has zero width and counts as
