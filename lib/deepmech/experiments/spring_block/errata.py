@@ -86,7 +86,7 @@ def friction_by_counting(
 
 
 def strong_noise(friction_right: Any, friction_left: Any, n_runs: int, t_end: float = 200.0) -> xr.Dataset:
-    """``step`` (mean Δd) and ``curvature`` of seven blocks under strong noise, for pairs of frictions given as lists."""
+    """``step`` (mean Δd) and ``curvature`` of seven blocks under strong noise, for lists of the two frictions."""
     right, left = np.atleast_1d(friction_right), np.atleast_1d(friction_left)
     pairs = xr.Dataset({"right": ("case", right), "left": ("case", left)}, {"case": np.arange(len(right))})
     chain = Chain(friction_right=pairs.right, friction_left=pairs.left, noise_bar=STRONG)
