@@ -55,7 +55,7 @@ class Explorer {
     this.meaning = html("span");
     this.numbers = html("p", { class: "numbers" });
     this.status = html("p", { class: "spoken", role: "status" });
-    this.progress = html("span", { class: "progress" });
+    this.progress = html("span", { class: "when" });
     this.scaleEnds = [html("span"), html("span")];
     this.root = html(
       "div", { class: "deepmech-explorer", role: "group", "aria-label": "Spring–block chain explorer" },
@@ -92,15 +92,15 @@ class Explorer {
   loadFigure() {
     const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
     return html(
-      "figure", {}, this.load.root,
-      html("figcaption", {}, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),
+      "div", { class: "plot" }, this.load.root,
+      html("div", { class: "legend" }, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),
     );
   }
 
   phaseFigure() {
     return html(
-      "figure", {}, this.phase.root,
-      html("figcaption", {}, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
+      "div", { class: "plot" }, this.phase.root,
+      html("div", { class: "legend" }, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
     );
   }
 
@@ -109,20 +109,20 @@ class Explorer {
     const digits = (n) => (v) => number(v, n);
     const moving = () => {
       const p = this.parameters, n = equilibrium(p).moving;
-      return n === p.n_blocks ? "without noise every block moves" : `without noise ${n} of ${p.n_blocks} blocks move`;
+      return `without noise ${n === p.n_blocks ? "every block moves" : `${n} of ${p.n_blocks} move`}`;
     };
     this.controls = [
-      make("friction_right", { label: ["friction to the right ", symbol("μ", "→")], say: digits(3), note: moving }),
+      make("friction_right", { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving }),
       make("friction_left", {
-        label: ["friction to the left ", symbol("μ", "←")], say: digits(3),
-        note: () => "felt only when noise pushes back",
+        label: ["friction left ", symbol("μ", "←")], say: digits(3),
+        note: () => "felt only with noise",
       }),
       make("noise", {
         label: ["noise ", symbol("ε")], say: digits(4),
         note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
       }),
       make("stiffness", {
-        label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; target at y = 1",
+        label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1",
       }),
       make("n_blocks", {
         label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall",
@@ -193,7 +193,7 @@ class Explorer {
     this.draw();
     const [word, meaning] = REGIMES[regimeOf(this.mean)], p = this.parameters;
     const said = `Time ${number(this.chain.time, 0)}. ${word}: ${meaning}. Curvature ${number(this.mean, 2, true)}.`;
-    this.status.textContent = `${said} Noise ${number(p.noise, 4)}, friction to the right ${number(p.friction_right, 3)}.`;
+    this.status.textContent = `${said} Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
   }
 
   draw() {
@@ -218,7 +218,7 @@ class Explorer {
     const quiet = equilibrium(p).x, loud = largeNoiseLimit(p), reach = Math.max(1, ...loud);
     this.width = this.root.clientWidth;
     this.drawing.layout(this.width, p, reach);
-    const width = this.load.root.parentElement.clientWidth;
+    const width = this.load.root.clientWidth;
     this.load.layout(width, p.n_blocks, 1 - reach, quiet, loud);
     this.phase.layout(width);
     this.phase.update(p);

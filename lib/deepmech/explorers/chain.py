@@ -178,7 +178,7 @@ def chain_page(**parameters: Any) -> Page:
     style = (ROOM / "chain.css").read_text(encoding="utf-8")
     text = _in_words(state)
     return Page(
-        f'<div data-deepmech-chain><script type="application/json">{data}</script>'
+        f'<div class="deepmech-page" data-deepmech-chain><script type="application/json">{data}</script>'
         f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
         f'<style>\n{style}</style>\n<script type="module">\n{bundle("chain")}\nstartPages();\n</script>',
         text,

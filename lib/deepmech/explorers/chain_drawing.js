@@ -9,7 +9,7 @@ export const shade = (l, L) => `--share: ${L > 1 ? Math.round((100 * (l - 1)) / 
 
 export class ChainDrawing {
   constructor() {
-    this.table = svg("path", { class: "table" });
+    this.table = svg("path", { class: "ground" });
     this.fixed = svg("g", {});
     this.springs = svg("g", { class: "springs" });
     this.blocks = svg("g", { class: "blocks" });

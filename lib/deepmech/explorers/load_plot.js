@@ -18,7 +18,7 @@ export class LoadPlot {
 
   /** Measure for this width and draw everything that stands still; `low` is the least load worth showing. */
   layout(width, L, low, quiet, loud) {
-    const box = { left: 44, right: width - 16, top: 28, bottom: HEIGHT - 44 };
+    const box = { left: 44, right: width - 12, top: 28, bottom: HEIGHT - 44 };
     this.x = scale(0, L + 1, box.left + 10, box.right - 10);
     this.y = scale(low - 0.08, 1.08, box.bottom, box.top);
     // The clip is the box; its own coordinates stay those of the whole drawing.

@@ -1,4 +1,5 @@
 // The phase diagram: signed curvature over noise and friction, with the current point as a handle to drag.
+// Noise is strongest on the left, as in paper A's Figure 3.
 
 import { axes, html, number, path, scale, set, svg, symbolText, ticks } from "./dom.js";
 
@@ -22,7 +23,7 @@ export class PhasePlot {
     );
     this.handle = html("div", {
       class: "handle", tabindex: 0, role: "slider", "aria-roledescription": "two-dimensional slider",
-      "aria-label": "Point in the phase diagram. Arrow keys left and right change the noise, up and down the friction to the right",
+      "aria-label": "Point in the phase diagram. Arrow keys: left for more noise, right for less, up for more friction, down for less",
       "aria-valuemin": this.noise[0], "aria-valuemax": this.noise.at(-1),
       onkeydown: (e) => this.key(e), onpointerdown: (e) => this.drag(e),
     });
@@ -30,17 +31,17 @@ export class PhasePlot {
   }
 
   layout(width) {
-    const box = { left: 44, right: width - 16, top: 28, bottom: HEIGHT - 44 };
+    const box = { left: 44, right: width - 22, top: 28, bottom: HEIGHT - 44 };
     const [dx, dy] = [this.noise[1] - this.noise[0], this.friction[1] - this.friction[0]];
     const [right, top] = [this.noise.at(-1), this.friction.at(-1)];
-    this.x = scale(this.noise[0] - dx / 2, right + dx / 2, box.left, box.right);
+    this.x = scale(right + dx / 2, this.noise[0] - dx / 2, box.left, box.right);
     this.y = scale(this.friction[0] - dy / 2, top + dy / 2, box.bottom, box.top);
     this.box = box;
     axes(this.frame, box, this.x, this.y, {
       xTicks: ticks(this.noise[0], right, 4),
       yTicks: ticks(this.friction[0], top, 5),
-      xTitle: ["noise ", ...symbolText("ε")],
-      yTitle: ["friction to the right ", ...symbolText("μ", "→")],
+      xTitle: ["← noise ", ...symbolText("ε")],
+      yTitle: ["friction right ", ...symbolText("μ", "→")],
     });
     this.frame.prepend(
       svg("rect", { class: "neutral", x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top }),
@@ -52,7 +53,7 @@ export class PhasePlot {
   draw(curvature, largest) {
     [this.curvature, this.largest] = [curvature, largest];
     if (!this.x || !curvature) return;
-    const [w, h] = [this.x(this.noise[1]) - this.x(this.noise[0]), this.y(this.friction[0]) - this.y(this.friction[1])];
+    const [w, h] = [this.x(this.noise[0]) - this.x(this.noise[1]), this.y(this.friction[0]) - this.y(this.friction[1])];
     const cells = curvature.flatMap((row, r) =>
       row.map((c, i) =>
         svg("rect", {
@@ -93,11 +94,11 @@ export class PhasePlot {
     this.handle.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px)`;
     set(this.handle, {
       "aria-valuenow": p.noise,
-      "aria-valuetext": `noise ${number(p.noise, 4)}, friction to the right ${number(p.friction_right, 3)}`,
+      "aria-valuetext": `noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}`,
     });
     const y = this.y(p.friction_left), visible = y > this.box.top + 2;
     this.even.setAttribute("d", visible ? path([this.box.left, y, this.box.right, y]) : "");
-    set(this.evenName, { x: this.box.left + 6, y: y - 5, visibility: y > this.box.top + 18 ? "visible" : "hidden" });
+    set(this.evenName, { x: this.box.left + 6, y: y - 6, visibility: y > this.box.top + 18 ? "visible" : "hidden" });
   }
 
   move(noise, friction) {
@@ -142,7 +143,7 @@ export class PhasePlot {
     event.preventDefault();
     const size = event.shiftKey ? 5 : 1;
     this.move(
-      this.point.noise + direction[0] * size * this.steps.noise,
+      this.point.noise - direction[0] * size * this.steps.noise,
       this.point.friction_right + direction[1] * size * this.steps.friction_right,
     );
   }
