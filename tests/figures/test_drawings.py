@@ -175,3 +175,14 @@ def test_the_friction_law_has_its_dead_zone_where_the_frictions_are():
     left, right = ax.lines[3], ax.lines[5]
     assert np.allclose(left.get_ydata(), left.get_xdata() + 0.12)
     assert np.allclose(right.get_ydata(), right.get_xdata() - 0.04)
+
+
+def test_a_drawn_ruler_has_segments_of_one_length():
+    x = np.array([[0, 0.2, 0.4, 0.6], [0, 0.2, 0.6, 1.5], [0, 0.9, 1.0, 1.99]])
+    shapes = xr.DataArray(np.stack([x, x[::-1]]), dims=("pull", "frame", "node"), coords={"pull": ["slow", "quick"]})
+    fig = figures.folding_ruler(shapes, **say).render()
+    assert [a.get_title(loc="left") for a in fig.axes] == ["slow", "quick"]
+    for ax in fig.axes:
+        assert len(ax.lines) == 9
+        for pair in ax.lines:
+            assert np.allclose(np.linalg.norm(np.diff(pair.get_xydata(), axis=0), axis=1), 0.5)

@@ -25,7 +25,7 @@ class Spec:
         if not np.all(ok):
             if isinstance(value, xr.DataArray):
                 bad = np.broadcast_to(~np.asarray(ok, bool), value.shape)
-                value = value.values[bad].ravel()[0]
+                value = value.values[bad].ravel()[0].item()
             raise ValueError(f"{type(self).__name__}.{field} = {value!r}: must be {allowed}")
 
     def require_finite(self, *fields: str) -> None:

@@ -4,11 +4,13 @@ from deepmech.figures.curves import load_curves, trajectories
 from deepmech.figures.phase import phase_diagram
 from deepmech.figures.picture import Picture
 from deepmech.figures.plots import lines, scatter
+from deepmech.figures.ruler import folding_ruler
 from deepmech.figures.sketches import analogy, friction_law
 
 __all__ = [
     "Picture",
     "analogy",
+    "folding_ruler",
     "friction_law",
     "lines",
     "load_curves",

@@ -81,7 +81,9 @@ class Ruler(Spec):
     def __post_init__(self) -> None:
         self.require("n_pairs", isinstance(self.n_pairs, int) and self.n_pairs >= 2, "an integer, 2 or more")
         self.require_finite("fold_angle", "table_friction", "stop")
-        self.require("fold_angle", (np.asarray(self.fold_angle) > 0) & (np.asarray(self.fold_angle) <= 90), "in (0, 90]")
+        self.require(
+            "fold_angle", (np.asarray(self.fold_angle) > 0) & (np.asarray(self.fold_angle) <= 90), "in (0, 90]"
+        )
         self.require("table_friction", np.asarray(self.table_friction) >= 0, "zero or positive")
         self.require("stop", (np.asarray(self.stop) > 0) & (np.asarray(self.stop) < 1), "between 0 and 1")
 
@@ -162,7 +164,9 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
     rows = []
     for p in members.members():
         high = 1 / np.sqrt(1 - p["stop"] ** 2) + n * p["table_friction"]
-        rows.append(extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p))
+        rows.append(
+            extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
+        )
     dims, values = members.unflatten(np.array(rows), "pair")
     return xr.DataArray(values, dims=dims, coords={**members.coords, "pair": np.arange(1, n + 1)}, name="extension")
 
@@ -188,7 +192,7 @@ def simulate(
 
     In each step the velocities v⁺ solve m(v⁺ − v) = dt (differences of tensions + friction) with tensions and friction
     inside their bounds, at a bound only where a pair or node moves: the unique minimum of a convex function, found
-    exactly (:mod:`.friction`). Nodes at rest stay exactly at rest. First order in ``dt``.
+    exactly (:mod:`.friction`). Nodes at rest stay exactly at rest. At least first order in ``dt``.
 
     Parameters
     ----------
