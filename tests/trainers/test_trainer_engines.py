@@ -114,13 +114,17 @@ def test_single_precision_follows_for_twenty_steps(dropout):
 )
 def test_fused_masks_are_the_streams_masks(width, n, drop, step, seed):
     stream = Stream.of("tests", seed)
-    rows = np.ones((width, n), np.float32)
+    ours = np.empty((width, n), np.float32)
     words = np.empty(4 * (n // 8 + 2), np.uint32)
-    key, purpose = np.uint64(stream.key), np.uint64(purpose_word("dropout 2"))
-    for j in range(width):
-        threshold = np.uint16(round(drop * 65536))
-        kernels._drop(rows[j], j, threshold, np.float32(2.0), key, np.uint64(step), purpose, words)
-    assert np.array_equal(rows == 2.0, stream.keep("dropout 2", step, (width, n), drop))
+    dropout = (
+        np.uint16(round(drop * 65536)),
+        2.0,
+        np.uint64(stream.key),
+        np.uint64(step),
+        np.uint64(purpose_word("mask")),
+    )
+    kernels.forward_plain(np.ones_like(ours), n, ours, np.zeros(width, np.float32), 0.5, 1.0, dropout, words)
+    assert np.array_equal(ours, 2.0 * stream.keep("mask", step, (width, n), drop))
 
 
 def test_cross_entropy_is_finite_and_right_for_extreme_logits():
@@ -129,7 +133,7 @@ def test_cross_entropy_is_finite_and_right_for_extreme_logits():
     x = torch.tensor(logits.T + bias, requires_grad=True)
     expected = torch.nn.functional.cross_entropy(x, torch.from_numpy(labels))
     expected.backward()
-    assert np.isclose(kernels.cross_entropy(logits, bias, labels, d_bias), expected.item(), rtol=1e-14)
+    assert np.isclose(kernels.cross_entropy(logits, 3, bias, labels, d_bias), expected.item(), rtol=1e-14)
     np.testing.assert_allclose(logits.T, x.grad.numpy(), atol=1e-15)
     np.testing.assert_allclose(d_bias, x.grad.numpy().sum(0), atol=1e-15)
 

@@ -32,19 +32,28 @@ class _Flat:
         self.array = {k: t.numpy() for k, t in self.tensor.items()}
 
 
+class _Rows:
+    """A feature-major matrix whose rows start on 64-byte boundaries; ``tensor`` is (rows, n), ``array`` has padding.
+
+    Long rows get a little more padding: at 2,560 samples successive rows would fall on few sets of the cache.
+    """
+
+    def __init__(self, rows: int, n: int, dtype: torch.dtype):
+        stride = -(-n // 16) * 16 + (16 if n >= 512 else 0)
+        whole = torch.zeros((rows, stride), dtype=dtype)
+        self.array, self.tensor = whole.numpy(), whole[:, :n]
+
+
 class _Buffers:
-    """Activations of one batch size, feature-major."""
+    """Activations of one batch size."""
 
-    def __init__(self, sizes: list[int], batch: int, dtype: torch.dtype):
-        def empty(rows: int) -> torch.Tensor:
-            return torch.empty((rows, batch), dtype=dtype)
-
-        self.x = empty(sizes[0])
-        self.h = [empty(size) for size in sizes[1:]]
-        self.a = [empty(size) for size in sizes[1:-1]]
+    def __init__(self, sizes: list[int], n: int, dtype: torch.dtype):
+        self.x = _Rows(sizes[0], n, dtype)
+        self.h = [_Rows(size, n, dtype) for size in sizes[1:]]
+        self.a = [_Rows(size, n, dtype) for size in sizes[1:-1]]
         # ∂loss/∂a of neighbouring layers lie in two buffers by turns.
-        self.d = [empty(sizes[1]), empty(sizes[1])]
-        self.words = np.empty(4 * (batch // 8 + 2), np.uint32)
+        self.d = [_Rows(sizes[1], n, dtype) for _ in range(2)]
+        self.words = np.empty(4 * (n // 8 + 2), np.uint32)
 
 
 class Fused:
@@ -57,13 +66,18 @@ class Fused:
 
     @staticmethod
     def prepare(data: Any, dtype: str) -> dict[str, Any]:
-        """What all members share: the training set feature-major, raw and normalised over the whole of it."""
+        """What all members share: the training set feature-major, raw, and normalised over the whole of it."""
         x = np.ascontiguousarray(np.asarray(data.x_train, dtype=dtype).T)
+        whole = _Rows(x.shape[0], x.shape[1], getattr(torch, dtype))
+        whole.tensor.numpy()[...] = x
+        mean, variance = np.zeros(len(x)), np.zeros(len(x))
+        kernels.standardise(whole.array, x.shape[1], mean, variance)
         return {
             "x": x,
             "y": np.asarray(data.y_train, dtype=np.int64),
             "n_classes": data.n_classes,
             "std": float(np.std(data.x_train, dtype=np.float64)),
+            "whole": (whole, mean, variance),
         }
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
@@ -117,70 +131,76 @@ class Fused:
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.g``."""
-        buffers = self.buffers.get(len(index))
-        if buffers is None:
-            buffers = self.buffers[len(index)] = _Buffers(self.sizes, len(index), self.dtype)
-        factor = 1 / (1 - now.dropout)
-        threshold = np.uint16(round(now.dropout * 65536)) if now.dropout > 0 else np.uint16(0)
-        key, step64 = np.uint64(self.draws.stream.key), np.uint64(step)
-        drops = [(threshold, factor, key, step64, purpose) for purpose in self.purposes]
+        n = len(index)
+        if n not in self.buffers:
+            self.buffers[n] = _Buffers(self.sizes, n, self.dtype)
+        buffers = self.buffers[n]
+        threshold = np.uint16(round(now.dropout * 65536))
+        key, factor = np.uint64(self.draws.stream.key), 1 / (1 - now.dropout)
+        drops = [(threshold, factor, key, np.uint64(step), purpose) for purpose in self.purposes]
         x = self._inputs(buffers, now, step, index)
-        loss = self._forward(buffers, x, self._labels(now, step, index), drops)
-        self._backward(buffers, x, drops)
+        y = self.draws.noisy_labels(self.shared["y"][index], step, now, self.shared["n_classes"])
+        loss = self._forward(buffers, x, y, drops)
+        self._backward(buffers, x, len(index), drops)
         return loss
 
-    def _inputs(self, buffers: _Buffers, now: Settings, step: int, index: np.ndarray) -> torch.Tensor:
-        data, x = self.shared["x"], buffers.x
-        kernels.gather(data, index, x.numpy())
-        if now.data_noise > 0:
-            noise = self.draws.input_noise(step, len(index), len(data))
-            x += (now.data_noise * self.shared["std"]) * torch.from_numpy(noise).to(self.dtype)
-        if self.normed:
-            kernels.standardise(x.numpy(), x.numpy(), self.running_mean[0], self.running_var[0])
+    def _inputs(self, buffers: _Buffers, now: Settings, step: int, index: np.ndarray) -> _Rows:
+        """The batch with its noise, normalised but not yet scaled if there is BatchNorm."""
+        n, data, x = len(index), self.shared["x"], buffers.x
+        if self.normed and now.data_noise == 0 and n == data.shape[1]:
+            x, mean, variance = self.shared["whole"]
+        else:
+            kernels.gather(data, index, x.array)
+            if now.data_noise > 0:
+                noise = torch.from_numpy(self.draws.input_noise(step, n, len(data))).to(self.dtype)
+                x.tensor.add_(noise, alpha=now.data_noise * self.shared["std"])
+            if not self.normed:
+                return x
+            mean, variance = self.mean[0], self.inverse[0]
+            kernels.standardise(x.array, n, mean, variance)
+        kernels.follow(mean, variance, n, self.running_mean[0], self.running_var[0])
         return x
 
-    def _labels(self, now: Settings, step: int, index: np.ndarray) -> np.ndarray:
-        return self.draws.noisy_labels(self.shared["y"][index], step, now, self.shared["n_classes"])
-
-    def _forward(self, buffers: _Buffers, x: torch.Tensor, y: np.ndarray, drops: list[Any]) -> float:
-        p, slope, last = self.p, float(self.member.network.slope), len(self.sizes) - 1
+    def _forward(self, buffers: _Buffers, x: _Rows, y: np.ndarray, drops: list[Any]) -> float:
+        p, slope, last, n = self.p, float(self.member.network.slope), len(self.sizes) - 1, len(y)
+        below = x
         for i in range(1, last):
-            weight, h, a = p.tensor[f"weight {i}"], buffers.h[i - 1], buffers.a[i - 1]
+            weight, h, a, drop = p.tensor[f"weight {i}"], buffers.h[i - 1], buffers.a[i - 1], drops[i - 1]
             if i == 1 and self.normed:
                 # The scale of the input's BatchNorm is folded into the weights.
                 weight = torch.mul(weight, p.tensor["gamma 0"], out=self.folded)
-            torch.mm(weight, x if i == 1 else buffers.a[i - 2], out=h)
+            torch.mm(weight, below.tensor, out=h.tensor)
             if self.normed:
                 kernels.forward_norm(
-                    h.numpy(), a.numpy(), p.array[f"gamma {i}"], p.array[f"beta {i}"], self.still[i],
-                    self.running_mean[i], self.running_var[i], self.mean[i], self.inverse[i], slope, drops[i - 1],
+                    h.array, n, a.array, p.array[f"gamma {i}"], p.array[f"beta {i}"], self.still[i],
+                    self.running_mean[i], self.running_var[i], self.mean[i], self.inverse[i], slope, drop,
                     buffers.words,
                 )  # fmt: skip
             else:
                 bias = p.array[f"bias {i}"]
-                kernels.forward_plain(h.numpy(), a.numpy(), bias, slope, self.member.scale, drops[i - 1], buffers.words)
-        logits = torch.mm(p.tensor[f"weight {last}"], buffers.a[-1], out=buffers.h[-1])
+                kernels.forward_plain(h.array, n, a.array, bias, slope, self.member.scale, drop, buffers.words)
+            below = a
+        logits = buffers.h[-1]
+        torch.mm(p.tensor[f"weight {last}"], below.tensor, out=logits.tensor)
         bias, d_bias = p.array[f"bias {last}"], self.g.array[f"bias {last}"]
-        return float(kernels.cross_entropy(logits.numpy(), bias, y, d_bias))
+        return float(kernels.cross_entropy(logits.array, n, bias, y, d_bias))
 
-    def _backward(self, buffers: _Buffers, x: torch.Tensor, drops: list[Any]) -> None:
-        p, g, slope, last = self.p, self.g, float(self.member.network.slope), len(self.sizes) - 1
+    def _backward(self, buffers: _Buffers, x: _Rows, n: int, drops: list[Any]) -> None:
+        p, g, slope = self.p, self.g, float(self.member.network.slope)
         upper = buffers.h[-1]
-        for i in range(last, 0, -1):
-            below = x if i == 1 else buffers.a[i - 2]
-            torch.mm(upper, below.t(), out=g.tensor[f"weight {i}"])
-            if i == 1:
-                break
-            d = torch.mm(p.tensor[f"weight {i}"].t(), upper, out=buffers.d[i % 2])
-            a, h, drop = buffers.a[i - 2].numpy(), buffers.h[i - 2].numpy(), drops[i - 2]
+        for i in range(len(self.sizes) - 1, 1, -1):
+            a, h, d, drop = buffers.a[i - 2], buffers.h[i - 2], buffers.d[i % 2], drops[i - 2]
+            torch.mm(upper.tensor, a.tensor.t(), out=g.tensor[f"weight {i}"])
+            torch.mm(p.tensor[f"weight {i}"].t(), upper.tensor, out=d.tensor)
             if self.normed:
                 kernels.backward_norm(
-                    d.numpy(), a, h, p.array[f"gamma {i - 1}"], self.mean[i - 1], self.inverse[i - 1], slope, drop,
-                    g.array[f"gamma {i - 1}"], g.array[f"beta {i - 1}"],
+                    d.array, n, a.array, h.array, p.array[f"gamma {i - 1}"], self.mean[i - 1], self.inverse[i - 1],
+                    slope, drop, g.array[f"gamma {i - 1}"], g.array[f"beta {i - 1}"],
                 )  # fmt: skip
             else:
-                kernels.backward_plain(d.numpy(), a, slope, self.member.scale, drop, g.array[f"bias {i - 1}"])
+                kernels.backward_plain(d.array, n, a.array, slope, self.member.scale, drop, g.array[f"bias {i - 1}"])
             upper = d
+        torch.mm(upper.tensor, x.tensor.t(), out=g.tensor["weight 1"])
         if self.normed:
             product = g.array["weight 1"]
             kernels.input_scale(product, p.array["weight 1"], p.array["gamma 0"], g.array["gamma 0"], product)

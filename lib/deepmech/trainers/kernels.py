@@ -1,9 +1,10 @@
 """Fused passes over activations, compiled by numba: what stands between two matrix products of a training step.
 
-Arrays are feature-major, shape (units, batch): all samples of one unit lie side by side, so a unit's batch statistics,
-its normalisation, nonlinearity and dropout are one visit to a row that stays in the first-level cache. Sums are in
-float64; their order may be chosen by the compiler ("reassoc") but depends on the row's length alone, so a network's
-bits do not depend on what is trained beside it. Kernels hold no Python lock and work in float32 and float64.
+Arrays are feature-major, shape (units, stride): the ``n`` samples of one unit lie side by side (then padding), so a
+unit's batch statistics, its normalisation, nonlinearity and dropout are one visit to a row that stays in the nearest
+cache. Sums are in float64; their order may be chosen by the compiler ("reassoc") but depends on the row's length alone,
+so a network's bits do not depend on what is trained beside it. Kernels release Python's lock and work in float32 and
+float64.
 """
 
 import numpy as np
@@ -44,15 +45,21 @@ def gather(x, index, out):
 
 
 @njit(nogil=True, cache=True)
-def standardise(x, out, running_mean, running_var):
-    """BatchNorm of the inputs without its scale; updates the running statistics. ``out`` may be ``x``."""
+def standardise(x, n, mean, variance):
+    """BatchNorm of the inputs, without its scale, in place."""
     T = x.dtype.type
     for j in range(x.shape[0]):
-        mean, variance = _moments(x[j])
-        _follow(j, mean, variance, x.shape[1], running_mean, running_var)
-        inverse = 1 / np.sqrt(variance + EPSILON)
-        for i in range(x.shape[1]):
-            out[j, i] = T((x[j, i] - mean) * inverse)
+        mean[j], variance[j] = _moments(x[j, :n])
+        inverse = 1 / np.sqrt(variance[j] + EPSILON)
+        for i in range(n):
+            x[j, i] = T((x[j, i] - mean[j]) * inverse)
+
+
+@njit(nogil=True, cache=True)
+def follow(mean, variance, n, running_mean, running_var):
+    """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
+    for j in range(mean.shape[0]):
+        _follow(j, mean[j], variance[j], n, running_mean, running_var)
 
 
 @njit(nogil=True, cache=True)
@@ -69,32 +76,31 @@ def _draw(words, first, blocks, key, step, purpose):
 
 
 @njit(nogil=True, cache=True)
-def _drop(row, j, threshold, factor, key, step, purpose, words):
-    """Multiply row j with 0 where its 16 random bits are below ``threshold`` and with ``factor`` elsewhere.
-
-    Number j · n + i of Stream.keep lies in half word (j · n + i) mod 8 of counter (j · n + i) // 8.
-    """
-    n = row.shape[0]
+def _halves(j, n, key, step, purpose, words):
+    """The 16-bit numbers of row j: entry i is number j · n + i of Stream.keep, eight of them to a counter."""
     first = (j * n) // 8
     offset = j * n - 8 * first
     _draw(words, first, (offset + n + 7) // 8, key, step, purpose)
-    halves = words.view(np.uint16)[offset : offset + n]
-    zero = row.dtype.type(0)
-    for i in range(n):
-        row[i] = row[i] * factor if halves[i] >= threshold else zero
+    return words.view(np.uint16)[offset : offset + n]
 
 
 @njit(nogil=True, cache=True)
-def _leaky(h, out, g, b, negative, c):
-    """out = c · LeakyReLU(g h + b) of one row."""
+def _activate(h, out, g, b, positive, negative, threshold, halves):
+    """out = LeakyReLU(g h + b), with its two slopes, or 0 where ``halves`` lies below ``threshold``, of one row."""
     zero = h.dtype.type(0)
-    for i in range(h.shape[0]):
-        z = h[i] * g + b
-        out[i] = c * z if z > zero else negative * z
+    if threshold > 0:
+        for i in range(h.shape[0]):
+            z = h[i] * g + b
+            z = positive * z if z > zero else negative * z
+            out[i] = z if halves[i] >= threshold else zero
+    else:
+        for i in range(h.shape[0]):
+            z = h[i] * g + b
+            out[i] = positive * z if z > zero else negative * z
 
 
 @njit(nogil=True, cache=True)
-def forward_norm(h, a, gamma, beta, bias, running_mean, running_var, mean, inverse, slope, dropout, words):
+def forward_norm(h, n, a, gamma, beta, bias, running_mean, running_var, mean, inverse, slope, dropout, words):
     """a = dropout(LeakyReLU(BatchNorm(h + bias))), keeping mean and 1/standard deviation for the way back.
 
     ``h`` comes without the Linear layer's bias, which only the running mean sees. ``dropout`` is
@@ -102,90 +108,82 @@ def forward_norm(h, a, gamma, beta, bias, running_mean, running_var, mean, inver
     """
     T = h.dtype.type
     threshold, factor, key, step, purpose = dropout
+    halves = words.view(np.uint16)
     for j in range(h.shape[0]):
-        mean[j], variance = _moments(h[j])
-        _follow(j, mean[j] + bias[j], variance, h.shape[1], running_mean, running_var)
+        mean[j], variance = _moments(h[j, :n])
+        _follow(j, mean[j] + bias[j], variance, n, running_mean, running_var)
         inverse[j] = 1 / np.sqrt(variance + EPSILON)
         g = gamma[j] * inverse[j]
-        _leaky(h[j], a[j], T(g), T(beta[j] - mean[j] * g), T(slope), T(1))
         if threshold > 0:
-            _drop(a[j], j, threshold, T(factor), key, step, purpose, words)
+            halves = _halves(j, n, key, step, purpose, words)
+        shift = T(beta[j] - mean[j] * g)
+        _activate(h[j, :n], a[j, :n], T(g), shift, T(factor), T(factor * slope), threshold, halves)
 
 
 @njit(nogil=True, cache=True)
-def forward_plain(h, a, bias, slope, scale, dropout, words):
+def forward_plain(h, n, a, bias, slope, scale, dropout, words):
     """a = dropout(scale · LeakyReLU(h + bias))."""
     T = h.dtype.type
     threshold, factor, key, step, purpose = dropout
+    halves = words.view(np.uint16)
     for j in range(h.shape[0]):
-        _leaky(h[j], a[j], T(1), T(bias[j]), T(slope * scale), T(scale))
         if threshold > 0:
-            _drop(a[j], j, threshold, T(factor), key, step, purpose, words)
-
-
-@njit(nogil=True, cache=True)
-def _derivative(d, a, positive, negative, at_zero):
-    """d := d · ∂a/∂z, from the sign of a; ``at_zero`` where a is exactly zero, which means dropped if anything is."""
-    zero = a.dtype.type(0)
-    for i in range(d.shape[0]):
-        f = positive if a[i] > zero else negative
-        f = at_zero if a[i] == zero else f
-        d[i] *= f
+            halves = _halves(j, n, key, step, purpose, words)
+        c = scale * factor
+        _activate(h[j, :n], a[j, :n], T(1), T(bias[j]), T(c), T(c * slope), threshold, halves)
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _sums(d, h, mean):
-    """Σ d and Σ d · (h - mean)."""
+def _derivative(d, a, h, mean, positive, negative, at_zero):
+    """d := d · ∂a/∂z from the sign of a; returns Σ d and Σ d · (h - mean).
+
+    ``at_zero`` is the slope where a is exactly zero, which means dropped if anything is.
+    """
+    zero = a.dtype.type(0)
     plain, weighted = 0.0, 0.0
     for i in range(d.shape[0]):
-        plain += d[i]
-        weighted += np.float64(d[i] * (h[i] - mean))
+        f = positive if a[i] > zero else negative
+        f = at_zero if a[i] == zero else f
+        dz = d[i] * f
+        d[i] = dz
+        plain += dz
+        weighted += np.float64(dz * (h[i] - mean))
     return plain, weighted
 
 
 @njit(nogil=True, cache=True)
-def backward_norm(d, a, h, gamma, mean, inverse, slope, dropout, d_gamma, d_beta):
+def backward_norm(d, n, a, h, gamma, mean, inverse, slope, dropout, d_gamma, d_beta):
     """From ∂loss/∂a in ``d`` to ∂loss/∂h in its place, and the gradients of BatchNorm's scale and shift."""
     T = h.dtype.type
-    n = h.shape[1]
     threshold, factor = dropout[0], dropout[1]
     at_zero = T(0) if threshold > 0 else T(slope)
     for j in range(h.shape[0]):
-        _derivative(d[j], a[j], T(factor), T(factor * slope), at_zero)
-        m = T(mean[j])
-        plain, weighted = _sums(d[j], h[j], m)
+        m, row, below = T(mean[j]), d[j, :n], h[j, :n]
+        plain, weighted = _derivative(row, a[j, :n], below, m, T(factor), T(factor * slope), at_zero)
         d_beta[j] = plain
         d_gamma[j] = weighted * inverse[j]
         g = gamma[j] * inverse[j]
         # ∂loss/∂h = g (dz - mean(dz) - x̂ mean(dz x̂)) with x̂ = (h - mean) · inverse.
         c0, c1, c2 = T(g), T(g * plain / n), T(g * inverse[j] * inverse[j] * weighted / n)
         for i in range(n):
-            d[j, i] = d[j, i] * c0 - c1 - (h[j, i] - m) * c2
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _sum(row):
-    total = 0.0
-    for i in range(row.shape[0]):
-        total += row[i]
-    return total
+            row[i] = row[i] * c0 - c1 - (below[i] - m) * c2
 
 
 @njit(nogil=True, cache=True)
-def backward_plain(d, a, slope, scale, dropout, d_bias):
+def backward_plain(d, n, a, slope, scale, dropout, d_bias):
     """As :func:`backward_norm` without BatchNorm; here the bias has a gradient."""
     T = a.dtype.type
     threshold, factor = dropout[0], dropout[1]
     at_zero = T(0) if threshold > 0 else T(slope * scale)
+    c = scale * factor
     for j in range(a.shape[0]):
-        _derivative(d[j], a[j], T(factor * scale), T(factor * scale * slope), at_zero)
-        d_bias[j] = _sum(d[j])
+        d_bias[j], _ = _derivative(d[j, :n], a[j, :n], a[j, :n], T(0), T(c), T(c * slope), at_zero)
 
 
 @njit(nogil=True, cache=True)
-def cross_entropy(logits, bias, labels, d_bias):
-    """Mean cross-entropy of ``logits + bias``, shape (classes, batch); ``logits`` becomes ∂loss/∂logits."""
-    classes, n = logits.shape
+def cross_entropy(logits, n, bias, labels, d_bias):
+    """Mean cross-entropy of ``logits + bias``, shape (classes, stride); ``logits`` becomes ∂loss/∂logits."""
+    classes = logits.shape[0]
     T = logits.dtype.type
     loss = 0.0
     d_bias[:] = 0
