@@ -8,9 +8,12 @@ from typing import Any
 
 from deepmech.ledger import registry
 from deepmech.ledger.entry import CSS, number
+from deepmech.ledger.registry import Claim, Figure
 from deepmech.ledger.rules import VERDICTS
 
 Record = Mapping[str, Any]
+Pages = set[str] | None
+Link = Callable[[str], str] | None
 
 
 def missing(
@@ -97,7 +100,7 @@ def scoreboard_markdown(
     return "\n".join(lines)
 
 
-def _claims_table(claims, found, here, link) -> list[str]:
+def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], here: Pages, link: Link) -> list[str]:
     lines = [
         "### Claims",
         "",
@@ -122,7 +125,7 @@ def _claims_table(claims, found, here, link) -> list[str]:
     return [*lines, ""]
 
 
-def _figures_table(figures, here, link) -> list[str]:
+def _figures_table(figures: Iterable[Figure], here: Pages, link: Link) -> list[str]:
     lines = ["### Figures", "", "| figure | shows | page |", "|---|---|---|"]
     for f in figures:
         state = _link(f.page, link, here) if f.built else f"{_badge('not built yet')} (step {f.step})"
@@ -146,7 +149,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _link(page: str | None, link: Callable[[str], str] | None, here: set[str] | None) -> str:
+def _link(page: str | None, link: Link, here: Pages) -> str:
     if page is None:
         return "–"
     if here is not None and page not in here:

@@ -15,7 +15,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,8 @@ class Store:
                 continue  # another process set it aside
             except ValueError as error:
                 warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunk, stacklevel=2)
-                path.replace(path.with_suffix(".damaged"))
+                with suppress(FileNotFoundError):
+                    path.replace(path.with_suffix(".damaged"))
         return chunks
 
     def _read(self, path: Path, first: int, last: int, seal: str) -> xr.Dataset:

@@ -1,0 +1,47 @@
+"""The errata's experiments against closed forms they do not use."""
+
+import numpy as np
+import pytest
+
+from deepmech.experiments.spring_block import errata
+from deepmech.metrics.separation import data_separation
+from deepmech.simulators.spring_block import effective_friction
+
+
+def test_counted_friction_is_the_closed_form():
+    bars = [0.02, 0.1, 0.5, 5.0]
+    counted = errata.friction_by_counting(bars, friction_right=0.1, friction_left=0.25)
+    assert counted.values == pytest.approx(effective_friction(0.1, 0.1, 0.25, bars), abs=2e-3)
+
+
+def test_printed_weights_shift_balanced_classes_by_twice_the_logarithm_of_their_number():
+    found = errata.class_weights("digits", per_class=20)
+    assert found["shift"].values == pytest.approx(np.full(8, 2 * np.log(10)), abs=1e-10)
+    assert found["moved"].sel(weights="samples") < 1e-10 < found["moved"].sel(weights="printed")
+
+
+def test_balanced_classes_are_balanced():
+    x, y = errata.balanced("digits", 30)
+    assert x.shape == (300, 64)
+    assert np.bincount(y).tolist() == [30] * 10
+    assert np.isfinite(data_separation(x, y))
+
+
+@pytest.mark.parametrize(("friction", "stuck"), [(0.0, 0), (0.035, 0), (0.037, 1), (0.11, 4), (1.1, 7)])
+def test_blocks_stick_from_the_wall_on(friction, stuck):
+    assert errata.stuck_blocks(friction, 0.0) == stuck
+
+
+def test_d_hat_is_blind_to_maps_of_few_features_only():
+    change = errata.d_hat_under_maps("digits", per_class=30, n_maps=2)
+    assert float(change.D_hat.sel(features=[4, 9]).max()) < 1e-10
+    assert float(change.D_hat.sel(features=[20, 40]).min()) > 0.01
+    assert float(change.D.min()) > 0.01
+
+
+def test_creep_without_static_friction_shrinks_with_the_step():
+    def creep(dt):
+        rest = errata.rest_without_static_friction(dt=dt, t_end=150.0)
+        return float(abs(rest.direct - rest.closed_form).isel(block=slice(1, 4)).max())
+
+    assert 3 < creep(0.02) / creep(0.005) < 5  # first order
