@@ -168,4 +168,4 @@ def test_the_display_carries_the_record_and_needs_no_style():
 def test_a_failing_claim_is_shown_not_raised():
     entry = ledger.check("A.5b.convex", measured=[-0.1, 0.02])
     assert entry.verdict == FAILS and entry.measured == 0.02
-    assert "dm-fails" in entry._repr_html_() and "the rule asks for: &lt; 0" in entry._repr_html_()
+    assert "dm-fails" in entry._repr_html_() and "<dd>&lt; 0</dd>" in entry._repr_html_()

@@ -138,9 +138,9 @@ def judge(
     order = np.lexsort((margin.ravel(), rank.ravel()))
     worst = int(order[0])
     if rank.ravel()[worst] == 0:
-        return Judgement(FAILS, f"the rule asks for: {rule.words}", worst)
+        return Judgement(FAILS, "", worst)
     if rank.ravel()[worst] == 1:
-        return Judgement(NOT_TESTABLE, f"the interval straddles the rule: {rule.words}", worst)
+        return Judgement(NOT_TESTABLE, "the interval lies on both sides of the rule", worst)
     if null is None:
         return Judgement(HOLDS, "", worst)
     if better_than_null:
