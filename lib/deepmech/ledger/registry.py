@@ -115,7 +115,7 @@ def claims() -> Mapping[str, Claim]:
 
     Examples
     --------
-    >>> claims()["A.3.eq8"].rule.words
+    >>> claims()["A.5b.limit"].rule.words
     'within 2 % of the expected value'
     """
     found = []
