@@ -127,6 +127,10 @@ def test_wrong_dimensions_say_what_was_needed():
         figures.load_curves(load.values, **say)
     with pytest.raises(ValueError, match=r"trajectories force: dimensions"):
         figures.trajectories(load.isel(mu=0), time="eps", force=load, **say)
+    with pytest.raises(ValueError, match="load_curves theory: labels along 'eps' differ"):
+        figures.load_curves(load.isel(mu=0), by="eps", theory=load.isel(mu=0, eps=[0]), **say)
+    with pytest.raises(ValueError, match="lines low: labels along 'eps' differ"):
+        figures.lines(c[0], x="eps", x_label="ε", y_label="c", interval=(c[0, 1:], c[0]), **say)
     with pytest.raises(ValueError, match="lines log = 'z'"):
         figures.lines(c.isel(mu=0), x="eps", x_label="ε", y_label="c", log="z", **say)
     with pytest.raises(ValueError, match=r"scatter y: dimensions"):
@@ -186,3 +190,19 @@ def test_a_drawn_ruler_has_segments_of_one_length():
         assert len(ax.lines) == 9
         for pair in ax.lines:
             assert np.allclose(np.linalg.norm(np.diff(pair.get_xydata(), axis=0), axis=1), 0.5)
+
+
+def test_lines_put_theory_on_the_curves_it_belongs_to():
+    _, c = field(nx=4, ny=3)
+    theory = (c + 5).isel(mu=[2])
+    ax = figures.lines(c, x="eps", by="mu", theory=theory, x_label="ε", y_label="c", **say).render().axes[0]
+    dashed = [a for a in ax.lines if a.is_dashed() and len(a.get_xdata())]
+    third = [a for a in ax.lines if np.array_equal(a.get_ydata(), c.isel(mu=2))]
+    assert len(dashed) == 1 and np.allclose(dashed[0].get_ydata(), c.isel(mu=2) + 5)
+    assert dashed[0].get_color() == third[0].get_color()
+    assert [t.get_text() for t in ax.texts] == ["0", "0.5", "1"]
+
+
+def test_what_cannot_be_drawn_fails_where_it_is_made():
+    with pytest.raises(RuntimeError, match="broken"):
+        figures.Picture(lambda fig, theme: (_ for _ in ()).throw(RuntimeError("broken")), alt="Nothing to see here.")

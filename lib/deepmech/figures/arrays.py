@@ -32,7 +32,9 @@ def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, dims: Seque
     """Raise a ValueError unless both arrays carry the same labels along ``dims``."""
     for d in dims:
         if not np.array_equal(array[d].values, other[d].values):
-            raise ValueError(f"{what}: labels along {d!r} differ from the load's; select the same cells of both")
+            raise ValueError(
+                f"{what}: labels along {d!r} differ from those of the array it goes with; select the same of both"
+            )
 
 
 def position(what: str, axis: np.ndarray, values: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.figures import style
-from deepmech.figures.arrays import arranged
+from deepmech.figures.arrays import arranged, same_labels
 from deepmech.figures.labels import end_labels, palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
@@ -60,6 +60,8 @@ def load_curves(
     if by is None:
         load = load.expand_dims("curve")
         theory = None if theory is None else theory.expand_dims("curve")
+    elif theory is not None:
+        same_labels("load_curves theory", theory, load, [by])
     names = [label.format(style.number(v)) for v in load[by].values] if by else [None]
 
     def draw(fig: Figure, theme: Theme) -> None:

@@ -70,6 +70,8 @@ class Picture:
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
         self.draw, self.alt, self.height, self.figure = draw, " ".join(alt.split()), height, figure
         self._encode = lru_cache(maxsize=None)(self._save)
+        # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
+        self.render()
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepmech.figures import style
-from deepmech.figures.arrays import arranged
+from deepmech.figures.arrays import arranged, same_labels
 from deepmech.figures.labels import end_labels, palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
@@ -40,7 +40,7 @@ def lines(
     interval : (low, high), each with dims (x[, by]), optional
         Drawn as bars from low to high.
     theory : DataArray, dims (x[, by]), optional
-        May have its own, denser, labels along x. Without theory the points are joined.
+        May have its own, denser, labels along x, and only some of those along ``by``. Curves without theory are joined.
     level : float, optional
         A horizontal reference line, named ``level_label``.
     log : {"", "x", "y", "xy"}
@@ -58,20 +58,29 @@ def lines(
     arrays["low"], arrays["high"] = interval if interval is not None else (None, None)
     ready = {k: arranged(f"lines {k}", a, *dims) for k, a in arrays.items() if a is not None}
     if by is None:
-        ready = {k: a.expand_dims("curve") for k, a in ready.items()}
+        ready = {k: a.expand_dims(curve=[0]) for k, a in ready.items()}
     points = ready["data"]
-    names = [label.format(style.number(v)) for v in points[by].values] if by else []
+    for name in ("low", "high"):
+        if name in ready:
+            same_labels(f"lines {name}", ready[name], points, dims)
+    values = points[by or "curve"].values
+    explained = (
+        {v: ready["theory"][k] for k, v in enumerate(ready["theory"][by or "curve"].values)}
+        if theory is not None
+        else {}
+    )
+    names = [label.format(style.number(v)) for v in values] if by else []
 
     def draw(fig: Figure, theme: Theme) -> None:
         ax = fig.subplots()
-        colours = palette(points[by].values, theme) if by else style.categories(1, theme)
+        colours = palette(values, theme) if by else style.categories(1, theme)
         for i, colour in enumerate(colours):
-            at = points[x].values
-            ax.plot(at, points[i], "o" if theory is not None else "o-", color=colour, zorder=3)
+            at, known = points[x].values, explained.get(values[i])
+            ax.plot(at, points[i], "o-" if known is None else "o", color=colour, zorder=3)
             if interval is not None:
                 ax.vlines(at, ready["low"][i], ready["high"][i], color=colour, lw=1.4, zorder=2)
-            if theory is not None:
-                ax.plot(ready["theory"][x], ready["theory"][i], color=colour, lw=1.5, linestyle=(0, (4, 2)))
+            if known is not None:
+                ax.plot(known[x], known, color=colour, lw=1.5, linestyle=(0, (4, 2)))
         if level is not None:
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
         ax.set(xlabel=x_label, ylabel=y_label, **{f"{axis}scale": "log" for axis in log})
@@ -85,8 +94,9 @@ def lines(
     def name_lines(ax: Axes, colours: list[str], theme: Theme) -> None:
         at, ends = points[x].values, []
         for curve, name, colour in zip(points, names, colours, strict=False):
-            last = np.flatnonzero(np.isfinite(curve.values))[-1]
-            ends.append((at[last], float(curve[last]), name, colour))
+            finite = np.flatnonzero(np.isfinite(curve.values))
+            if len(finite):
+                ends.append((at[finite[-1]], float(curve[finite[-1]]), name, colour))
         if level is not None and level_label:
             ends.append((at[-1], level, level_label, theme.muted))
         if theory is not None:
