@@ -62,4 +62,5 @@ def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) ->
     from deepmech import ledger
 
     table = ledger.scoreboard_markdown(records, profile, pages=names, link="{}.ipynb".format)
-    return f"# Scoreboard\n\n{table}\n"
+    # The table needs the width of the page's own contents.
+    return f"---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# Scoreboard\n\n{table}\n"

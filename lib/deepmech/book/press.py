@@ -101,7 +101,7 @@ def press(
         for future in as_completed(futures):
             sheet, seconds, chatter = future.result()
             done[sheet.name] = sheet
-            left = [expected[s.name] for s in waiting if s.name not in done]
+            left = [running.left(expected[s.name], s.name) for s in waiting if s.name not in done]
             how = "FAILED after" if sheet.failure else "executed in"
             progress = f"[{len(done)}/{len(waiting)}]"
             say(f"{progress} {sheet.name} {how} {clock(seconds)}{_about(left, jobs) if left else ''}")
@@ -125,14 +125,21 @@ class _Running:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: set[subprocess.Popen[str]] = set()
+        self._since: dict[str, float] = {}
         self._stopped = False
 
-    def start(self, command: list[str], threads: int, house: House) -> subprocess.Popen[str]:
+    def left(self, expected: float | None, name: str) -> float | None:
+        """What remains of the expected seconds of a notebook that may have started."""
+        spent = time.monotonic() - self._since[name] if name in self._since else 0.0
+        return None if expected is None else max(0.0, expected - spent)
+
+    def start(self, name: str, threads: int, house: House) -> subprocess.Popen[str]:
         with self._lock:
             if self._stopped:
                 raise KeyboardInterrupt
+            self._since[name] = time.monotonic()
             process = subprocess.Popen(
-                command,
+                [sys.executable, "-m", "deepmech.book.execution"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -176,7 +183,7 @@ def _execute(
     earlier = _earlier_seconds(house, profile, sheet.name)
     say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
     start = time.monotonic()
-    process = running.start([sys.executable, "-m", "deepmech.book.execution"], threads, house)
+    process = running.start(sheet.name, threads, house)
     assert process.stdin and process.stdout and process.stderr
     errors: list[str] = []
     listener = threading.Thread(target=lambda: errors.append(process.stderr.read()))  # type: ignore[union-attr]
