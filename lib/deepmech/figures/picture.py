@@ -112,7 +112,7 @@ class Picture:
         display = "none" if hidden else "block"
         return (
             f'<img class="only-{theme.name}" alt="{html.escape(self.alt)}" width="{round(100 * style.WIDTH)}" '
-            f'style="display:{display};max-width:100%;height:auto;margin:0 auto" '
+            f'style="display:{display};max-width:100%;height:auto;margin:0 auto;padding:0;background:none" '
             f'src="data:{mime};base64,{base64.b64encode(data).decode()}">'
         )
 

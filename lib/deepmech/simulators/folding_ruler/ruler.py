@@ -27,7 +27,7 @@ Why slow pulling is uneven. While the nodes creep outward, the tension rises by 
 the hand: R(u_i) = P − (n − i) f for a pull P. Pairs that would need more than they get stay at the start
 (:func:`slow_profile`).
 
-Units: lengths in 2a, forces in 2τ/a, masses in m, times in √(2am/(2τ/a)).
+Units: lengths in 2a, forces in 2τ/a, masses in m, hence times in a √(m/τ) and speeds in 2 √(τ/m).
 
 Assumed: motion of the nodes along the line only (the Vs stay symmetric and take no sideways inertia); equal static and
 sliding friction; a joint between a closing and an opening pair is charged with the sum of both rotations; pairs stop
