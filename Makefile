@@ -23,7 +23,7 @@ book: $(READY)
 # One thread for each of the two workers; ruff, mypy and import-linter run as tests (tests/test_house.py).
 test: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --numprocesses 2
+	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --numprocesses 2 --dist loadgroup
 
 clean:
 	rm -rf book/_build book/generated
