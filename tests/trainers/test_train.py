@@ -18,19 +18,19 @@ def test_result_carries_every_label_and_its_provenance():
     network = MLP(depth=3, width=5, slope=over("slope", [0.0, 0.5]), dropout=over("dropout", [0.0, 0.1, 0.2]))
     result = train(network, SHORT, DATA, seed=over("seed", [3, 4]), metrics=("D", "D_hat"))
     cells = {"slope": 2, "dropout": 3, "seed": 2}
-    assert dict(result["load"].sizes) == dict(result["load_hat"].sizes) == cells | {"split": 2, "layer": 3}
+    assert dict(result["load_curve"].sizes) == dict(result["load_curve_hat"].sizes) == cells | {"split": 2, "layer": 3}
     assert dict(result["accuracy"].sizes) == cells | {"split": 2}
     assert dict(result["loss"].sizes) == cells | {"epoch": 3}
     assert dict(result["state"].sizes) == cells
     assert result.dropout.values.tolist() == [0.0, 0.1, 0.2]
     assert result.attrs["engine"] == "fused" and result.attrs["data"] == DATA.fingerprint
     assert "MLP" in result.attrs["spec"] and "torch" in result.attrs["versions"]
-    assert np.isfinite(result["load"]).all()
+    assert np.isfinite(result["load_curve"]).all()
 
 
 def test_without_labels_the_result_has_none():
     result = train(MLP(depth=3, width=5), SHORT, DATA)
-    assert dict(result["load"].sizes) == {"split": 2, "layer": 3}
+    assert dict(result["load_curve"].sizes) == {"split": 2, "layer": 3}
     assert result["state"].item() == "finished" and result["epochs_run"].item() == 3
 
 
@@ -62,7 +62,7 @@ def test_members_do_not_know_their_neighbours():
     assert "stopped" in many["state"], "the case must contain early stops"
     seven = trained([2], slice(0, 7), 1)
     alone = [trained([2], slice(i, i + 1), 1) for i in range(7)]
-    for name in ("load", "accuracy", "loss", "epochs_run", "state"):
+    for name in ("load_curve", "accuracy", "loss", "epochs_run", "state"):
         np.testing.assert_array_equal(many[name].sel(seed=[2]), seven[name])
         for i, single in enumerate(alone):
             extent = {d: slice(0, single.sizes[d]) for d in ("layer", "epoch") if d in single[name].dims}
@@ -71,7 +71,7 @@ def test_members_do_not_know_their_neighbours():
 
 def test_shallower_networks_are_padded_with_nan():
     result = train(MLP(depth=over("depth", [2, 4]), width=5), SHORT, DATA)
-    finite = np.isfinite(result["load"].sel(split="train"))
+    finite = np.isfinite(result["load_curve"].sel(split="train"))
     assert finite.sum("layer").values.tolist() == [2, 4]
 
 
@@ -80,7 +80,7 @@ def test_records_are_states_along_one_and_the_same_training():
     long = train(network, Training(epochs=6), DATA, record=[0, 2, 6])
     for epochs in (0, 2, 6):
         short = train(network, Training(epochs=epochs), DATA)
-        np.testing.assert_array_equal(long["load"].sel(at_epoch=epochs), short["load"])
+        np.testing.assert_array_equal(long["load_curve"].sel(at_epoch=epochs), short["load_curve"])
         np.testing.assert_array_equal(long["accuracy"].sel(at_epoch=epochs), short["accuracy"])
 
 
@@ -93,7 +93,7 @@ def test_a_member_that_stops_early_keeps_its_last_state():
     assert np.isnan(result["loss"].sel(epoch=slice(last + 1, None))).all()
     training = Training(epochs=40, stop_loss=0.5, learning_rate=0.01)
     whole = train(MLP(depth=3, width=20), training, DATA, record=[last, 40])
-    np.testing.assert_array_equal(whole["load"].sel(at_epoch=last), whole["load"].sel(at_epoch=40))
+    np.testing.assert_array_equal(whole["load_curve"].sel(at_epoch=last), whole["load_curve"].sel(at_epoch=40))
 
 
 def test_no_change_of_the_loss_stops_training():
@@ -108,8 +108,8 @@ def test_divergence_is_recorded_not_raised(engine):
     result = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, record=[0, 20])
     assert result["state"].values.tolist() == ["finished", "diverged"]
     assert 0 < result["epochs_run"][1] < 20
-    assert np.isnan(result["load"].isel(learning_rate=1).sel(at_epoch=20)).all()
-    assert np.isfinite(result["load"].isel(learning_rate=1).sel(at_epoch=0)).all()
+    assert np.isnan(result["load_curve"].isel(learning_rate=1).sel(at_epoch=20)).all()
+    assert np.isfinite(result["load_curve"].isel(learning_rate=1).sel(at_epoch=0)).all()
 
 
 def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
@@ -156,7 +156,7 @@ def test_engines_agree_in_distribution():
             MLP(depth=4, width=16, dropout=0.1), Training(epochs=40, learning_rate=5e-3), data,
             seed=over("seed", range(12)), engine=engine, experiment=engine,
         )  # fmt: skip
-        load_train = result["load"].sel(split="train")
+        load_train = result["load_curve"].sel(split="train")
         samples[engine] = [
             load_train.isel(layer=-1).values,
             curvature(load_train).values,
@@ -172,15 +172,15 @@ def test_d_hat_cannot_tell_the_layers_of_a_narrow_linear_network_apart():
     training = Training(epochs=30, learning_rate=1e-2, dtype="float64")
     network = MLP(depth=4, width=3, slope=1.0)
     result = train(network, training, clusters(90, 3, 5), metrics=("D", "D_hat")).sel(split="train")
-    assert np.ptp(result["load_hat"].values) < 1e-6
-    assert np.ptp(result["load"].values) > 0.1
+    assert np.ptp(result["load_curve_hat"].values) < 1e-6
+    assert np.ptp(result["load_curve"].values) > 0.1
 
 
 @pytest.mark.slow
 def test_digits_go_from_concave_to_convex_along_dropout():
     """Figure 1(c) in small: ReLU, bundled digits, 100 epochs of full-batch Adam."""
     result = train(MLP(dropout=over("dropout", [0.0, 0.1, 0.3])), Training(), load("digits"), seed=over("seed", [0, 1]))
-    bend = curvature(result["load"].sel(split="train")).mean("seed").values
+    bend = curvature(result["load_curve"].sel(split="train")).mean("seed").values
     assert bend[0] > bend[1] > bend[2] and bend[0] > 0.1 and bend[2] < 0
     accuracy = result["accuracy"].sel(split="test").mean("seed").values
     assert accuracy.argmax() == 1

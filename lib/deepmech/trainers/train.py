@@ -27,7 +27,7 @@ from deepmech.trainers.reference import Reference
 from deepmech.trainers.specs import MLP, Member, Training, labelled, with_values
 
 #: Metric -> name of its variable in the result.
-METRICS = {"D": "load", "D_hat": "load_hat"}
+METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
 SPLITS = ("train", "test")
 
 
@@ -79,8 +79,9 @@ def train(
         (nested) dropout masks.
     engine : ``"reference"`` (plain torch), ``"fused"`` (the same numbers to rounding, faster), or ``"auto"``: the
         fastest that can train these specs.
-    record : epochs after which to measure load curves and accuracies, 0 being before training; None measures once, at
-        the end. A member that stopped early keeps its last state.
+    record : epochs after which to measure load curves and accuracies; None measures once, at the end. 0 is before
+        training, when BatchNorm still has its initial averages (mean 0, variance 1). A member that stopped early keeps
+        its last state.
     metrics : ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
     threads : members trained at a time; None uses every core available.
     experiment : name that enters the random streams: another name gives independent draws for the same seeds.
@@ -90,7 +91,7 @@ def train(
     xarray.Dataset
         With the dimensions of all labelled fields, and
 
-        - ``load`` and/or ``load_hat`` (…, [at_epoch,] split, layer): D_ℓ and D̂_ℓ in evaluation mode on the training and
+        - ``load_curve`` and/or ``load_curve_hat`` (…, [at_epoch,] split, layer): D_ℓ and D̂_ℓ in evaluation mode on the training and
           the test set, of the normalised input (layer 0) and of each hidden layer before dropout; NaN beyond the depth
           of shallower networks, and for members that diverged;
         - ``accuracy`` (…, [at_epoch,] split): fraction of correct answers; NaN without classes or if diverged;
@@ -114,7 +115,7 @@ def train(
     >>> x = (np.eye(3)[y] + 0.1 * Stream.of("example", 0).normal("x", 0, (60, 3))).astype("float32")
     >>> data = SimpleNamespace(x_train=x, y_train=y, x_test=x, y_test=y, n_classes=3, fingerprint="example")
     >>> result = train(MLP(depth=3, width=8, dropout=over("dropout", [0.0, 0.2])), Training(epochs=20), data)
-    >>> result["load"].sizes
+    >>> result["load_curve"].sizes
     Frozen({'dropout': 2, 'split': 2, 'layer': 3})
     """
     started = time.perf_counter()

@@ -1,0 +1,102 @@
+"""Figure 1 as sweeps: same networks under any chunking and in panels that overlap; measures against made-up panels."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech.experiments.spring_block import networks
+from deepmech.experiments.spring_block.networks import figure_1, measures, panel, untrained
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import run
+
+TINY = {"name": "digits", "n_train": 120, "n_test": 100}
+SMALL = {"width": 12, "depth": 4}
+
+
+def tiny(name="dropout", values=(0.0, 0.2), **training):
+    return figure_1(name, TINY, values, [0.0, 0.5], n_seeds=2, network=SMALL, training={"epochs": 4, **training})
+
+
+def test_a_panel_runs_and_does_not_depend_on_its_chunks():
+    one, many = run(tiny(), chunk=1), run(tiny(), chunk=5)
+    assert dict(one.sizes) == {"slope": 2, "dropout": 2, "seed": 2, "layer": 4}
+    for name in one.data_vars:
+        np.testing.assert_array_equal(one[name], many[name], err_msg=name)
+    np.testing.assert_array_equal(one["curvature"], curvature(one["load_curve"]))
+    assert not one["diverged"].any() and (one["epochs_run"] == 4).all()
+
+
+def test_panels_agree_where_they_are_the_same_experiment():
+    dropout = run(tiny("dropout"))
+    noise = run(tiny("data_noise", (0.0, 0.3)))
+    rate = run(tiny("learning_rate", (1e-4, 1e-3)))
+    batch = run(tiny("batch_size", (60, 120)))
+    for name in ("load_curve", "accuracy", "loss"):
+        same = dropout[name].sel(dropout=0.0, drop=True)
+        xr.testing.assert_identical(same, noise[name].sel(data_noise=0.0, drop=True))
+        xr.testing.assert_identical(same, rate[name].sel(learning_rate=1e-3, drop=True))
+        xr.testing.assert_identical(same, batch[name].sel(batch_size=120, drop=True))
+        assert not same.equals(batch[name].sel(batch_size=60, drop=True))
+
+
+def test_panel_averages_over_seeds_and_counts_divergence():
+    result = run(tiny())
+    result["accuracy"][0, 0, 0] = np.nan
+    result["diverged"][0, 0, 0] = True
+    means = panel(result)
+    np.testing.assert_allclose(means["curvature"], result["curvature"].mean("seed"))
+    half = np.abs(result["curvature"].diff("seed").isel(seed=0)) / 2  # of two values: their spread over √2 · √2
+    np.testing.assert_allclose(means["curvature_error"], half)
+    assert np.isnan(means["accuracy"][0, 0]) and means["diverged"].values.tolist() == [[1, 0], [0, 0]]
+
+
+def made_up(name: str, values: list[float], bend: np.ndarray, accuracy: np.ndarray) -> xr.Dataset:
+    dims = ("slope", name)
+    coords = {"slope": [0.0, 0.5, 1.0], name: values}
+    return xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords)
+
+
+@pytest.mark.parametrize(("name", "values"), [("dropout", [0.0, 0.1, 0.2, 0.3]), ("batch_size", [400, 300, 200, 100])])
+def test_measures_of_an_ideal_diagram(name, values):
+    """Curvature falls linearly with noise and slope, accuracy with |curvature|: every number is known."""
+    noise, slope = np.linspace(0, 0.3, 4), np.array([0.0, 0.5, 1.0])
+    bend = 0.26 - noise - 0.31 * slope[:, None]
+    numbers = measures(made_up(name, values, bend, 1 - np.abs(bend)))
+    assert numbers.bends_with_noise.values.tolist() == pytest.approx([-1, -1, -1])
+    assert numbers.bends_with_slope.values.tolist() == pytest.approx([-1, -1, -1, -1])
+    assert numbers.lazy_corner == pytest.approx(0.26)
+    assert numbers.strongest_noise.values == pytest.approx([-0.04, -0.195, -0.35])
+    crossing = [0.26, 0.105] if name == "dropout" else [140, 295]
+    assert numbers.straight_at.values == pytest.approx([*crossing, np.nan], nan_ok=True)
+    assert numbers.accuracy_falls.rho == pytest.approx(-1)
+    assert numbers.best_cell == {"slope": 0.5, name: values[1], "accuracy": pytest.approx(0.995)}
+    assert numbers.best_bend == pytest.approx(0.005 / 0.35) and numbers.blind_bend == pytest.approx(np.abs(bend).mean() / 0.35)
+    # At α = 0 accuracy only rises with noise, at α = 1 it only falls; between, its ranks are 2, 4, 3, 1.
+    assert numbers.accuracy_by_noise == pytest.approx(np.mean([1.0, -0.4, -1.0]))
+
+
+def test_untrained_networks_start_from_the_same_weights_and_learn_nothing():
+    made = untrained(TINY, n_seeds=2)
+    assert dict(made["load_curve"].sizes) == {"seed": 2, "layer": 8}
+    # Random layers do not separate classes: D does not fall along them.
+    assert (made["load_curve"].isel(layer=-1) > made["load_curve"].isel(layer=0)).all()
+
+
+def test_printed_grids_have_the_papers_size():
+    sizes = [figure_1(name, TINY).n_cells for name in networks.PANELS]
+    assert sizes == [480] * 4 and sum(sizes) == 1920
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"panel": "weight"}, "panel = 'weight'.*dropout"),
+        ({"data": "mnst"}, "data = 'mnst'.*mnist"),
+        ({"values": [0.0, 1.5]}, r"dropout = 1\.5"),
+        ({"network": {"dropout": 0.1}}, "does not vary"),
+        ({"training": {"rate": 0.1}}, "'rate'"),
+    ],
+)
+def test_bad_requests_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        figure_1(**{"data": TINY, **arguments})
