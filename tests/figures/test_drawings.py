@@ -1,5 +1,7 @@
 """Data are drawn where they belong, and arrays that do not fit are refused in words."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -206,3 +208,14 @@ def test_lines_put_theory_on_the_curves_it_belongs_to():
 def test_what_cannot_be_drawn_fails_where_it_is_made():
     with pytest.raises(RuntimeError, match="broken"):
         figures.Picture(lambda fig, theme: (_ for _ in ()).throw(RuntimeError("broken")), alt="Nothing to see here.")
+
+
+@pytest.mark.parametrize("n", [4, 11, 16, 26])
+def test_tick_labels_do_not_touch(n):
+    load, c = field(nx=n, ny=n, x=np.geomspace(0.0123, 0.567, n))
+    fig = diagram(load, c).render()
+    for axis, side in ((fig.axes[1].xaxis, "x"), (fig.axes[1].yaxis, "y")):
+        boxes = [t.get_window_extent() for t in axis.get_ticklabels() if t.get_text()]
+        edges = sorted((getattr(b, f"{side}0"), getattr(b, f"{side}1")) for b in boxes)
+        assert len(edges) >= 2
+        assert all(a[1] < b[0] for a, b in itertools.pairwise(edges))

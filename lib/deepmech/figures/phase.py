@@ -93,7 +93,7 @@ def phase_diagram(
             mesh = ax.pcolormesh(*edges, values.values.T, cmap=cmap, norm=norm, rasterized=True)
             fig.colorbar(mesh, ax=ax, label=label, pad=0.015, aspect=side / 0.2).outline.set_visible(False)
             _curves(ax, load.values, cmap(norm(values.values)), width)
-            _ticks(ax, load[x].values, load[y].values)
+            _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / load.sizes[x], side / load.sizes[y]))
             ax.set_ylabel(y_label)
             _lines(ax, theme, panels[-1][0].values if curvature is not None else None, line)
         axes[-1].set_xlabel(x_label)
@@ -130,11 +130,15 @@ def _broken(ax: Axes, pieces: list[np.ndarray], **how: Any) -> None:
         ax.plot(*np.vstack(gaps).T, **how)
 
 
-def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray) -> None:
-    """Values of the cells at their centres, left out regularly where they would touch."""
-    for axis, values, room in ((ax.xaxis, x, 11), (ax.yaxis, y, 12)):
-        step = -(-len(values) // room)
-        axis.set_ticks(range(0, len(values), step), [style.number(v) for v in values[::step]])
+def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) -> None:
+    """Values of the cells at their centres, left out regularly where they would touch; ``cell`` in inches."""
+    names = [[style.number(v) for v in values] for values in (x, y)]
+    # DejaVu's digits are 0.64 em wide; leave one free between neighbours.
+    em = style.SMALL / 72
+    needed = (0.64 * em * (max(map(len, names[0])) + 1), 1.4 * em)
+    for axis, labels, need, side in zip((ax.xaxis, ax.yaxis), names, needed, cell, strict=True):
+        step = int(np.ceil(need / side))
+        axis.set_ticks(range(0, len(labels), step), labels[::step])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
