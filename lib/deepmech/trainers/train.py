@@ -91,9 +91,9 @@ def train(
     xarray.Dataset
         With the dimensions of all labelled fields, and
 
-        - ``load_curve`` and/or ``load_curve_hat`` (…, [at_epoch,] split, layer): D_ℓ and D̂_ℓ in evaluation mode on the training and
-          the test set, of the normalised input (layer 0) and of each hidden layer before dropout; NaN beyond the depth
-          of shallower networks, and for members that diverged;
+        - ``load_curve`` and/or ``load_curve_hat`` (…, [at_epoch,] split, layer): D_ℓ and D̂_ℓ in evaluation mode on the
+          training and the test set, of the normalised input (layer 0) and of each hidden layer before dropout; NaN
+          beyond the depth of shallower networks, and for members that diverged;
         - ``accuracy`` (…, [at_epoch,] split): fraction of correct answers; NaN without classes or if diverged;
         - ``loss`` (…, epoch): mean training loss of every epoch; NaN after the last one run;
         - ``state`` (…): ``"finished"``, ``"stopped"`` (by ``stop_loss`` or ``stop_change``) or ``"diverged"`` (the loss

@@ -1,0 +1,145 @@
+"""Speed of the trainer beside this machine's own matrix products and a plain torch loop.
+
+``python benchmarks/trainer.py``: the network of Fig. 1 of the spring-block paper (100 inputs, 7 × 100 hidden units, 10
+classes, BatchNorm, Adam) on random data. All contenders take turns in every round, so that another load on the machine
+meets them alike; medians over the rounds are printed, and the best round. "Two" means two networks at a time, each on
+its own core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from torch import nn
+
+from deepmech.core import provenance
+from deepmech.core.random import Stream
+from deepmech.trainers import MLP, Training
+from deepmech.trainers.draws import Draws
+from deepmech.trainers.fused import Fused
+from deepmech.trainers.reference import Reference
+from deepmech.trainers.specs import Member
+
+SIZES = [100] * 8 + [10]
+Contender = tuple[Callable[[], None], int]
+
+
+def flops(n: int) -> int:
+    """Of the matrix products that one step cannot do without: forward, weights, activations but the input's."""
+    products = [2 * n * a * b for a, b in pairwise(SIZES)]
+    return 3 * sum(products) - products[0]
+
+
+def random_data(n: int) -> SimpleNamespace:
+    stream = Stream.of("benchmark", 0)
+    x = stream.uniform("x", 0, (n, 100)).astype(np.float32)
+    y = (stream.uniform("y", 0, n) * 10).astype(np.int64)
+    return SimpleNamespace(x_train=x, y_train=y, n_classes=10)
+
+
+def products(n: int, batch: int) -> Callable[[], None]:
+    """An epoch's matrix products alone, in the fused engine's layout; results go where nothing reads them."""
+    x, y, g = torch.randn(100, batch + 16)[:, :batch], torch.empty(100, batch + 16)[:, :batch], torch.empty(100, 100)
+    weight = torch.randn(100, 100)
+
+    def epoch() -> None:
+        for _ in range(-(-n // batch)):
+            for i in range(7):
+                torch.mm(weight, x, out=y)
+                torch.mm(x, x.t(), out=g)
+                if i:
+                    torch.mm(weight.t(), x, out=y)
+            torch.mm(weight[:10], x, out=y[:10])
+            torch.mm(x[:10], x.t(), out=g[:10])
+            torch.mm(weight[:10].t(), x[:10], out=y)
+
+    return epoch
+
+
+def torch_loop(n: int, batch: int, dropout: float) -> Callable[[], None]:
+    """What one would write first: nn.Sequential, nn.Dropout, torch.optim.Adam; one epoch per call."""
+    data = random_data(n)
+    x, y = torch.from_numpy(data.x_train), torch.from_numpy(data.y_train)
+    layers: list[nn.Module] = [nn.BatchNorm1d(100)]
+    for _ in range(7):
+        layers += [nn.Linear(100, 100), nn.BatchNorm1d(100), nn.LeakyReLU(0.0)]
+        layers += [nn.Dropout(dropout)] if dropout else []
+    model = nn.Sequential(*layers, nn.Linear(100, 10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+
+    def epoch() -> None:
+        for index in torch.split(torch.arange(n), batch):
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(x[index]), y[index]).backward()
+            optimizer.step()
+
+    return epoch
+
+
+def engine(kind: type[Fused] | type[Reference], n: int, batch: int, dropout: float) -> Callable[[], None]:
+    member = Member(MLP(dropout=dropout), Training(batch_size=batch), 0)
+    trained = kind(member, Draws.of(member, "benchmark"), kind.prepare(random_data(n), "float32"))
+
+    def epoch() -> None:
+        trained.run_epoch(1)
+
+    return epoch
+
+
+def field(n: int, batch: int, pool: ThreadPoolExecutor) -> dict[str, Contender]:
+    """Every contender by name: what runs one epoch, and of how many networks."""
+    makers: dict[str, Callable[[], Callable[[], None]]] = {"matrix products alone": lambda: products(n, batch)}
+    for p in (0.0, 0.1):
+        makers[f"torch loop, dropout {p}"] = partial(torch_loop, n, batch, p)
+        makers[f"reference, dropout {p}"] = partial(engine, Reference, n, batch, p)
+        makers[f"fused, dropout {p}"] = partial(engine, Fused, n, batch, p)
+    contenders: dict[str, Contender] = {}
+    for name, make in makers.items():
+        pair = [make(), make()]
+        contenders[f"{name}, one"] = (make(), 1)
+        contenders[f"{name}, two"] = (partial(beside, pool, pair), 2)
+    return contenders
+
+
+def beside(pool: ThreadPoolExecutor, pair: list[Callable[[], None]]) -> None:
+    for future in [pool.submit(run) for run in pair]:
+        future.result()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--samples", type=int, default=2560)
+    parser.add_argument("--batch", type=int, nargs="*", default=[2560, 160, 20])
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    pool, n = ThreadPoolExecutor(2), arguments.samples
+    print(provenance.machine())
+    for batch in arguments.batch:
+        contenders = field(n, batch, pool)
+        taken: dict[str, list[float]] = {name: [] for name in contenders}
+        for i in range(arguments.rounds + 2):
+            for name, (run, networks) in contenders.items():
+                started = time.perf_counter()
+                run()
+                if i >= 2:  # the first two rounds compile and warm up
+                    taken[name].append((time.perf_counter() - started) / networks)
+        print(f"\n{n} samples, batch {batch}, per network")
+        print(f"  {'':32s} {'ms/epoch':>9s} {'best':>9s} {'GFLOP/s':>8s}  of the products' own rate")
+        for name, times in taken.items():
+            median = float(np.median(times))
+            own = float(np.median(taken[f"matrix products alone, {name.rsplit(', ', 1)[1]}"]))
+            rate = flops(batch) * (n / batch) / median / 1e9
+            print(f"  {name:32s} {1e3 * median:9.2f} {1e3 * min(times):9.2f} {rate:8.1f} {own / median:7.0%}")
+
+
+if __name__ == "__main__":
+    main()
