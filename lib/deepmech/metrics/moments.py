@@ -16,6 +16,10 @@ RANK_TOLERANCE = 1e-7
 _LARGEST_SCATTER = 2**28  # numbers, that is 2 GiB
 
 
+class NotFinite(ValueError):
+    """Features are nan or infinite."""
+
+
 class ClassMoments:
     """Counts, means and scatter of each class, collected batch by batch in double precision.
 
@@ -176,7 +180,7 @@ def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, 
         raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
     finite = torch.isfinite(x)
     if not bool(finite.all()):
-        raise ValueError(f"features: {int((~finite).sum())} of {x.numel()} values are nan or infinite")
+        raise NotFinite(f"features: {int((~finite).sum())} of {x.numel()} values are nan or infinite")
     return x, y
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import nn
 
-from deepmech.metrics.moments import ClassMoments, Metric, Weights
+from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights
 
 INPUT, OUTPUT = "input", "output"
 
@@ -20,25 +20,47 @@ _NORMALISATIONS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, n
 
 
 class LayerProbe:
-    """Watches a model while batches run through it and collects the moments of the watched layers."""
+    """Watches a model while batches run through it and collects the moments of the watched layers.
 
-    def __init__(self, model: nn.Module, layers: list[str] | None, classes: int, metric: Metric, weights: Weights):
-        self.model, self.layers = model, layers
+    A module that is called several times in a pass has several uses, ``"name:1"``, ``"name:2"``, …; each is a layer of
+    the curve. With ``diverged_to_nan`` a layer whose values are not finite becomes nan instead of an error.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        layers: list[str] | None,
+        classes: int,
+        metric: Metric,
+        weights: Weights,
+        pool: Callable[[Any], Any] | None = None,
+        diverged_to_nan: bool = False,
+    ):
+        self.model, self.layers, self.pool, self.diverged_to_nan = model, layers, pool, diverged_to_nan
         self.new_moments = lambda: ClassMoments(classes, metric, weights)
-        self.moments: dict[str, ClassMoments] = {}  # in the order of the first call
+        self.moments: dict[tuple[str, int], ClassMoments] = {}  # by name and use, in the order of the first call
+        self.diverged: set[tuple[str, int]] = set()
         self.device = next((p.device for p in model.parameters()), torch.device("cpu"))
-        modules = dict(model.named_modules())
-        modules.pop("", None)
+        self.modules = dict(model.named_modules())
+        self.modules.pop("", None)
+        if lazy := [n for n, p in model.named_parameters() if nn.parameter.is_lazy(p)]:
+            raise ValueError(
+                f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
+                "run one batch through the model before"
+            )
+        self.wanted: dict[str, tuple[str, int]] = {}  # name in the result -> module and use; 0 is the only one
         if layers is None:
-            self.watched = {n: m for n, m in modules.items() if isinstance(m, _ACTIVATIONS + _NORMALISATIONS)}
+            self.watched = {n: m for n, m in self.modules.items() if isinstance(m, _ACTIVATIONS + _NORMALISATIONS)}
             if not any(isinstance(m, _ACTIVATIONS) for m in self.watched.values()):
                 raise ValueError(
                     "load_curve: this model has no activation modules to choose by default; "
-                    f"name the layers: {_listing(modules)}"
+                    f"name the layers: {_listing(self.modules)}"
                 )
         else:
-            _check_names(layers, modules)
-            self.watched = {n: modules[n] for n in layers if n not in (INPUT, OUTPUT)}
+            _check_names(layers, self.modules)
+            self.wanted = {n: _use(n, self.modules) for n in layers}
+            named = {n for n, _ in self.wanted.values()} - {INPUT, OUTPUT}
+            self.watched = {n: m for n, m in self.modules.items() if n in named}
 
     @contextmanager
     def attached(self) -> Iterator[None]:
@@ -52,52 +74,77 @@ class LayerProbe:
                 handle.remove()
 
     def run(self, inputs: torch.Tensor, labels: torch.Tensor) -> None:
+        before = getattr(self, "calls", None)
         self.calls = dict.fromkeys(self.watched, 0)
         self.labels = labels.to(self.device)
         self.normalised = False
         self.batch = inputs.to(self.device, copy=True)  # a copy: the model may work in place
-        if self.layers is not None and INPUT in self.layers:
-            self._collect(INPUT, self.batch)
+        if INPUT in self.wanted:
+            self._collect(INPUT, 1, self.batch)
         output = self.model(self.batch)
         if self.layers is None and not self.normalised:
-            self._collect(INPUT, inputs.to(self.device))
-        if self.layers is not None and OUTPUT in self.layers:
-            self._collect(OUTPUT, output)
+            self._collect(INPUT, 1, inputs.to(self.device))
+        if OUTPUT in self.wanted:
+            self._collect(OUTPUT, 1, output)
         silent = [n for n, c in self.calls.items() if c == 0 and (self.layers is not None or _hidden(self.watched[n]))]
         if silent:
             raise ValueError(
                 f"load_curve: layer {', '.join(map(repr, silent))} was never called in the forward pass; "
                 f"{'leave it out' if self.layers else 'give layers=[...] without it'}"
             )
+        for name, (module, use) in self.wanted.items():
+            calls = self.calls.get(module, 1)
+            if use > calls:
+                raise ValueError(f"load_curve: layer {name!r}: {module!r} is called {calls} times in a forward pass")
+            if use == 0 and calls > 1:
+                raise ValueError(
+                    f"load_curve: layer {name!r} is called more than once in a forward pass, so it is not one layer of "
+                    f"the curve; name its uses, {f'{name}:1'!r} to {f'{name}:{calls}'!r}, or other layers"
+                )
+        if before is not None and before != self.calls:
+            changed = next(n for n in self.calls if before[n] != self.calls[n])
+            raise ValueError(
+                f"load_curve: layer {changed!r} is called {before[changed]} times for one batch and "
+                f"{self.calls[changed]} times for another: name layers that every sample passes equally often"
+            )
 
     def curve(self) -> dict[str, float]:
+        """Separation by layer name, in the order of the curve."""
         if self.layers is None:
-            first = [n for n in self.moments if n == INPUT or not _hidden(self.watched[n])]
-            names = first + [n for n in self.moments if n not in first]
+            first = [k for k in self.moments if k[0] == INPUT or not _hidden(self.watched[k[0]])]
+            found = first + [k for k in self.moments if k not in first]
+            often = {n for n, use in found if use > 1}
+            names = {f"{n}:{use}" if n in often else n: (n, use) for n, use in found}
         else:
-            names = self.layers
-        return {n: self.moments[n].separation() for n in names}
+            names = {k: (n, use or 1) for k, (n, use) in self.wanted.items()}
+        return {k: float("nan") if at in self.diverged else self.moments[at].separation() for k, at in names.items()}
 
-    def _hook(self, name: str):
+    def kind(self, name: str) -> str:
+        """Class of the module behind a layer's name; empty for the input and the output."""
+        module = self.modules.get(_use(name, self.modules)[0])
+        return "" if module is None else type(module).__name__
+
+    def _hook(self, name: str) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
+        uses = {use or 1 for module, use in self.wanted.values() if module == name}
+
         def hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             if self.layers is None and not _hidden(module):
                 if not (args and _is_view(args[0], self.batch)):
                     return
                 self.normalised = True
             self.calls[name] += 1
-            if self.calls[name] > 1:
-                raise ValueError(
-                    f"load_curve: layer {name!r} is called more than once in a forward pass, so it is not one layer of "
-                    "the curve; give every use a module of its own, or name other layers"
-                )
-            self._collect(name, output)
+            if self.layers is None or self.calls[name] in uses:
+                self._collect(name, self.calls[name], output)
 
         return hook
 
-    def _collect(self, name: str, output: Any) -> None:
+    def _collect(self, name: str, use: int, output: Any) -> None:
+        if self.pool is not None:
+            output = self.pool(output)
         if not isinstance(output, torch.Tensor):
             raise ValueError(
-                f"load_curve: layer {name!r} returns a {type(output).__name__}, not a tensor; name a layer inside it"
+                f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {type(output).__name__}, "
+                "not a tensor; name a layer inside it, or take the tensor out with pool="
             )
         n = len(self.labels)
         if output.ndim == 0 or output.shape[0] != n:
@@ -105,9 +152,13 @@ class LayerProbe:
                 f"load_curve: layer {name!r} returns shape {tuple(output.shape)}, which has no sample axis: "
                 f"the first axis must have the length of the batch, {n}"
             )
-        moments = self.moments.setdefault(name, self.new_moments())
+        moments = self.moments.setdefault((name, use), self.new_moments())
         try:
             moments.update(output.reshape(n, -1), self.labels)
+        except NotFinite as error:
+            if not self.diverged_to_nan:
+                raise ValueError(f"load_curve: layer {name!r}: {error}") from None
+            self.diverged.add((name, use))
         except ValueError as error:
             raise ValueError(f"load_curve: layer {name!r}: {error}") from None
 
@@ -125,16 +176,12 @@ def _is_view(value: Any, of: torch.Tensor) -> bool:
     )
 
 
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode, with every submodule's own flag put back at the end (``model.train()`` would set them all)."""
-    flags = [(m, m.training) for m in model.modules()]
-    try:
-        model.eval()
-        yield
-    finally:
-        for module, flag in flags:
-            module.training = flag
+def _use(name: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
+    """``"act:2"`` is the second use of module ``act``; a plain name, use 0, stands for the only one."""
+    module, colon, use = name.rpartition(":")
+    if name not in modules and colon and module in modules and use.isdecimal() and int(use) > 0:
+        return module, int(use)
+    return name, 0
 
 
 def _check_names(layers: list[str], modules: dict[str, nn.Module]) -> None:
@@ -144,7 +191,7 @@ def _check_names(layers: list[str], modules: dict[str, nn.Module]) -> None:
     if repeated:
         raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
     for name in layers:
-        if name not in (INPUT, OUTPUT) and name not in modules:
+        if name not in (INPUT, OUTPUT) and _use(str(name), modules)[0] not in modules:
             close = difflib.get_close_matches(str(name), list(modules), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"load_curve: no layer {name!r}; this model has {_listing(modules)}{hint}")
