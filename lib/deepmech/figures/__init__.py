@@ -1,6 +1,7 @@
 """One function per kind of picture. They draw finished arrays and compute nothing; each returns a :class:`Picture`."""
 
 from deepmech.figures.curves import load_curves, trajectories
+from deepmech.figures.layers import layer_curves
 from deepmech.figures.phase import phase_diagram
 from deepmech.figures.picture import Picture
 from deepmech.figures.plots import lines, scatter
@@ -12,6 +13,7 @@ __all__ = [
     "analogy",
     "folding_ruler",
     "friction_law",
+    "layer_curves",
     "lines",
     "load_curves",
     "phase_diagram",

@@ -1,0 +1,237 @@
+"""Four kinds of network small enough to be trained in seconds, for looking at their load curves.
+
+Everything here is plain torch, as a reader's own code would be. Layers have names that can stand under a plot.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import xarray as xr
+from torch import nn
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.data import Data
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.separation import load_curve
+
+CLASSES = 10
+
+
+def mlp(dropout: float = 0.0, depth: int = 6, width: int = 100) -> nn.Sequential:
+    """Paper A's network: BatchNorm on the input, then Linear, BatchNorm, ReLU, Dropout in each hidden layer."""
+    parts: list[tuple[str, nn.Module]] = [("input_norm", nn.BatchNorm1d(64))]
+    for i in range(1, depth + 1):
+        parts += [
+            (f"linear{i}", nn.Linear(64 if i == 1 else width, width)),
+            (f"norm{i}", nn.BatchNorm1d(width)),
+            (f"relu{i}", nn.ReLU()),
+            (f"dropout{i}", nn.Dropout(dropout)),
+        ]
+    return nn.Sequential(OrderedDict([*parts, ("logits", nn.Linear(width, CLASSES))]))
+
+
+def cnn(dropout: float = 0.0, depth: int = 4, channels: int = 16) -> nn.Sequential:
+    """Convolutions of 3×3 pixels with BatchNorm and ReLU; pooling to 4×4 after half of them."""
+    parts: list[tuple[str, nn.Module]] = [("image", nn.Unflatten(1, (1, 8, 8))), ("input_norm", nn.BatchNorm2d(1))]
+    for i in range(1, depth + 1):
+        parts += [
+            (f"conv{i}", nn.Conv2d(1 if i == 1 else channels, channels, 3, padding=1)),
+            (f"norm{i}", nn.BatchNorm2d(channels)),
+            (f"relu{i}", nn.ReLU()),
+            (f"dropout{i}", nn.Dropout(dropout)),
+        ]
+        if i == depth // 2:
+            parts.append(("pooling", nn.MaxPool2d(2)))
+    return nn.Sequential(OrderedDict([*parts, ("flat", nn.Flatten()), ("logits", nn.Linear(channels * 16, CLASSES))]))
+
+
+class ResidualBlock(nn.Module):
+    """x + f(x), then ReLU, with f of two convolutions. One ReLU module serves both, as in many published models."""
+
+    def __init__(self, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(channels)
+        self.dropout, self.relu = nn.Dropout(dropout), nn.ReLU()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        branch = self.dropout(self.relu(self.norm1(self.conv1(x))))
+        return self.relu(x + self.norm2(self.conv2(branch)))
+
+
+def resnet(dropout: float = 0.0, depth: int = 5, channels: int = 16) -> nn.Sequential:
+    """A stem and ``depth`` residual blocks at 8×8 pixels, then the mean over pixels."""
+    parts: list[tuple[str, nn.Module]] = [
+        ("image", nn.Unflatten(1, (1, 8, 8))),
+        ("stem", nn.Sequential(nn.Conv2d(1, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU())),
+    ]
+    parts += [(f"block{i}", ResidualBlock(channels, dropout)) for i in range(1, depth + 1)]
+    parts += [("mean", nn.AdaptiveAvgPool2d(1)), ("flat", nn.Flatten()), ("logits", nn.Linear(channels, CLASSES))]
+    return nn.Sequential(OrderedDict(parts))
+
+
+class Patches(nn.Module):
+    """Sixteen patches of 2×2 pixels, each a token, with a learnt position added."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, width)
+        self.position = nn.Parameter(torch.zeros(16, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        patches = x.reshape(-1, 4, 2, 4, 2).transpose(2, 3).reshape(-1, 16, 4)
+        return self.linear(patches) + self.position
+
+
+class TransformerBlock(nn.Module):
+    """Attention and a two-layer network, each added to the tokens that go through (normalised first)."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, dropout=dropout, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.norm1(x)
+        x = x + self.dropout(self.attention(h, h, h, need_weights=False)[0])
+        return x + self.dropout(self.mlp(self.norm2(x)))
+
+
+class TokenMean(nn.Module):
+    """Mean over tokens."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(1)
+
+
+def transformer(dropout: float = 0.0, depth: int = 4, width: int = 32) -> nn.Sequential:
+    """A vision transformer on sixteen patches, with the mean over tokens at its end."""
+    parts: list[tuple[str, nn.Module]] = [("patches", Patches(width))]
+    parts += [(f"block{i}", TransformerBlock(width, 4, dropout)) for i in range(1, depth + 1)]
+    parts += [("norm", nn.LayerNorm(width)), ("mean", TokenMean()), ("logits", nn.Linear(width, CLASSES))]
+    return nn.Sequential(OrderedDict(parts))
+
+
+@dataclass(frozen=True)
+class Example:
+    """How to build a network, the layers of its load curve (None: the default), and for how long it trains."""
+
+    build: Callable[..., nn.Sequential]
+    layers: tuple[str, ...] | None
+    epochs: int
+    learning_rate: float = 1e-3
+
+
+#: Where all layers are alike, the curve runs over activations; where blocks add to a stream, over the stream.
+EXAMPLES = {
+    "MLP": Example(mlp, None, epochs=15),
+    "CNN": Example(cnn, None, epochs=15),
+    "ResNet": Example(resnet, ("input", "stem", *(f"block{i}" for i in range(1, 6))), epochs=8),
+    "transformer": Example(
+        transformer, ("input", "patches", *(f"block{i}" for i in range(1, 5))), epochs=20, learning_rate=4e-3
+    ),
+}
+
+
+@contextmanager
+def seeded(*words: str | int) -> Iterator[None]:
+    """Torch's own random numbers (initial weights, dropout) from a named seed; outside, their state is unchanged."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(Stream.of("your network", *words).key >> 1)
+        yield
+
+
+def example(name: str, dropout: float = 0.0, seed: int = 0) -> nn.Sequential:
+    """One of :data:`EXAMPLES` with its initial weights.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+    if name not in EXAMPLES:
+        raise ValueError(f"example: name = {name!r}: must be one of {', '.join(EXAMPLES)}")
+    with seeded("weights", name, seed):
+        return EXAMPLES[name].build(dropout=dropout)
+
+
+def trained(name: str, data: Data, dropout: float = 0.0, seed: int = 0) -> nn.Module:
+    """One of :data:`EXAMPLES`, trained as it says there."""
+    chosen = example(name, dropout, seed)
+    return fit(chosen, data, EXAMPLES[name].epochs, learning_rate=EXAMPLES[name].learning_rate, seed=seed)
+
+
+def fit(
+    model: nn.Module,
+    data: Data,
+    epochs: int = 15,
+    batch_size: int = 100,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+    after_step: Callable[[torch.Tensor], None] | None = None,
+) -> nn.Module:
+    """Train with Adam and cross-entropy; ``after_step`` is called with the loss of each step. Returns the model.
+
+    Examples
+    --------
+    >>> from deepmech.data import load
+    >>> digits = load("digits", n_train=200)
+    >>> accuracy(fit(example("MLP"), digits, epochs=10), digits) > 0.5
+    True
+    """
+    x, y = torch.tensor(data.x_train), torch.tensor(data.y_train)
+    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    order = Stream.of("your network", "order", seed)
+    model.train()
+    with seeded("training", seed):
+        for epoch in range(epochs):
+            for batch in torch.from_numpy(order.permutation("epoch", epoch, len(x))).split(batch_size):
+                optimiser.zero_grad()
+                loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
+                loss.backward()
+                optimiser.step()
+                if after_step is not None:
+                    after_step(loss)
+    return model.eval()
+
+
+def accuracy(model: nn.Module, data: Data) -> float:
+    """Share of test samples that the model, in evaluation mode, classifies rightly."""
+    training = model.training
+    model.eval()
+    with torch.no_grad():
+        right = model(torch.tensor(data.x_test)).argmax(1).numpy() == data.y_test
+    model.train(training)
+    return float(right.mean())
+
+
+def doses(data: Data, dropouts: Sequence[float], n_seeds: int = 3) -> xr.Dataset:
+    """The MLP of paper A with no, some and much dropout.
+
+    Returns
+    -------
+    Dataset
+        Over ``dropout`` and ``seed``: ``load_curve`` of the training set (with ``layer``), its ``curvature``, and
+        ``accuracy`` on the test set.
+    """
+    curves, right = [], []
+    for dropout in dropouts:
+        models = [trained("MLP", data, dropout, seed) for seed in range(n_seeds)]
+        curves.append(
+            xr.concat([load_curve(m, data.x_train, data.y_train) for m in models], over("seed", range(n_seeds)))
+        )
+        right.append([accuracy(m, data) for m in models])
+    out = xr.concat(curves, over("dropout", dropouts)).to_dataset(name="load_curve", promote_attrs=True)
+    out["curvature"] = curvature(out.load_curve)
+    out["accuracy"] = (("dropout", "seed"), right)
+    return out

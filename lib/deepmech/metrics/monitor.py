@@ -1,0 +1,185 @@
+"""The load curve of a network while it trains, in anyone's training loop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import nn
+
+from deepmech.core.provenance import attributes
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.separation import load_curve
+from deepmech.metrics.untouched import unwrapped
+
+BUDGET = 0.05
+"""Share of the training time that a monitor takes by default."""
+
+
+class LoadCurveMonitor:
+    """Records the load curve of ``model`` on the samples ``x``, ``y`` during training.
+
+    Call :meth:`step` once per training step, best after the optimiser's. Inside ``with`` the curve is also recorded on
+    entering and, unless training failed, on leaving. Training does not notice: parameters, buffers, gradients,
+    train/eval flags and random states are as they were, so that with and without a monitor it gives the same bits (the
+    limits are those of :func:`deepmech.metrics.untouched.undisturbed`).
+
+    Parameters
+    ----------
+    model
+        As for :func:`~deepmech.metrics.separation.load_curve`. It may move to another device on the way.
+    x, y
+        The samples to measure, of shapes (n, ...) and (n,); a few hundred will do, and every class must occur. Not
+        augmented, not shuffled: the same at every record.
+    every
+        Record each ``every``-th step. By default as often as ``budget`` allows: the steps at which curves are recorded
+        then depend on the machine (the curves at given steps do not).
+    budget
+        With ``every`` left out: a step is recorded only if all recording, that of the step included, then makes up at
+        most this share of the training time so far. The first and the last record are made in any case.
+    **measure
+        Further arguments of :func:`~deepmech.metrics.separation.load_curve`: ``layers``, ``metric``, ``pool``, …
+
+    Attributes
+    ----------
+    steps : int
+        Training steps counted so far.
+    seconds : float
+        Time spent on recording so far; :attr:`share` is its share of the training time.
+
+    Raises
+    ------
+    ValueError
+        If ``every`` or ``budget`` is out of range; from the first record on as ``load_curve`` does, except that layers
+        with values that are not finite are recorded as nan: a diverging training goes on.
+
+    Examples
+    --------
+    >>> from deepmech.data import load
+    >>> digits = load("digits", n_train=200)
+    >>> x, y = torch.tensor(digits.x_train), torch.tensor(digits.y_train)
+    >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    >>> optimiser = torch.optim.Adam(model.parameters())
+    >>> with LoadCurveMonitor(model, x, y, every=2) as monitor:
+    ...     for _ in range(5):
+    ...         optimiser.zero_grad()
+    ...         loss = nn.functional.cross_entropy(model(x), y)
+    ...         loss.backward()
+    ...         optimiser.step()
+    ...         monitor.step(loss=loss)
+    >>> monitor.result().load_curve.sizes, monitor.result().step.values.tolist()
+    (Frozen({'step': 4, 'layer': 2}), [0, 2, 4, 5])
+    """
+
+    def __init__(
+        self, model: nn.Module, x: Any, y: Any, every: int | None = None, budget: float = BUDGET, **measure: Any
+    ) -> None:
+        if every is not None and (isinstance(every, bool) or int(every) != every or every < 1):
+            raise ValueError(
+                f"LoadCurveMonitor: every = {every!r}: must be a whole number of steps, at least 1, or None"
+            )
+        if not 0 < budget <= 1:
+            raise ValueError(f"LoadCurveMonitor: budget = {budget!r}: must be a share of the training time, in (0, 1]")
+        self.model, self.x, self.y, self.every, self.budget, self.measure = model, x, y, every, budget, measure
+        self.steps, self.seconds = 0, 0.0
+        self._curves: list[xr.DataArray] = []
+        self._at: list[int] = []
+        self._values: list[dict[str, float]] = []
+        self._latest: dict[str, Any] = {}
+        self._last_cost = 0.0
+        self._clock = time.perf_counter
+        self._began = self._clock()
+
+    def __enter__(self) -> Self:
+        self._began = self._clock() - self.seconds
+        self.record()
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is None and self._at[-1] != self.steps:
+            self.record()
+
+    @property
+    def share(self) -> float:
+        """Time spent on recording over the time spent on training, so far."""
+        return self.seconds / max(self._training(), 1e-9)
+
+    def step(self, **values: Any) -> None:
+        """Count one training step and record the curve if its turn has come.
+
+        ``values``, such as ``loss=loss``, are kept beside recorded curves; single numbers or tensors of one element.
+        """
+        self.steps += 1
+        # Detached: a loss would keep its whole graph.
+        self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
+        if self.every is not None:
+            due = self.steps % self.every == 0
+        else:
+            due = self.seconds + self._last_cost <= self.budget * self._training()
+        if due:
+            self.record()
+
+    def record(self) -> xr.DataArray:
+        """Measure the load curve now, whatever the cadence; also returned."""
+        self._finish_device()  # what the device still has to do is training, and not to be counted here
+        begin = self._clock()
+        curve = load_curve(self.model, self.x, self.y, **{"diverged_to_nan": True, **self.measure})
+        if self._curves and not curve.layer.equals(self._curves[0].layer):
+            raise ValueError(
+                f"LoadCurveMonitor: layers were {self._curves[0].layer.values.tolist()}, at step {self.steps} they are "
+                f"{curve.layer.values.tolist()}: a model that changes its layers needs layers=[...] that stay"
+            )
+        self._curves.append(curve)
+        self._at.append(self.steps)
+        self._values.append({k: float(v) for k, v in self._latest.items()})
+        self._last_cost = self._clock() - begin
+        self.seconds += self._last_cost
+        return curve
+
+    def result(self) -> xr.Dataset:
+        """All records so far.
+
+        Returns
+        -------
+        Dataset
+            ``load_curve`` (step, layer), ``curvature`` (step) for curves of three layers or more, and each of the
+            values given to :meth:`step` (step), nan where it was not given. Attributes: provenance, what was measured
+            on how many samples, and the share of the training time that recording took.
+
+        Raises
+        ------
+        ValueError
+            If nothing was recorded yet.
+        """
+        if not self._curves:
+            raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
+        curves = xr.concat(self._curves, "step", coords="minimal", compat="override", combine_attrs="override")
+        curves = curves.assign_coords(step=("step", np.array(self._at)))
+        out = curves.to_dataset(name="load_curve", promote_attrs=True)
+        if curves.sizes["layer"] > 2:
+            out["curvature"] = curvature(curves)
+        for name in dict.fromkeys(k for values in self._values for k in values):
+            if name in out.variables:
+                raise ValueError(f"LoadCurveMonitor.step: {name!r} is a name of the result's own; give it another")
+            out[name] = "step", [values.get(name, np.nan) for values in self._values]
+        parameter = next(unwrapped(self.model).parameters(), torch.zeros(0))
+        out.attrs |= attributes(
+            spec=f"load curve of {type(unwrapped(self.model)).__name__}",
+            seed="nothing drawn",
+            device=str(parameter.device),
+            dtype=str(parameter.dtype).removeprefix("torch."),
+            wall_seconds=self.seconds,
+        )
+        out.attrs["share_of_training_time"] = round(self.share, 4)
+        return out
+
+    def _training(self) -> float:
+        return self._clock() - self._began - self.seconds
+
+    def _finish_device(self) -> None:
+        device = next((p.device for p in self.model.parameters()), None)
+        if device is not None and device.type == "cuda":
+            torch.cuda.synchronize(device)

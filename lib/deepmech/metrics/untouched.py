@@ -1,0 +1,89 @@
+"""Looking at a model without leaving a trace: every state that a forward pass may change is put back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import torch
+from torch import nn
+
+
+@contextmanager
+def undisturbed(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards, also after an error, everything is as it was.
+
+    Put back are each submodule's own train/eval flag, all buffers (the averages of BatchNorm, counters), and the state
+    of the random numbers: of torch on the CPU and on the model's GPUs, of the modules' own generators, of NumPy and of
+    Python. Mixed precision is switched off inside, because autocast keeps the casts it has made for the next training
+    step. Attributes that are neither parameters, buffers nor generators, such as a plain number that ``forward``
+    counts up, cannot be guarded.
+    """
+    with ExitStack() as stack:
+        # The generators of Python and NumPy are touched to be left alone: a model's forward may draw from them.
+        stack.callback(random.setstate, random.getstate())
+        stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
+        stack.enter_context(torch.random.fork_rng(devices=_gpus(model)))
+        for generator in _generators(model):
+            stack.callback(generator.set_state, generator.get_state())
+        stack.enter_context(_buffers_kept(model))
+        stack.enter_context(_evaluating(model))
+        stack.enter_context(torch.no_grad())
+        for kind in {"cpu", *(p.device.type for p in model.parameters())}:
+            if torch.amp.is_autocast_available(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+        yield
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The module inside torch.compile and (Distributed)DataParallel, where hooks see every layer under its own name."""
+    while True:
+        if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
+            model = inner
+        elif isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            model = model.module
+        else:
+            return model
+
+
+@contextmanager
+def _evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode, with every submodule's own flag put back at the end (``model.train()`` would set them all)."""
+    flags = [(m, m.training) for m in model.modules()]
+    try:
+        model.eval()
+        yield
+    finally:
+        for module, flag in flags:
+            module.training = flag
+
+
+@contextmanager
+def _buffers_kept(model: nn.Module) -> Iterator[None]:
+    kept = [
+        (module, name, buffer, buffer._version, buffer.detach().clone())
+        for module in model.modules()
+        for name, buffer in module._buffers.items()
+        if buffer is not None
+    ]
+    try:
+        yield
+    finally:
+        for module, name, buffer, version, values in kept:
+            module._buffers[name] = buffer
+            # Untouched buffers are not written: a pending backward pass may still need them at their version.
+            if buffer._version != version:
+                with torch.no_grad():
+                    buffer.copy_(values)
+
+
+def _gpus(model: nn.Module) -> list[int]:
+    devices = {p.device for p in model.parameters()}
+    return sorted({d.index for d in devices if d.type == "cuda" and d.index is not None})
+
+
+def _generators(model: nn.Module) -> list[torch.Generator]:
+    found = [v for m in model.modules() for v in vars(m).values() if isinstance(v, torch.Generator)]
+    return list({id(g): g for g in found}.values())
