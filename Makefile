@@ -20,10 +20,10 @@ $(READY): requirements.lock pyproject.toml
 book: $(READY)
 	$(VENV)/bin/deepmech book --profile $(PROFILE) $(if $(CHAPTERS),--chapters $(CHAPTERS))
 
-# One thread for each of the two workers; ruff, mypy and import-linter run as tests (tests/test_house.py).
+# Two workers with one thread each, a file of tests to a worker; ruff, mypy and import-linter run as tests (tests/test_house.py).
 test: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --numprocesses 2 --dist loadgroup
+	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --numprocesses 2 --dist loadfile
 
 clean:
 	rm -rf book/_build book/generated

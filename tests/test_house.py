@@ -41,7 +41,7 @@ def tracked() -> list[Path]:
 
 @pytest.mark.parametrize(
     "command",
-    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["lint-imports"]],
+    [["ruff", "check", "."], ["ruff", "format", "--check", "lib", "tests", "benchmarks"], ["mypy"], ["lint-imports"]],
     ids=["ruff", "format", "mypy", "layers"],
 )
 @pytest.mark.slow

@@ -17,8 +17,7 @@ from miniature import ROOT, make_house
 from deepmech.book import press, site
 from deepmech.book.sources import House
 
-# One worker builds the site and keeps the browser.
-pytestmark = [pytest.mark.page, pytest.mark.slow, pytest.mark.xdist_group("pages")]
+pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 FLAGS = [
     "--headless",

@@ -122,7 +122,7 @@ def test_killed_at_random_points(house):
     """Nothing half-made is trusted, nothing keeps running, and the next run completes the work."""
     write_notebooks(house, **{name: notebook_text("import time\ntime.sleep(0.3)", SAY) for name in "abc"})
     pause = random.Random(1)
-    for _ in range(4):
+    for _ in range(3):
         process = start(house)
         time.sleep(pause.uniform(0.3, 5.0))
         family = descendants(process)

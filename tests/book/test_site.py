@@ -32,15 +32,25 @@ def ready(plain, tmp_path):
     return House(shutil.copytree(plain.root, tmp_path / "house"))
 
 
-def test_a_sound_site_is_built_once(ready):
+def test_a_sound_site_is_built_once(ready, monkeypatch):
+    (ready.book / "assets" / "stray.js").write_text("alert('stray')")
+    (ready.book / "assets" / "stray.css").write_text("body { display: none }")
     lines: list[str] = []
     html = build(ready, say=lines.append)
     assert (html / "generated" / "springs" / "a.html").is_file()
+    page = (html / "intro.html").read_text()
+    assert "deepmech.css" in page and "ledger.css" in page and "stray" not in page, "listed styles and scripts only"
     build(ready, say=lines.append)
     assert lines == ["the site is up to date"]
+
+    again: list[House] = []
+    monkeypatch.setattr(site, "_jupyter_book", lambda house, made: again.append(house))
     (ready.book / "assets" / "deepmech.css").write_text("")
-    build(ready, say=lines.append)
-    assert len(lines) == 1, "a change of style is a change of site"
+    build(ready)
+    assert len(again) == 1, "a change of style is a change of site"
+    (html / site.SEAL).unlink()
+    build(ready)
+    assert len(again) == 2, "a site without seal was not finished"
 
 
 @pytest.mark.slow
@@ -73,14 +83,6 @@ def test_a_figure_that_the_registry_does_not_know_stops_the_build(ready):
     write_notebooks(ready, a=notebook_text(code))
     with pytest.raises(ValueError, match=r"A\.99"):
         build(ready)
-
-
-def test_only_listed_styles_and_scripts_are_on_the_pages(ready):
-    (ready.book / "assets" / "stray.js").write_text("alert('stray')")
-    (ready.book / "assets" / "stray.css").write_text("body { display: none }")
-    page = (build(ready) / "intro.html").read_text()
-    assert "stray" not in page
-    assert "deepmech.css" in page and "ledger.css" in page
 
 
 @pytest.mark.slow

@@ -145,7 +145,7 @@ class _Running:
                 stderr=subprocess.PIPE,
                 text=True,
                 cwd=house.root,
-                env={**os.environ, **thread_limits(threads)},
+                env={**os.environ, **thread_limits(threads), **places(house)},
                 start_new_session=True,  # Ctrl-C goes to the press, which then ends this process.
             )
             self._processes.add(process)
@@ -166,6 +166,19 @@ def thread_limits(threads: int) -> dict[str, str]:
     """Environment in which BLAS, OpenMP, Numba and torch use at most ``threads`` threads."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     return dict.fromkeys(names, str(threads))
+
+
+def places(house: House) -> dict[str, str]:
+    """Environment that tells notebooks where stored results lie and where long sweeps keep what they have computed.
+
+    Numba's own cache does not see edits of inlined functions in other files, so every state of the library has its own.
+    """
+    library = keys.surroundings(house)["library"]
+    return {
+        "DEEPMECH_RESULTS": str(house.book / "results"),
+        "DEEPMECH_STORES": str(house.generated / ".stores"),
+        "NUMBA_CACHE_DIR": str(house.generated / ".numba" / library),
+    }
 
 
 def _execute(
@@ -231,7 +244,7 @@ def clock(seconds: float) -> str:
     Examples
     --------
     >>> clock(4.21), clock(75), clock(3700)
-    ('4.2 s', '1 min 15 s', '1 h 2 min')
+    ('4.2 s', '1 min 15 s', '1 h 1 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
