@@ -54,6 +54,11 @@ DATA: dict[str, dict[str, Any]] = {
     "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
 }
 
+#: Rounding differs between machines, and training amplifies it. Between the two engines, whose rounding differs as well,
+#: nine networks on digits differed after 100 epochs by at most 0.2 % of the range of D and of curvature, and by one test
+#: image in accuracy (4 % of its range); this leaves some room.
+TOLERANCE = 0.1
+
 _NETWORK = {f.name for f in fields(MLP)}
 _TRAINING = {f.name for f in fields(Training)}
 
@@ -122,11 +127,6 @@ def figure_1(
         data=_load(tuple(recipe.items())).fingerprint,
         tolerance=TOLERANCE,
     )
-
-
-#: Rounding differs between machines and grows over the steps of a training, so a recomputation elsewhere gives another
-#: network of the same kind; see :class:`deepmech.sweeps.Sweep`.
-TOLERANCE = 0.25
 
 
 def train_cells(
