@@ -2,12 +2,12 @@
 
 Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
 returns the grid; :func:`load` refuses a grid with holes (:class:`Incomplete`), :func:`partial` shows it with a mask;
-:func:`ship`, :func:`shipped` and :func:`verify` serve results that travel with the book.
+:func:`ship`, :func:`shipped`, :func:`obtain` and :func:`verify` serve results that travel with the book.
 """
 
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
-from deepmech.sweeps.results import NotShipped, Report, ship, shipped, verify
+from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import DamagedChunk, StoreError
@@ -23,6 +23,7 @@ __all__ = [
     "cli_run",
     "cli_verify",
     "load",
+    "obtain",
     "partial",
     "run",
     "ship",

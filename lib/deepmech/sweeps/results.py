@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ import xarray as xr
 from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.sweeps.assemble import equal_bits
-from deepmech.sweeps.runner import check_chunk, load
+from deepmech.sweeps.runner import check_chunk, load, run
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import atomically, read_manifest, read_netcdf, write_netcdf
 
@@ -68,6 +69,20 @@ def shipped(sweep: Sweep, directory: str | Path) -> xr.Dataset:
         f"no shipped result of sweep {sweep.name!r} with key {sweep.key}: {have}. Compute it with "
         f"sweeps.run(sweep, store) and sweeps.ship(result, {str(directory)!r})"
     )
+
+
+def obtain(sweep: Sweep) -> xr.Dataset:
+    """The result of ``sweep``: the shipped one if there is one, else computed now.
+
+    The environment says where: ``DEEPMECH_RESULTS`` is the folder of shipped results, ``DEEPMECH_STORES`` a folder in
+    which an interrupted computation goes on where it stopped; without it nothing is kept. The attribute ``obtained`` of
+    the result says which way it came.
+    """
+    results, stores = os.environ.get("DEEPMECH_RESULTS"), os.environ.get("DEEPMECH_STORES")
+    if results and (Path(results) / filename(sweep)).exists():
+        return shipped(sweep, results).assign_attrs(obtained="shipped with the book")
+    store = Path(stores) / filename(sweep).removesuffix(".nc") if stores else None
+    return run(sweep, store).assign_attrs(obtained="computed for this page")
 
 
 def sweep_of(dataset: xr.Dataset) -> Sweep:
