@@ -55,8 +55,8 @@ DATA: dict[str, dict[str, Any]] = {
 }
 
 #: Rounding differs between machines, and training amplifies it. The two engines, whose rounding differs as well, gave
-#: nine networks on digits that differed after 100 epochs by at most 0.2 % of the range of D and of curvature, and by one
-#: test image in accuracy (4 % of its range); this leaves some room.
+#: nine networks on digits that differed after 100 epochs by at most 0.2 % of the range of D and of curvature, and by
+#: one test image in accuracy (4 % of its range); this leaves some room.
 TOLERANCE = 0.1
 
 _NETWORK = {f.name for f in fields(MLP)}
