@@ -148,7 +148,7 @@ def _toc(house: House, ready: set[str]) -> str:
 def _jupyter_book(house: House, made: Path) -> None:
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "book"]
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
-    command += ["--all", "-n", "-W", "--keep-going"]
+    command += ["-n", "-W", "--keep-going"]
     done = subprocess.run(command, cwd=house.root, capture_output=True, text=True)
     log = f"{done.stdout}\n{done.stderr}"
     keys.write_whole(house.book / "_build" / "sphinx.log", log)
