@@ -69,20 +69,20 @@ def test_what_an_executed_notebook_holds(house, monkeypatch):
 
 
 def test_a_failure_is_told_and_spoils_nothing_else(house):
-    bad = notebook_text("x = 1", ":tags: [raises-exception]\n\nx / 0")
-    write_notebooks(
-        house, bad=notebook_text("x = 1", "def f():\n    return x / 0\nf()"), good=notebook_text(SAY), tag=bad
-    )
+    bad = notebook_text("x = 1", "def f():\n    return x / 0\nf()")
+    tag = notebook_text("x = 1", ":tags: [raises-exception]\n\nx / 0")
+    blank = notebook_text("---\nmystnb:\n  figure:\n    name: fig-x\n    caption: Nothing.\n---\nNone")
+    write_notebooks(house, bad=bad, good=notebook_text(SAY), tag=tag, blank=blank)
     with pytest.raises(BookError) as told:
         run(house)
     message = str(told.value)
-    assert "2 of 3 notebooks failed" in message
+    assert "3 of 4 notebooks failed" in message
     assert "notebook springs/bad, code cell 3 of 3:\n    def f():" in message
     assert "ZeroDivisionError: division by zero" in message and "\x1b" not in message
     assert "notebook springs/tag, code cell 3 of 3" in message, "an error that was allowed is still an error page"
+    assert "the cell shows no picture" in message
     assert keys.trusted(house.executed("quick", "springs/good"))
-    assert not house.executed("quick", "springs/bad").exists()
-    assert not house.executed("quick", "springs/tag").exists()
+    assert not any(house.executed("quick", f"springs/{name}").exists() for name in ("bad", "tag", "blank"))
 
 
 def test_a_dying_kernel_is_told(house):
@@ -137,18 +137,20 @@ def test_killed_at_random_points(house):
     assert {name for name, s in sheets.items() if not s.fresh} == before, "what was finished is not done again"
 
 
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.slow
-def test_interrupted_from_the_keyboard(house):
-    write_notebooks(house, a=notebook_text("import time\ntime.sleep(60)"))
+def test_a_long_notebook_ends_with_the_press(house, ending):
+    write_notebooks(house, a=notebook_text("import time\ntime.sleep(600)"))
     process = start(house)
     deadline = time.monotonic() + 30
     while len(descendants(process)) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
     family = descendants(process)
     assert len(family) >= 2, "the notebook's process and its kernel"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(ending)
     _, told = process.communicate(timeout=15)
-    assert process.returncode == 130 and told.endswith("stopped; finished results are kept\n")
+    if ending == signal.SIGINT:
+        assert process.returncode == 130 and told.endswith("stopped; finished results are kept\n")
     assert gone(family)
 
 
