@@ -2,9 +2,10 @@
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
 import { ChainDrawing } from "./chain_drawing.js";
-import { button, follow, localModel, slider } from "./controls.js";
-import { html, number, symbol } from "./dom.js";
+import { button, follow, localModel } from "./controls.js";
+import { html, number, write } from "./dom.js";
 import { LoadPlot } from "./load_plot.js";
+import { help, sliders } from "./panels.js";
 import { Normals } from "./philox.js";
 import { PhasePlot } from "./phase_plot.js";
 import { Chain, DiagramRun, ETA, curvature, equilibrium, largeNoiseLimit } from "./spring_block.js";
@@ -27,13 +28,14 @@ class Explorer {
   constructor(model, el) {
     this.model = model;
     this.cleanup = [];
-    this.ranges = model.get("ranges");
     this.drawing = new ChainDrawing();
     this.load = new LoadPlot();
-    const steps = { noise: this.ranges.noise[2], friction_right: this.ranges.friction_right[2] };
+    const { noise, friction_right: friction } = model.get("ranges");
+    const steps = { noise: noise[2], friction_right: friction[2] };
     this.phase = new PhasePlot(model.get("diagram"), steps, (noise, friction) => {
       this.set({ noise, friction_right: friction });
     });
+    this.controls = sliders(model, this.cleanup, () => this.parameters);
     this.build(el);
     this.reset();
     this.listen();
@@ -53,7 +55,7 @@ class Explorer {
   build(el) {
     this.regime = html("strong");
     this.meaning = html("span");
-    this.numbers = html("p", { class: "numbers" });
+    this.numbers = html("p", { class: "numbers" }, html("span"), html("span"), html("span"));
     this.status = html("p", { class: "spoken", role: "status" });
     this.progress = html("span", { class: "when" });
     this.scaleEnds = [html("span"), html("span")];
@@ -64,8 +66,8 @@ class Explorer {
         html("div", { class: "head" }, html("p", { class: "state" }, this.regime, this.meaning), this.numbers),
         this.drawing.root,
       ),
-      this.buttons(), html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()), this.sliders(),
-      this.help(), this.status,
+      this.buttons(), html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
+      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)), help(LINEAR, MEMORY), this.status,
     );
     el.append(this.root);
   }
@@ -104,56 +106,6 @@ class Explorer {
     );
   }
 
-  sliders() {
-    const make = (name, options) => slider(this.model, this.cleanup, name, { range: this.ranges[name], ...options });
-    const digits = (n) => (v) => number(v, n);
-    const moving = () => {
-      const p = this.parameters, n = equilibrium(p).moving;
-      return `without noise ${n === p.n_blocks ? "every block moves" : `${n} of ${p.n_blocks} move`}`;
-    };
-    this.controls = [
-      make("friction_right", { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving }),
-      make("friction_left", {
-        label: ["friction left ", symbol("μ", "←")], say: digits(3),
-        note: () => "felt only with noise",
-      }),
-      make("noise", {
-        label: ["noise ", symbol("ε")], say: digits(4),
-        note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
-      }),
-      make("stiffness", {
-        label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1",
-      }),
-      make("n_blocks", {
-        label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall",
-      }),
-      make("speed", {
-        label: ["speed"], say: String, note: () => "units of time per second",
-      }),
-    ];
-    return html("div", { class: "sliders" }, ...this.controls.map((c) => c.root));
-  }
-
-  help() {
-    const line = (...text) => html("li", {}, ...text);
-    return html(
-      "details", {}, html("summary", {}, "How to read this"),
-      html(
-        "ul", {},
-        line("A spring joins each block to the next; the last one pulls toward the target. Block ", symbol("ℓ"),
-          " stands for layer ", symbol("ℓ"), " of a network, its distance to the target for the load still to be carried."),
-        line("Hollow blocks: friction holds them against their springs; only noise can move them."),
-        line("The teeth of the table are steep where friction is large: on their left side against motion to the right, ",
-          "on their right side against motion to the left."),
-        line("Drag the ring through the phase diagram, or move it with the arrow keys (with Shift five times as far). ",
-          "The line is where the load curve is straight at the time shown below the diagram."),
-        line(`The words and the curvature follow a running mean over ${MEMORY} units of time; a curvature of less `,
-          `than ${LINEAR} either way counts as linear.`),
-        line(`Each step of ${ETA} moves a block by its spring force plus noise, less friction (Eqs. 5 and 6).`),
-      ),
-    );
-  }
-
   // What moves.
 
   reset() {
@@ -185,13 +137,15 @@ class Explorer {
     this.draw();
   }
 
-  /** Tell Python and readers of the screen where the chain is. */
+  /** Tell Python where the chain is, and screen readers too; while it runs by itself only a new regime is worth a word. */
   publish() {
     this.model.set("time", Number(this.chain.time.toFixed(6)));
     this.model.set("position", Array.from(this.chain.x));
     this.model.save_changes();
     this.draw();
-    const [word, meaning] = REGIMES[regimeOf(this.mean)], p = this.parameters;
+    const regime = regimeOf(this.mean), [word, meaning] = REGIMES[regime], p = this.parameters;
+    if (this.model.get("running") && this.chain.steps && regime === this.said) return;
+    this.said = regime;
     const said = `Time ${number(this.chain.time, 0)}. ${word}: ${meaning}. Curvature ${number(this.mean, 2, true)}.`;
     this.status.textContent = `${said} Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
   }
@@ -206,8 +160,10 @@ class Explorer {
     }
     let energy = 0;
     for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
-    const show = [`t = ${number(this.chain.time, 1)}`, `curvature ${number(this.mean, 3, true)}`, `energy ${number(energy, 3)}`];
-    this.numbers.replaceChildren(...show.map((text) => html("span", {}, text)));
+    const [time, bend, stored] = this.numbers.children;
+    write(time, `t = ${number(this.chain.time, 1)}`);
+    write(bend, `curvature ${number(this.mean, 3, true)}`);
+    write(stored, `energy ${number(energy, 3)}`);
   }
 
   // What depends on parameters and width.

@@ -68,7 +68,7 @@ export class ChainDrawing {
     let end = WALL;
     for (let l = 1; l <= L + 1; l++) {
       const left = l > L ? this.target : WALL + (l - 1) * size + chain.x[l] * unit;
-      this.springs.children[l - 1].setAttribute("d", this.coil(end, left, y));
+      set(this.springs.children[l - 1], { d: this.coil(end, left, y) });
       if (l > L) break;
       set(this.blocks.children[l - 1], {
         transform: `translate(${left.toFixed(2)},0)`,

@@ -21,9 +21,16 @@ export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** Change attributes of an element that is already there. */
+/** Change attributes of an element that is already there; what stays the same costs the browser nothing. */
 export function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
+  }
+}
+
+/** Change an element's text, likewise. */
+export function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }
 
 /** A linear map from [from0, from1] to [to0, to1], and back with .invert. */

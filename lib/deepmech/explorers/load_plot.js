@@ -48,11 +48,12 @@ export class LoadPlot {
   }
 
   update(chain, p) {
-    this.lines.load.setAttribute("d", this.curve(chain.x));
+    set(this.lines.load, { d: this.curve(chain.x) });
     for (let l = 1; l <= p.n_blocks; l++) {
-      const dot = this.dots.children[l - 1];
-      dot.setAttribute("cy", this.y(1 - chain.x[l]).toFixed(2));
-      dot.setAttribute("class", chain.held(p, l) ? "held" : "free");
+      set(this.dots.children[l - 1], {
+        cy: this.y(1 - chain.x[l]).toFixed(2),
+        class: chain.held(p, l) ? "held" : "free",
+      });
     }
   }
 }
