@@ -1,7 +1,7 @@
 """The executed notebooks and the prose become a site, strictly: every Sphinx warning is an error.
 
-A site is always built from nothing and sealed at the end: Sphinx forgets the warnings of pages that it does not read
-again, so a second build over the first would come out green.
+A site is always built from nothing and sealed at the end: no page of an earlier build stays, no warning of an earlier
+build is forgotten, and a build that was interrupted is not taken for a site.
 """
 
 from __future__ import annotations
