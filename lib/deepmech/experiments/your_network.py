@@ -78,17 +78,17 @@ def resnet(dropout: float = 0.0, depth: int = 5, channels: int = 16) -> nn.Seque
     return nn.Sequential(OrderedDict(parts))
 
 
-class Patches(nn.Module):
-    """Sixteen patches of 2×2 pixels, each a token, with a learnt position added."""
+class Rows(nn.Module):
+    """The eight rows of an image as tokens, each with a learnt position added."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.linear = nn.Linear(4, width)
-        self.position = nn.Parameter(torch.zeros(16, width))
+        self.linear = nn.Linear(8, width)
+        # Without a spread all rows would begin as the same place.
+        self.position = nn.Parameter(0.5 * torch.randn(8, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        patches = x.reshape(-1, 4, 2, 4, 2).transpose(2, 3).reshape(-1, 16, 4)
-        return self.linear(patches) + self.position
+        return self.linear(x.reshape(-1, 8, 8)) + self.position
 
 
 class TransformerBlock(nn.Module):
@@ -115,8 +115,8 @@ class TokenMean(nn.Module):
 
 
 def transformer(dropout: float = 0.0, depth: int = 4, width: int = 32) -> nn.Sequential:
-    """A vision transformer on sixteen patches, with the mean over tokens at its end."""
-    parts: list[tuple[str, nn.Module]] = [("patches", Patches(width))]
+    """A small vision transformer on the rows of an image, with the mean over tokens at its end."""
+    parts: list[tuple[str, nn.Module]] = [("rows", Rows(width))]
     parts += [(f"block{i}", TransformerBlock(width, 4, dropout)) for i in range(1, depth + 1)]
     parts += [("norm", nn.LayerNorm(width)), ("mean", TokenMean()), ("logits", nn.Linear(width, CLASSES))]
     return nn.Sequential(OrderedDict(parts))
@@ -138,7 +138,7 @@ EXAMPLES = {
     "CNN": Example(cnn, None, epochs=15),
     "ResNet": Example(resnet, ("input", "stem", *(f"block{i}" for i in range(1, 6))), epochs=8),
     "transformer": Example(
-        transformer, ("input", "patches", *(f"block{i}" for i in range(1, 5))), epochs=20, learning_rate=4e-3
+        transformer, ("input", "rows", *(f"block{i}" for i in range(1, 5))), epochs=20, learning_rate=2e-3
     ),
 }
 

@@ -58,9 +58,9 @@ def layer_curves(
         for ax in axes[:, 0]:
             ax.set_ylabel(y_label)
         if by:
-            axes.flat[0].legend()
+            fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower left", ncols=3)
 
-    return Picture(draw, alt=alt, height=0.3 + 3.1 * rows, figure=figure)
+    return Picture(draw, alt=alt, height=0.3 + 3.1 * rows + (0.3 if by else 0.0), figure=figure)
 
 
 def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:

@@ -40,10 +40,11 @@ class LayerProbe:
         self.new_moments = lambda: ClassMoments(classes, metric, weights)
         self.moments: dict[tuple[str, int], ClassMoments] = {}  # by name and use, in the order of the first call
         self.diverged: set[tuple[str, int]] = set()
-        self.device = next((p.device for p in model.parameters()), torch.device("cpu"))
         self.modules = dict(model.named_modules())
         self.modules.pop("", None)
-        if lazy := [n for n, p in model.named_parameters() if nn.parameter.is_lazy(p)]:
+        parameters = dict(model.named_parameters())
+        self.device = next((p.device for p in parameters.values()), torch.device("cpu"))
+        if lazy := [n for n, p in parameters.items() if nn.parameter.is_lazy(p)]:
             raise ValueError(
                 f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
                 "run one batch through the model before"

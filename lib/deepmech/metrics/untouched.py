@@ -21,17 +21,19 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
     step. Attributes that are neither parameters, buffers nor generators, such as a plain number that ``forward``
     counts up, cannot be guarded.
     """
+    modules = list(model.modules())
+    devices = {p.device for p in model.parameters()}
     with ExitStack() as stack:
         # The generators of Python and NumPy are touched to be left alone: a model's forward may draw from them.
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
-        stack.enter_context(torch.random.fork_rng(devices=_gpus(model)))
-        for generator in _generators(model):
+        stack.enter_context(torch.random.fork_rng(devices=[d for d in devices if d.type == "cuda"]))
+        for generator in _generators(modules):
             stack.callback(generator.set_state, generator.get_state())
-        stack.enter_context(_buffers_kept(model))
-        stack.enter_context(_evaluating(model))
+        stack.enter_context(_buffers_kept(modules))
+        stack.enter_context(_evaluating(modules))
         stack.enter_context(torch.no_grad())
-        for kind in {"cpu", *(p.device.type for p in model.parameters())}:
+        for kind in {"cpu", *(d.type for d in devices)}:
             if torch.amp.is_autocast_available(kind):
                 stack.enter_context(torch.autocast(kind, enabled=False))
         yield
@@ -49,11 +51,11 @@ def unwrapped(model: nn.Module) -> nn.Module:
 
 
 @contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
+def _evaluating(modules: list[nn.Module]) -> Iterator[None]:
     """Evaluation mode, with every submodule's own flag put back at the end (``model.train()`` would set them all)."""
-    flags = [(m, m.training) for m in model.modules()]
+    flags = [(m, m.training) for m in modules]
     try:
-        model.eval()
+        modules[0].eval()
         yield
     finally:
         for module, flag in flags:
@@ -61,10 +63,10 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _buffers_kept(model: nn.Module) -> Iterator[None]:
+def _buffers_kept(modules: list[nn.Module]) -> Iterator[None]:
     kept = [
         (module, name, buffer, buffer._version, buffer.detach().clone())
-        for module in model.modules()
+        for module in modules
         for name, buffer in module._buffers.items()
         if buffer is not None
     ]
@@ -79,11 +81,6 @@ def _buffers_kept(model: nn.Module) -> Iterator[None]:
                     buffer.copy_(values)
 
 
-def _gpus(model: nn.Module) -> list[int]:
-    devices = {p.device for p in model.parameters()}
-    return sorted({d.index for d in devices if d.type == "cuda" and d.index is not None})
-
-
-def _generators(model: nn.Module) -> list[torch.Generator]:
-    found = [v for m in model.modules() for v in vars(m).values() if isinstance(v, torch.Generator)]
+def _generators(modules: list[nn.Module]) -> list[torch.Generator]:
+    found = [v for m in modules for v in vars(m).values() if isinstance(v, torch.Generator)]
     return list({id(g): g for g in found}.values())

@@ -1,0 +1,331 @@
+"""Monitoring leaves no trace in training, keeps its budget, and readings follow the shape of curves."""
+
+import random
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from deepmech.core.random import Stream
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.monitor import LoadCurveMonitor
+from deepmech.metrics.reading import BEND, read
+from deepmech.metrics.separation import data_separation, load_curve, over_positions
+from deepmech.metrics.untouched import undisturbed
+
+N, WIDTH, CLASSES = 60, 8, 3
+
+
+@pytest.fixture
+def sample():
+    s = Stream.of("test monitor", 0)
+    y = np.arange(N) % CLASSES
+    x = s.normal("x", 0, (N, WIDTH)) + 2 * s.normal("m", 0, (CLASSES, WIDTH))[y]
+    return torch.tensor(x, dtype=torch.float32), torch.tensor(y)
+
+
+class Restless(nn.Module):
+    """Everything that a forward pass in evaluation mode may disturb."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("passes", torch.zeros(()))
+        self.register_buffer("mean", torch.zeros(WIDTH))
+        self.own = torch.Generator().manual_seed(3)
+
+    def forward(self, x):
+        self.passes += 1
+        self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)  # a new tensor in the buffer's place
+        scale = 1 + 0.01 * (random.random() + np.random.random())  # noqa: NPY002
+        return nn.functional.dropout(x, 0.1, training=True) * scale + 0.01 * torch.randn(1, generator=self.own)
+
+
+def network() -> nn.Sequential:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        return nn.Sequential(
+            OrderedDict(
+                norm0=nn.BatchNorm1d(WIDTH), restless=Restless(), linear1=nn.Linear(WIDTH, WIDTH),
+                norm1=nn.BatchNorm1d(WIDTH), relu1=nn.ReLU(), dropout=nn.Dropout(0.2),
+                linear2=nn.Linear(WIDTH, WIDTH), relu2=nn.ReLU(), out=nn.Linear(WIDTH, CLASSES),
+            )
+        )  # fmt: skip
+
+
+def everything(model, optimiser):
+    """All bits of a training run."""
+    tensors = [*model.state_dict().values(), *(p.grad for p in model.parameters())]
+    for state in optimiser.state.values():
+        tensors += [torch.as_tensor(v) for v in state.values()]
+    tensors += [torch.get_rng_state(), model.restless.own.get_state(), torch.tensor(np.random.get_state()[1])]  # noqa: NPY002
+    words = (random.getstate(), np.random.get_state()[2:], [m.training for m in model.modules()])  # noqa: NPY002
+    return [t.clone() for t in tensors], words
+
+
+def run(sample, watch, between=False, autocast=False):
+    x, y = sample
+    model = network()
+    model.norm1.eval()  # frozen by its owner
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(2)
+        random.seed(2)
+        np.random.seed(2)  # noqa: NPY002
+        monitor = LoadCurveMonitor(model, x[:30], y[:30], every=2)
+        if watch:
+            monitor.record()
+        for _ in range(7):
+            optimiser.zero_grad()
+            with torch.autocast("cpu", enabled=autocast):
+                loss = nn.functional.cross_entropy(model(x).float(), y)
+                if watch and between:
+                    monitor.step(loss=loss)
+            loss.backward()
+            optimiser.step()
+            if watch and not between:
+                monitor.step(loss=loss)
+        return everything(model, optimiser), monitor
+
+
+@pytest.mark.parametrize("between", [False, True], ids=["after the step", "before the backward pass"])
+@pytest.mark.parametrize("autocast", [False, True], ids=["float32", "mixed precision"])
+def test_a_watched_training_run_has_the_same_bits(sample, between, autocast):
+    outside = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        (alone, words), _ = run(sample, watch=False, autocast=autocast)
+        (watched, same_words), monitor = run(sample, watch=True, between=between, autocast=autocast)
+    finally:
+        random.setstate(outside[0])
+        np.random.set_state(outside[1])  # noqa: NPY002
+    assert monitor.result().step.values.tolist() == [0, 2, 4, 6]
+    assert len(alone) == len(watched) and all(torch.equal(a, b) for a, b in zip(alone, watched, strict=True))
+    assert words[0] == same_words[0] and words[1:] == same_words[1:]
+
+
+def test_untouched_also_after_an_error():
+    model = network()
+    before, state = {k: v.clone() for k, v in model.state_dict().items()}, torch.get_rng_state()
+    with pytest.raises(RuntimeError, match="midway"), undisturbed(model):
+        assert not model.training and not torch.is_grad_enabled()
+        model(torch.ones(4, WIDTH))
+        assert model.restless.passes == 1
+        raise RuntimeError("midway")
+    assert model.training and torch.is_grad_enabled() and torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
+
+
+def quiet() -> nn.Sequential:
+    """A network whose evaluation draws nothing."""
+    model = network()
+    del model.restless
+    return model
+
+
+def test_records_are_the_curves_at_their_steps(sample):
+    x, y = sample
+    model, expected = quiet(), {}
+    with LoadCurveMonitor(model, x, y, every=3, layers=["relu1", "input", "relu2"], metric="D_hat") as monitor:
+        expected[0] = load_curve(model, x, y, layers=["relu1", "input", "relu2"], metric="D_hat")
+        for step in range(1, 6):
+            with torch.no_grad():
+                model.linear1.weight.mul_(1.1 + 0.1 * step).add_(0.01)
+            monitor.step(accuracy=step / 10, loss=torch.tensor(1.0 / step, requires_grad=True))
+            if step in (3, 5):  # 5: on leaving
+                expected[step] = load_curve(model, x, y, layers=["relu1", "input", "relu2"], metric="D_hat")
+    out = monitor.result()
+    assert out.step.values.tolist() == [0, 3, 5] and out.layer.values.tolist() == ["relu1", "input", "relu2"]
+    for step, curve in expected.items():
+        np.testing.assert_array_equal(out.load_curve.sel(step=step), curve)
+    np.testing.assert_allclose(out.curvature, curvature(out.load_curve))
+    np.testing.assert_allclose(out.accuracy, [np.nan, 0.3, 0.5])
+    np.testing.assert_allclose(out.loss, [np.nan, 1 / 3, 0.2])
+    assert out.attrs["metric"] == "D_hat" and out.attrs["samples"] == N and out.attrs["wall_seconds"] >= 0
+
+
+def test_a_failed_training_is_not_measured_on_leaving_and_a_diverged_one_goes_on(sample):
+    x, y = sample
+    model = quiet()
+    with pytest.raises(KeyboardInterrupt), LoadCurveMonitor(model, x, y, every=2) as monitor:
+        monitor.step()
+        raise KeyboardInterrupt
+    assert monitor.result().step.values.tolist() == [0]
+    with LoadCurveMonitor(model, x, y, every=1) as monitor:
+        with torch.no_grad():
+            model.linear2.weight[0, 0] = torch.nan
+        monitor.step(loss=float("nan"))
+    last = monitor.result().load_curve.isel(step=-1)
+    assert np.isnan(last.sel(layer="relu2")) and np.isfinite(last.sel(layer=["norm0", "relu1"])).all()
+
+
+@given(
+    training=st.lists(st.floats(1e-4, 2.0), min_size=1, max_size=200),
+    costs=st.floats(1e-4, 1.0),
+    budget=st.sampled_from([0.01, 0.05, 0.3]),
+)
+def test_the_budget_is_kept_at_every_step(training, costs, budget):
+    """On a made-up clock: beyond the first record, recording never takes more than its share, and no turn is missed."""
+    now = [0.0]
+
+    class Clockwork(LoadCurveMonitor):
+        def record(self):
+            self._at.append(self.steps)
+            self._last_cost = costs
+            self.seconds += costs
+            now[0] += costs
+
+    monitor = Clockwork(nn.Linear(1, 1), None, None, budget=budget)
+    monitor._clock = lambda: now[0]
+    trained = 0.0
+    with monitor:
+        for seconds in training:
+            trained += seconds
+            now[0] += seconds
+            before = monitor.seconds
+            monitor.step()
+            slack = 1e-9 * (1 + now[0])
+            if monitor.seconds > before:
+                assert monitor.seconds <= budget * trained + slack
+            else:
+                assert before + costs > budget * trained - slack
+    assert monitor._at[-1] == len(training)
+
+
+def test_the_monitor_sees_through_wrappers(sample):
+    x, y = sample
+    model = quiet()
+    plain = load_curve(model, x, y)
+    wrapped = torch.compile(model, backend="eager")
+    np.testing.assert_array_equal(load_curve(nn.DataParallel(wrapped), x, y), plain)
+    assert load_curve(wrapped, x, y).layer.equals(plain.layer)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"every": 0}, "every = 0"),
+        ({"every": 2.5}, "every = 2.5"),
+        ({"every": True}, "every = True"),
+        ({"budget": 0.0}, r"budget = 0.0: .*\(0, 1\]"),
+    ],
+)
+def test_cadences_that_make_no_sense(sample, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        LoadCurveMonitor(quiet(), *sample, **arguments)
+
+
+def test_other_misuse(sample):
+    with pytest.raises(ValueError, match="nothing recorded yet"):
+        LoadCurveMonitor(quiet(), *sample).result()
+    monitor = LoadCurveMonitor(quiet(), *sample, every=1)
+    monitor.step(layer=1.0)
+    with pytest.raises(ValueError, match="'layer' is a name of the result's own"):
+        monitor.result()
+    lazy = nn.Sequential(nn.LazyLinear(4), nn.ReLU())
+    with pytest.raises(ValueError, match=r"'0\.weight' has no shape yet"), LoadCurveMonitor(lazy, *sample):
+        pass
+
+
+class Shared(nn.Module):
+    """One ReLU in two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.act = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), nn.ReLU()
+
+    def forward(self, x):
+        return self.act(self.two(self.act(self.one(x))))
+
+
+def test_each_use_of_a_module_is_a_layer(sample):
+    x, y = sample
+    model = Shared()
+    curve = load_curve(model, x, y, batch_size=25)
+    assert curve.layer.values.tolist() == ["input", "act:1", "act:2"] and curve.kind.values.tolist()[1:] == ["ReLU"] * 2
+    with torch.no_grad():
+        first = torch.relu(model.one(x))
+        second = torch.relu(model.two(first))
+    np.testing.assert_allclose(curve[1:], [data_separation(h, y) for h in (first, second)], atol=1e-5)
+    assert load_curve(model, x, y, layers=["act:2"]) == load_curve(model, x, y)[2]
+    with pytest.raises(ValueError, match=r"'act' is called more than once.*'act:1' to 'act:2'"):
+        load_curve(model, x, y, layers=["act"])
+    with pytest.raises(ValueError, match="'act:3': 'act' is called 2 times"):
+        load_curve(model, x, y, layers=["act:3"])
+
+
+def test_uses_that_depend_on_the_batch_are_refused(sample):
+    class Fickle(Shared):
+        def forward(self, x):
+            return self.act(self.act(x)) if len(x) > 20 else self.act(x)
+
+    with pytest.raises(ValueError, match="'act' is called 2 times for one batch and 1 times for another"):
+        load_curve(Fickle(), *sample, batch_size=40)
+
+
+def test_pooling_is_applied_to_what_layers_return(sample):
+    _, y = sample
+    images = torch.tensor(Stream.of("test monitor", 1).normal("x", 0, (N, 2, 4, 4)), dtype=torch.float32)
+    model = nn.Sequential(nn.Conv2d(2, 5, 1), nn.ReLU(), nn.Flatten(2), nn.Identity(), nn.Flatten())
+    with torch.no_grad():
+        maps = model[1](model[0](images))
+    curve = load_curve(model, images, y, layers=["input", "1", "3", "output"], pool=over_positions)
+    by_hand = [
+        data_separation(h, y)
+        for h in (images.mean((2, 3)), maps.mean((2, 3)), maps.flatten(2).mean(1), maps.flatten(1))
+    ]
+    np.testing.assert_allclose(curve, by_hand, atol=1e-5)
+    recurrent = nn.LSTM(2, 3, batch_first=True)
+    wrapped = nn.Sequential(OrderedDict(lstm=recurrent))
+    tokens = images.flatten(2).transpose(1, 2)
+    last = load_curve(wrapped, tokens, y, layers=["lstm"], pool=lambda out: out[0][:, -1])
+    with torch.no_grad():
+        assert float(last[0]) == pytest.approx(data_separation(recurrent(tokens)[0][:, -1], y), abs=1e-5)
+    with pytest.raises(ValueError, match="'lstm' is pooled to a tuple"):
+        load_curve(wrapped, tokens, y, layers=["lstm"], pool=lambda out: out)
+
+
+@given(bend=st.floats(-0.16, 0.16), depth=st.integers(2, 30))
+def test_thresholds_in_terms_of_the_layers_work(bend, depth):
+    """On a parabola of curvature c, in the limit of many layers, last over first layer is (1 + 6c) / (1 − 6c)."""
+    at = np.linspace(0, 1, 2000)
+    fine = 1 - at + 6 * bend * at * (1 - at)
+    assert curvature(fine) == pytest.approx(bend, abs=1e-5)
+    first, last = fine[0] - fine[1], fine[-2] - fine[-1]
+    assert last / first == pytest.approx((1 + 6 * bend) / (1 - 6 * bend), rel=0.05, abs=0.05)
+    d = np.interp(np.linspace(0, 1, depth + 1), at, fine)
+    bent = curvature(d)
+    said = read(d).verdict
+    assert said == ("lazy" if bent > BEND else "over-noisy" if bent < -BEND else "balanced")
+    assert read(3 * d - 7).verdict == said
+
+
+@pytest.mark.parametrize(
+    ("curve", "verdict"),
+    [
+        ([1.0, 1.0, 1.0], "no shape"),
+        ([1.0, np.nan, 0.0], "no shape"),
+        ([0.0, 1.0, 2.0], "not falling"),
+        ([1.0, 0.0, 0.9], "not falling"),
+        ([1.0, 0.98, 0.5, 0.02, 0.0], "uneven"),
+        ([2.0, 2.1, 2.0, 1.0], "lazy"),
+    ],
+)
+def test_shapes_without_a_bend(curve, verdict):
+    assert read(curve).verdict == verdict
+    assert str(read(curve)).startswith(verdict) and f"**{verdict}**" in read(curve)._repr_markdown_()
+
+
+def test_a_reading_names_the_layers(sample):
+    x, y = sample
+    made = load_curve(quiet(), x, y)
+    made.values[:] = [1.0, 1.2, -1.0]
+    said = read(made)
+    assert (said.largest, said.rising) == ("relu2", ("relu1",)) and said.share == 1.0
+    assert "D rises at 'relu1'" in str(said)
+    with pytest.raises(ValueError, match="give one curve"):
+        read(made.expand_dims("seed"))
+    with pytest.raises(ValueError, match="2 layers"):
+        read([1.0, 0.0])
