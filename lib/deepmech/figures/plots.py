@@ -29,6 +29,8 @@ def lines(
     level: float | None = None,
     level_label: str = "",
     log: str = "",
+    points: bool = True,
+    legend: bool = False,
     height: float = 3.9,
     figure: str | None = None,
 ) -> Picture:
@@ -45,6 +47,10 @@ def lines(
         A horizontal reference line, named ``level_label``.
     log : {"", "x", "y", "xy"}
         Logarithmic axes.
+    points : bool
+        False draws curves only, for what is computed and not sampled.
+    legend : bool
+        Name the curves in a legend instead of at their ends, for curves that end together.
 
     Raises
     ------
@@ -59,11 +65,11 @@ def lines(
     ready = {k: arranged(f"lines {k}", a, *dims) for k, a in arrays.items() if a is not None}
     if by is None:
         ready = {k: a.expand_dims(curve=[0]) for k, a in ready.items()}
-    points = ready["data"]
+    sampled = ready["data"]
     for name in ("low", "high"):
         if name in ready:
-            same_labels(f"lines {name}", ready[name], points, dims)
-    values = points[by or "curve"].values
+            same_labels(f"lines {name}", ready[name], sampled, dims)
+    values = sampled[by or "curve"].values
     explained = (
         {v: ready["theory"][k] for k, v in enumerate(ready["theory"][by or "curve"].values)}
         if theory is not None
@@ -75,8 +81,9 @@ def lines(
         ax = fig.subplots()
         colours = palette(values, theme) if by else style.categories(1, theme)
         for i, colour in enumerate(colours):
-            at, known = points[x].values, explained.get(values[i])
-            ax.plot(at, points[i], "o-" if known is None else "o", color=colour, zorder=3)
+            at, known = sampled[x].values, explained.get(values[i])
+            kind = ("o" if points else "") + ("-" if known is None else "")
+            ax.plot(at, sampled[i], kind, color=colour, zorder=3, label=names[i] if legend else None)
             if interval is not None:
                 ax.vlines(at, ready["low"][i], ready["high"][i], color=colour, lw=1.4, zorder=2)
             if known is not None:
@@ -92,8 +99,8 @@ def lines(
         name_lines(ax, colours, theme)
 
     def name_lines(ax: Axes, colours: list[str], theme: Theme) -> None:
-        at, ends = points[x].values, []
-        for curve, name, colour in zip(points, names, colours, strict=False):
+        at, ends = sampled[x].values, []
+        for curve, name, colour in zip(sampled, [] if legend else names, colours, strict=False):
             finite = np.flatnonzero(np.isfinite(curve.values))
             if len(finite):
                 ends.append((at[finite[-1]], float(curve[finite[-1]]), name, colour))
@@ -101,6 +108,7 @@ def lines(
             ends.append((at[-1], level, level_label, theme.muted))
         if theory is not None:
             ax.plot([], [], color=theme.muted, lw=1.5, linestyle=(0, (4, 2)), label=theory_label)
+        if theory is not None or legend:
             ax.legend(loc="best")
         if ends:
             end_labels(ax, ends, theme, height - 0.9)
