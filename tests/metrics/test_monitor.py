@@ -66,7 +66,7 @@ def everything(model, optimiser):
     return [t.clone() for t in tensors], words
 
 
-def run(sample, watch, between=False, autocast=False):
+def run(sample, watch, when="after the step", autocast=False):
     x, y = sample
     model = network()
     model.norm1.eval()  # frozen by its owner
@@ -81,29 +81,40 @@ def run(sample, watch, between=False, autocast=False):
         for _ in range(7):
             optimiser.zero_grad()
             with torch.autocast("cpu", enabled=autocast):
+                if watch and when == "before the forward pass":
+                    monitor.step()
                 loss = nn.functional.cross_entropy(model(x).float(), y)
-                if watch and between:
+                if watch and when == "before the backward pass":
                     monitor.step(loss=loss)
             loss.backward()
             optimiser.step()
-            if watch and not between:
+            if watch and when == "after the step":
                 monitor.step(loss=loss)
         return everything(model, optimiser), monitor
 
 
-@pytest.mark.parametrize("between", [False, True], ids=["after the step", "before the backward pass"])
+@pytest.mark.parametrize("when", ["after the step", "before the forward pass", "before the backward pass"])
 @pytest.mark.parametrize("autocast", [False, True], ids=["float32", "mixed precision"])
-def test_a_watched_training_run_has_the_same_bits(sample, between, autocast):
+def test_a_watched_training_run_has_the_same_bits(sample, when, autocast):
     outside = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         (alone, words), _ = run(sample, watch=False, autocast=autocast)
-        (watched, same_words), monitor = run(sample, watch=True, between=between, autocast=autocast)
+        (watched, same_words), monitor = run(sample, watch=True, when=when, autocast=autocast)
     finally:
         random.setstate(outside[0])
         np.random.set_state(outside[1])  # noqa: NPY002
     assert monitor.result().step.values.tolist() == [0, 2, 4, 6]
     assert len(alone) == len(watched) and all(torch.equal(a, b) for a, b in zip(alone, watched, strict=True))
     assert words[0] == same_words[0] and words[1:] == same_words[1:]
+
+
+def test_mixed_precision_of_the_training_does_not_reach_the_measurement(sample):
+    x, y = sample
+    model = quiet()
+    with torch.autocast("cpu"):
+        within = load_curve(model, x, y)
+        assert model.linear1(x).dtype == torch.bfloat16
+    np.testing.assert_array_equal(within, load_curve(model, x, y))
 
 
 def test_untouched_also_after_an_error():

@@ -69,11 +69,9 @@ class ClassMoments:
         count = member.sum(0)
         # Centre on one sample of each class first: a class that is a single point then has a width of exactly zero.
         anchor = x[member.argmax(0)]
-        shifted = x - anchor[y]
+        shifted = anchor[y].neg_().add_(x)  # in place where possible: fresh memory is what large features cost most
         offset = member.T @ shifted / count.clamp(min=1)[:, None]
-        centred = shifted - offset[y]
-        spread = member.T @ centred.square().sum(1)
-        scatter = None
+        centred = shifted.sub_(offset[y])
         if self.metric == "D_hat":
             groups = [centred] if self.weights == "samples" else [centred[y == k] for k in range(self.n_classes)]
             if len(groups) * x.shape[1] ** 2 > _LARGEST_SCATTER:
@@ -82,6 +80,9 @@ class ClassMoments:
                     "more than 2 GiB: use metric = 'D', or average the features over space first"
                 )
             scatter = torch.stack([g.T @ g for g in groups])
+        else:
+            scatter = None
+        spread = member.T @ centred.square_().sum(1)
         self._combine(count, anchor + offset, spread, scatter)
         return self
 

@@ -17,9 +17,9 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
 
     Put back are each submodule's own train/eval flag, all buffers (the averages of BatchNorm, counters), and the state
     of the random numbers: of torch on the CPU and on the model's GPUs, of the modules' own generators, of NumPy and of
-    Python. Mixed precision is switched off inside, because autocast keeps the casts it has made for the next training
-    step. Attributes that are neither parameters, buffers nor generators, such as a plain number that ``forward``
-    counts up, cannot be guarded.
+    Python. Mixed precision is switched off inside, so that it does not matter where in a training step one looks.
+    Attributes that are neither parameters, buffers nor generators, such as a plain number that ``forward`` counts up,
+    cannot be guarded.
     """
     modules = list(model.modules())
     devices = {p.device for p in model.parameters()}
