@@ -13,7 +13,7 @@ from torch import nn
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import BEND, read
+from deepmech.metrics.reading import BEND, read, read_each
 from deepmech.metrics.separation import data_separation, load_curve, over_positions
 from deepmech.metrics.untouched import undisturbed
 
@@ -327,6 +327,12 @@ def test_thresholds_in_terms_of_the_layers_work(bend, depth):
 def test_shapes_without_a_bend(curve, verdict):
     assert read(curve).verdict == verdict
     assert str(read(curve)).startswith(verdict) and f"**{verdict}**" in read(curve)._repr_markdown_()
+
+
+def test_several_readings_make_a_list():
+    both = read_each({"one": [2.0, 1.9, 0.0], "two": [2.0, 1.0, 0.0]})
+    assert str(both) == f"one: {read([2.0, 1.9, 0.0])}\ntwo: {read([2.0, 1.0, 0.0])}"
+    assert both._repr_markdown_().splitlines()[1].startswith("- two: **balanced**")
 
 
 def test_a_reading_names_the_layers(sample):
