@@ -3,9 +3,7 @@
 import functools
 import http.server
 import json
-import os
 import re
-import shutil
 import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
@@ -19,16 +17,6 @@ from deepmech.book.sources import House
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 REAL = House(ROOT).html
 
 
@@ -68,19 +56,6 @@ def book(request):
     served.server.shutdown()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    if (chromium := shutil.which("chromium")) is None:
-        hint = "no chromium: install it (Debian: apt-get install chromium) to test the pages"
-        pytest.fail(hint) if os.environ.get("CI") == "true" else pytest.skip(hint)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 class Visit:
     """A tab that records complaints and lets no request leave this machine."""
 
@@ -116,9 +91,9 @@ class Visit:
         self.context.close()
 
 
-def test_every_page_renders_without_complaint(book, browser):
+def test_every_page_renders_without_complaint(book, chromium):
     """No console error, no request outwards, every formula and every image drawn."""
-    with Visit(browser, book, viewport={"width": 1280, "height": 900}) as visit:
+    with Visit(chromium, book, viewport={"width": 1280, "height": 900}) as visit:
         for page in book.pages:
             tab = visit.open(page)
             assert tab.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0, page
@@ -131,15 +106,15 @@ def test_every_page_renders_without_complaint(book, browser):
             assert visit.complaints == [], page
 
 
-def test_no_page_is_wider_than_a_phone(book, browser):
-    with Visit(browser, book, viewport={"width": 390, "height": 844}, has_touch=True) as visit:
+def test_no_page_is_wider_than_a_phone(book, chromium):
+    with Visit(chromium, book, viewport={"width": 390, "height": 844}, has_touch=True) as visit:
         for page in book.pages:
             tab = visit.open(page)
             assert tab.evaluate("document.documentElement.scrollWidth") <= 390, page
 
 
-def test_dark_mode_shows_the_dark_pictures(book, browser):
-    with Visit(browser, book, viewport={"width": 1280, "height": 900}, color_scheme="light") as visit:
+def test_dark_mode_shows_the_dark_pictures(book, chromium):
+    with Visit(chromium, book, viewport={"width": 1280, "height": 900}, color_scheme="light") as visit:
         page = next(p for p in book.pages if book.soup(p).select("img.only-dark"))
         tab = visit.open(page)
 
@@ -158,8 +133,8 @@ def test_dark_mode_shows_the_dark_pictures(book, browser):
         assert max(map(int, re.findall(r"\d+", background)[:3])) < 80, background
 
 
-def test_search_finds(book, browser):
-    with Visit(browser, book) as visit:
+def test_search_finds(book, chromium):
+    with Visit(chromium, book) as visit:
         visit.tab.goto(f"{book.url}search.html?q=spring")
         visit.tab.wait_for_selector("#search-results ul.search li a", timeout=20_000)
         link = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")

@@ -1,8 +1,6 @@
-"""A headless Chromium for the explorers, and the host page that stands in for Jupyter."""
+"""Tabs for the explorers, and the host page that stands in for Jupyter."""
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,27 +8,6 @@ from typing import Any
 import pytest
 
 from deepmech.explorers.bundle import bundle
-
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    path = shutil.which("chromium")
-    if path is None:
-        message = "no chromium on this machine: the explorers' JavaScript was not run"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 class Visit:
