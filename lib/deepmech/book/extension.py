@@ -39,6 +39,5 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
 
 
 def setup(app: Any) -> dict[str, Any]:
-    app.add_config_value("deepmech_profile", "", "html")
     app.connect("doctree-read", add_stamp)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

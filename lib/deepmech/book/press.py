@@ -38,16 +38,15 @@ class Sheet:
         return self.source.name
 
 
-def sheets(house: House, profile: str, *, anew: bool = False) -> list[Sheet]:
-    """Every notebook of the book, with its executed form where that may be reused (never if ``anew``)."""
+def sheets(house: House, profile: str) -> list[Sheet]:
+    """Every notebook of the book, with its executed form where that may be reused."""
     parameters = house.profile(profile)
     shared = keys.surroundings(house)
     found = []
     for name in house.names:
         source = house.source(name)
         key = keys.key(source, parameters[name], shared)
-        ready = None if anew else keys.trusted(house.executed(profile, name), key)
-        found.append(Sheet(source, parameters[name], key, ready))
+        found.append(Sheet(source, parameters[name], key, keys.trusted(house.executed(profile, name), key)))
     return found
 
 

@@ -77,7 +77,7 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
     wanted = {house.page(s.name): _printable(s) for s in ready}
     wanted[house.generated / "scoreboard.md"] = pages.scoreboard(records, profile, names)
     partial = len(ready) < len(sheets)
-    config, toc = _config(house, profile, partial), _toc(house, set(names))
+    config, toc = _config(house, partial), _toc(house, set(names))
     seal = _seal(house, config, toc, wanted)
     mark = house.html / SEAL
     if mark.is_file() and mark.read_text() == seal:
@@ -114,10 +114,9 @@ def _seal(house: House, config: str, toc: str, wanted: dict[Path, str]) -> str:
     return keys.digest([config, toc, prose, package, texts])
 
 
-def _config(house: House, profile: str, partial: bool) -> str:
+def _config(house: House, partial: bool) -> str:
     config = yaml.safe_load((house.root / "_config.yml").read_text(encoding="utf-8"))
     sphinx = config.setdefault("sphinx", {}).setdefault("config", {})
-    sphinx["deepmech_profile"] = profile
     if partial:
         sphinx["suppress_warnings"] = [*sphinx.get("suppress_warnings", []), *_PARTIAL]
         sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"]]
