@@ -7,7 +7,9 @@ from deepmech.sweeps import Sweep, obtain, run, ship
 
 
 def sweep(n):
-    return Sweep("obtained", "deepmech.sweeps.example:powers", {"base": over("base", np.arange(n) / 7)}, fixed={"highest": 3})
+    return Sweep(
+        "obtained", "deepmech.sweeps.example:powers", {"base": over("base", np.arange(n) / 7)}, fixed={"highest": 3}
+    )
 
 
 def test_shipped_results_are_preferred_and_computed_ones_kept(tmp_path, monkeypatch):
