@@ -151,6 +151,17 @@ def seeded(*words: str | int) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Networks this small lose more by waiting for a second thread than they gain, most of all on a busy machine."""
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def example(name: str, dropout: float = 0.0, seed: int = 0) -> nn.Sequential:
     """One of :data:`EXAMPLES` with its initial weights.
 
@@ -193,7 +204,7 @@ def fit(
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     order = Stream.of("your network", "order", seed)
     model.train()
-    with seeded("training", seed):
+    with seeded("training", seed), one_thread():
         for epoch in range(epochs):
             for batch in torch.from_numpy(order.permutation("epoch", epoch, len(x))).split(batch_size):
                 optimiser.zero_grad()
