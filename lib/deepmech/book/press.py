@@ -103,7 +103,7 @@ def press(
             left = [running.left(expected[s.name], s.name) for s in waiting if s.name not in done]
             how = "FAILED after" if sheet.failure else "executed in"
             progress = f"[{len(done)}/{len(waiting)}]"
-            say(f"{progress} {sheet.name} {how} {clock(seconds)}{_about(left, jobs) if left else ''}")
+            say(f"{progress} {sheet.name} {how} {clock(seconds)}{_about(left, jobs) if any(left) else ''}")
             if sheet.notebook and sheet.notebook["metadata"]["deepmech"]["key"] != sheet.key:
                 say(f"{sheet.name}: something it depends on changed while it ran; the next run executes it again")
             if chatter:
