@@ -1,9 +1,10 @@
 """Where a page gets its sweep: shipped if it is there, else computed and kept."""
 
 import numpy as np
+import pytest
 
 from deepmech import over
-from deepmech.sweeps import Sweep, obtain, run, ship
+from deepmech.sweeps import NotShipped, Sweep, obtain, run, ship, stored
 
 
 def sweep(n):
@@ -32,3 +33,14 @@ def test_nothing_is_kept_where_no_place_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert obtain(sweep(2)).sizes["base"] == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stored_result_is_found_by_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEPMECH_RESULTS", str(tmp_path))
+    with pytest.raises(NotShipped, match="none in"):
+        stored("obtained")
+    ship(run(sweep(3)), tmp_path)
+    assert stored("obtained").sizes["base"] == 3
+    ship(run(sweep(4)), tmp_path)
+    with pytest.raises(NotShipped, match="one is needed"):
+        stored("obtained")

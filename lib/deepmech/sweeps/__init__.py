@@ -7,7 +7,7 @@ returns the grid; :func:`load` refuses a grid with holes (:class:`Incomplete`), 
 
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
-from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, verify
+from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import DamagedChunk, StoreError
@@ -28,5 +28,6 @@ __all__ = [
     "run",
     "ship",
     "shipped",
+    "stored",
     "verify",
 ]

@@ -85,6 +85,19 @@ def obtain(sweep: Sweep) -> xr.Dataset:
     return run(sweep, store).assign_attrs(obtained="computed for this page")
 
 
+def stored(name: str) -> xr.Dataset:
+    """The one shipped result of the sweep called ``name``, whatever its spec: to be drawn without its data at hand.
+
+    It lies in the folder that ``DEEPMECH_RESULTS`` names. :class:`NotShipped` if there is none, or more than one.
+    """
+    directory = Path(os.environ.get("DEEPMECH_RESULTS", "book/results"))
+    found = sorted(directory.glob(f"{name}-*.nc"))
+    if len(found) != 1:
+        have = ", ".join(f.name for f in found) or "none"
+        raise NotShipped(f"stored({name!r}): {have} in {directory}; one is needed (sweeps.run, then sweeps.ship)")
+    return shipped(sweep_of(read_netcdf(found[0])), directory)
+
+
 def sweep_of(dataset: xr.Dataset) -> Sweep:
     """The sweep that a result came from, from its attributes."""
     try:
