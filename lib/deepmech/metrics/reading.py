@@ -145,4 +145,4 @@ def read_each(curves: Mapping[str, Any]) -> Readings:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # adding zero turns -0.0 into 0.0
