@@ -31,7 +31,7 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
     )
     (row,) = (r for r in rows(text) if r.startswith("| A.3.eq8 "))
     assert "−0.05 | within 2 %" in row and "| 0.1 |" in row and "| 20 |" in row
-    assert row.endswith("[spring_block/phase_diagram](/spring_block/phase_diagram.md) (12 s) |")
+    assert row.endswith("[phase diagram](/spring_block/phase_diagram.md) (12 s) |")
     (row,) = (r for r in rows(text) if r.startswith("| A.S1.jerky "))
     assert "fails" in row and "| 1.2 |" in row
 

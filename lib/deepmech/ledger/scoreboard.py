@@ -154,4 +154,4 @@ def _link(page: str | None, link: Link, here: Pages) -> str:
         return "–"
     if here is not None and page not in here:
         return f"{page}, not in this build"
-    return f"[{page}]({link(page)})" if link else page
+    return f"[{page.rsplit('/')[-1].replace('_', ' ')}]({link(page)})" if link else page

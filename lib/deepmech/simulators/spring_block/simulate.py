@@ -45,7 +45,8 @@ def simulate(
     chain : Chain
         Parameters; every labelled array adds its dimensions to the result.
     t_end, dt : float
-        Duration and step η; time is in units of 1/√stiffness per unit mass, in ``order="first"`` of γ/stiffness.
+        Duration and step η. Blocks have unit mass, so a block between two springs oscillates with angular frequency
+        √(2·stiffness); in ``order="first"``, which contains no mass, time is in units of γ.
     order : {"first", "second", "langevin"}
         ``"first"``: x' = σ(kLx + εξ) (Eqs. 5, 6). ``"second"``: x'' = σ(kLx − γx' + εξ; x') with static friction
         (Eqs. 4, 10, 11). ``"langevin"``: friction is computed before the noise is added (Eqs. 12, 13).
