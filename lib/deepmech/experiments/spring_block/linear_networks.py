@@ -1,0 +1,115 @@
+"""Fig. 5(a): a deep linear network on random orthonormal data, under small steps, large steps and dropout.
+
+The paper gives the initialisation (orthogonal), the optimiser (gradient descent) and the step sizes; loss, sizes and
+duration are open. Here there are as many samples as features and as units, all samples are in every step, and the loss
+is the mean squared distance to one-hot labels or the cross-entropy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.data import Data
+from deepmech.metrics.curvature import curvature
+from deepmech.trainers import MLP, Training, train
+
+#: Step sizes of Fig. 5(a) as printed (SM S3), and its dropout probability.
+SMALL, LARGE, DROPOUT = 1e-3, 1e-2, 0.1
+
+
+def orthonormal(n: int = 100, seed: int = 0) -> Data:
+    """``n`` samples that form a random orthogonal matrix, with random binary labels; trained and tested on the same.
+
+    Examples
+    --------
+    >>> x = orthonormal(20).x_train
+    >>> bool(np.allclose(x @ x.T, np.eye(20), atol=1e-6))
+    True
+    """
+    stream = Stream.of("orthonormal data", seed)
+    x = np.linalg.qr(stream.normal("samples", 0, (n, n)))[0].astype(np.float32)
+    y = (stream.uniform("labels", 0, n) < 0.5).astype(np.int64)
+    note = f"{n} random orthonormal vectors with random binary labels."
+    return Data("orthonormal", x, y, x, y, 2, f"orthonormal-{n}-{seed}", note, (n,))
+
+
+def trained(
+    learning_rate: Any,
+    n_steps: int,
+    loss: str = "mse",
+    dropout: float = 0.0,
+    n: int = 100,
+    depth: int = 8,
+    n_seeds: int = 1,
+) -> xr.Dataset:
+    """Train deep linear networks by gradient descent with all samples in every step, one data set per seed.
+
+    Parameters
+    ----------
+    learning_rate : step size, a number or a labelled array.
+    n_steps : number of steps.
+    loss : ``"mse"`` or ``"cross_entropy"``, a mean over samples (and outputs).
+    dropout : probability of dropping a hidden activation.
+    n : number of samples, of features and of hidden units.
+    depth : weight matrices, all orthogonal at first.
+
+    Returns
+    -------
+    Dataset
+        Over ``seed`` and what labels ``learning_rate`` has: ``load_curve`` (with ``layer``), ``curvature``, and
+        ``loss`` of the last step.
+    """
+    network = MLP(
+        depth=depth, width=n, slope=1.0, dropout=dropout, batch_norm=False, scale=1.0, bias=False, init="orthogonal"
+    )
+    training = Training(
+        optimizer="sgd", learning_rate=learning_rate, epochs=n_steps, loss=loss, stop_loss=0.0, stop_change=0.0
+    )
+    parts = []
+    for seed in range(n_seeds):
+        made = train(network, training, orthonormal(n, seed), seed=seed, experiment="figure 5a")
+        curve = made["load_curve"].sel(split="train", drop=True)
+        parts.append(xr.Dataset({"load_curve": curve, "loss": made["loss"].isel(epoch=-1, drop=True)}))
+    result = xr.concat(parts, xr.Variable("seed", np.arange(n_seeds)))
+    return result.assign(curvature=curvature(result["load_curve"]))
+
+
+def figure_5a(
+    small: float = SMALL,
+    large: float = 10.0,
+    duration: float = 20.0,
+    large_steps: int = 600,
+    n: int = 100,
+    n_seeds: int = 1,
+) -> xr.Dataset:
+    """The three curves of Fig. 5(a), and the step size that the paper calls large.
+
+    Small steps, the printed large steps and dropout (with small steps) train for the same ``duration``, the number of
+    steps times their size, on squared error. ``large`` is a step size at which the curve does bend; this takes the
+    cross-entropy, see :func:`over_step_size`.
+
+    Returns
+    -------
+    Dataset
+        As :func:`trained`, over ``training`` and ``seed``.
+    """
+    many, printed = round(duration / small), round(duration / LARGE)
+    how: dict[str, dict[str, Any]] = {
+        "small steps": {"learning_rate": small, "n_steps": many},
+        "large steps, as printed": {"learning_rate": LARGE, "n_steps": printed},
+        "large steps": {"learning_rate": large, "n_steps": large_steps, "loss": "cross_entropy"},
+        "dropout": {"learning_rate": small, "n_steps": many, "dropout": DROPOUT},
+    }
+    parts = [trained(n=n, n_seeds=n_seeds, **setting) for setting in how.values()]
+    return xr.concat(parts, xr.Variable("training", list(how)))
+
+
+def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int = 100, n_seeds: int = 1) -> xr.Dataset:
+    """The same network over step sizes, each for ``n_steps`` steps: as :func:`trained`, over ``learning_rate``."""
+    return trained(over("learning_rate", list(sizes)), n_steps, loss, n=n, n_seeds=n_seeds)

@@ -1,0 +1,168 @@
+"""Networks in two metrics (Figs. S10, S11), through training (Fig. 4, left) and on both sets of samples (Fig. S4).
+
+Settings are the paper's (SM S3 and captions) unless an argument says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.stats import spearmanr
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.data import load
+from deepmech.experiments.spring_block import networks
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.statistics import RankCorrelation, rank_correlation
+from deepmech.sweeps import Sweep
+from deepmech.trainers import MLP, Training, train
+
+
+def two_metrics(
+    data: str | dict[str, Any] = "digits",
+    dropouts: Sequence[float] | None = None,
+    slopes: Sequence[float] = networks.SLOPES,
+    n_seeds: int = 10,
+    network: dict[str, Any] | None = None,
+    training: dict[str, Any] | None = None,
+) -> Sweep:
+    """Figs. S10 and S11: the networks of Fig. 1(c), the very same, with D̂ measured beside D.
+
+    Parameters
+    ----------
+    data, slopes, n_seeds, network, training : as for :func:`~deepmech.experiments.spring_block.networks.figure_1`.
+    dropouts : columns of the diagram; None takes those of Fig. 1(c).
+
+    Examples
+    --------
+    >>> two_metrics(dropouts=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    one = networks.figure_1("dropout", data, dropouts, slopes, n_seeds, network, training)
+    name, here = one.name.replace("figure-1c", "two-metrics"), f"{__name__}:train_in_two_metrics"
+    return replace(one, name=name, compute=here)
+
+
+def train_in_two_metrics(
+    cells: list[dict[str, Any]], data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+) -> xr.Dataset:
+    """Train one network per cell; a cell holds ``slope``, ``dropout`` and ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``load_curve`` over ``metric`` (``"D"``, ``"D_hat"``) and ``layer``, of the training samples;
+        ``curvature`` over ``metric``; ``accuracy`` of the test set.
+    """
+    index = {"cell": np.arange(len(cells))}
+    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
+    seed = columns.pop("seed")
+    made = train(
+        MLP(**network, **columns),
+        Training(**training),
+        load(**data),
+        seed=seed,
+        metrics=("D", "D_hat"),
+        experiment="figure 1",
+    )
+    both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
+    curves = both.sel(split="train", drop=True).transpose("cell", "metric", "layer")
+    accuracy = made["accuracy"].sel(split="test", drop=True)
+    result = xr.Dataset({"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}).drop_vars("cell")
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    return result
+
+
+def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[str]) -> xr.DataArray:
+    """Spearman's correlation of two labelled arrays along ``dims``, for every value of their other dimensions."""
+
+    def rank(a: np.ndarray, b: np.ndarray) -> float:
+        return float(spearmanr(a.ravel(), b.ravel()).statistic)
+
+    core = [dims] if isinstance(dims, str) else list(dims)
+    return xr.apply_ufunc(rank, first, second, input_core_dims=[core, core], vectorize=True)
+
+
+def rank_over_cells(first: xr.DataArray, second: xr.DataArray) -> RankCorrelation:
+    """Spearman's correlation of two arrays with the same dimensions over all cells, with its bootstrap interval."""
+    second = second.transpose(*first.dims)
+    return rank_correlation(first.values.ravel(), second.values.ravel(), Stream.of("two metrics", "bootstrap"))
+
+
+def layer_range(curves: xr.DataArray) -> xr.DataArray:
+    """Largest minus smallest value over the layers, the input included."""
+    return curves.max("layer") - curves.min("layer")
+
+
+#: Fig. 4, left column (SM S3); everything else as in Fig. 1.
+REGIMES = {
+    "b: small steps": {"learning_rate": 1e-4, "batch_size": 200, "dropout": 0.0},
+    "c: some dropout": {"learning_rate": 1e-3, "batch_size": 100, "dropout": 0.1},
+    "d: large steps, more dropout": {"learning_rate": 3e-3, "batch_size": 50, "dropout": 0.2},
+}
+
+
+def regimes(
+    data: str | dict[str, Any] = "digits", n_seeds: int = 3, epochs: int = 100, n_records: int = 51, width: int = 100
+) -> xr.Dataset:
+    """The networks' side of Fig. 4: ReLU networks of three regimes through training.
+
+    Returns
+    -------
+    Dataset
+        Over ``regime`` and ``seed``: ``load_curve`` of the training samples over ``layer`` and ``at_epoch``, about
+        ``n_records`` epochs from 1 to the last; ``loss`` at the same epochs; ``curvature`` and ``accuracy`` (of the
+        test set) at the end.
+    """
+
+    def of(name: str) -> xr.DataArray:
+        return xr.DataArray([r[name] for r in REGIMES.values()], dims="regime", coords={"regime": list(REGIMES)})
+
+    # Before training BatchNorm has no averages yet, so the record begins after one epoch.
+    at = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int))
+    made = train(
+        MLP(width=width, dropout=of("dropout")),
+        Training(learning_rate=of("learning_rate"), batch_size=of("batch_size"), epochs=epochs),
+        _data(data),
+        seed=over("seed", range(n_seeds)),
+        record=at.tolist(),
+        experiment="figure 4",
+    )
+    curves = made["load_curve"].sel(split="train", drop=True)
+    loss = made["loss"].sel(epoch=at).rename(epoch="at_epoch")
+    accuracy = made["accuracy"].sel(split="test", drop=True).isel(at_epoch=-1, drop=True)
+    last = curvature(curves.isel(at_epoch=-1, drop=True))
+    return xr.Dataset({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy})
+
+
+def on_both_sets(
+    data: str | dict[str, Any] = "digits",
+    learning_rates: Sequence[float] = (1e-4, 1e-3, 1e-2),
+    width: int = 784,
+    n_seeds: int = 1,
+    epochs: int = 100,
+) -> xr.Dataset:
+    """Fig. S4: load curves of the training and of the test samples over learning rates, α = 0.2.
+
+    Returns
+    -------
+    Dataset
+        Over ``learning_rate``, ``seed`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
+    """
+    made = train(
+        MLP(width=width, slope=0.2),
+        Training(learning_rate=over("learning_rate", list(learning_rates)), epochs=epochs),
+        _data(data),
+        seed=over("seed", range(n_seeds)),
+        experiment="figure S4",
+    )
+    return made[["load_curve", "accuracy"]].assign(curvature=curvature(made["load_curve"]))
+
+
+def _data(data: str | dict[str, Any]) -> Any:
+    return load(**(networks.DATA[data] if isinstance(data, str) else data))
