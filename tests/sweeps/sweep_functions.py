@@ -1,6 +1,7 @@
 """Functions that the sweep tests compute; importable by worker processes."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -58,3 +59,21 @@ def interrupted(cells, steps):
 
 def wrong_shape(cells, steps):
     return xr.Dataset({"path": ("step", np.zeros(steps))})
+
+
+def kills_a_worker_once(cells, steps, mark):
+    """Its process is killed in the middle of the grid, the first time it comes there."""
+    if any(c["drift"] == 1.0 and c["seed"] == 0 for c in cells):
+        try:
+            Path(mark).touch(exist_ok=False)
+            os.kill(os.getpid(), signal.SIGKILL)
+        except FileExistsError:
+            pass
+    return walk(cells, steps)
+
+
+def waits_at_the_end(cells, steps, gate):
+    """The last cell of the grid is not finished before the file ``gate`` exists."""
+    while any(c["drift"] == 2.0 and c["seed"] == 3 for c in cells) and not Path(gate).exists():
+        time.sleep(0.01)
+    return walk(cells, steps)

@@ -49,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_argument("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
     sweep.add_argument("--chunk", type=_positive, metavar="CELLS", help="cells per chunk")
     sweep.add_argument("--workers", type=_positive, default=1, help="processes (default: 1)")
+    sweep.add_argument(
+        "--scheduler", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler listens here"
+    )
     sweep.add_argument("--ship", metavar="FOLDER", help="write the finished result there, as the book's stored results")
     sweep.set_defaults(run=_sweep)
 
@@ -108,7 +111,12 @@ def _sweep(options: argparse.Namespace) -> int:
     from deepmech.sweeps import cli_run
 
     summary = cli_run(
-        options.sweep, store=options.store, chunk=options.chunk, workers=options.workers, results=options.ship
+        options.sweep,
+        store=options.store,
+        chunk=options.chunk,
+        workers=options.workers,
+        scheduler=options.scheduler,
+        results=options.ship,
     )
     sys.stdout.write(f"{summary}\n")
     return 0

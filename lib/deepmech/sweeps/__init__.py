@@ -7,6 +7,7 @@ returns the grid; :func:`load` refuses a grid with holes (:class:`Incomplete`), 
 
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
+from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
 from deepmech.sweeps.spec import Sweep
@@ -14,6 +15,7 @@ from deepmech.sweeps.store import DamagedChunk, StoreError
 
 __all__ = [
     "CellsFailed",
+    "ClusterExecutor",
     "DamagedChunk",
     "Incomplete",
     "NotShipped",
@@ -22,6 +24,7 @@ __all__ = [
     "Sweep",
     "cli_run",
     "cli_verify",
+    "connect",
     "load",
     "obtain",
     "partial",

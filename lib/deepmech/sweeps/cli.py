@@ -10,6 +10,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.results import Report, ship, verify
 from deepmech.sweeps.runner import run
 from deepmech.sweeps.spec import Sweep
@@ -38,20 +39,26 @@ def cli_run(
     store: str | Path,
     chunk: int | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
     results: str | Path | None = None,
     progress: bool | None = None,
 ) -> str:
     """Run a sweep (``"module:name"``), or complete the one whose store it is; returns a summary for the terminal.
 
-    ``workers`` > 1 computes chunks in that many processes; ``results`` ships the whole result into that directory.
+    ``workers`` > 1 computes chunks in that many processes, ``scheduler`` on the Dask cluster of that address;
+    ``results`` ships the whole result into that directory.
     """
     if workers < 1:
         raise ValueError(f"sweep: workers = {workers}: must be an integer >= 1")
+    if workers > 1 and scheduler is not None:
+        raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
     spec = Sweep.from_json(read_manifest(store)["sweep"]) if sweep is None else resolve(sweep)
-    # Fresh processes: threads of numerical libraries do not survive a fork.
-    pool: AbstractContextManager[Executor | None] = (
-        ProcessPoolExecutor(workers, mp_context=get_context("spawn")) if workers > 1 else nullcontext()
-    )
+    pool: AbstractContextManager[Executor | None] = nullcontext()
+    if scheduler is not None:
+        pool = connect(scheduler)
+    elif workers > 1:
+        # Fresh processes: threads of numerical libraries do not survive a fork.
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     with pool as executor:
         dataset = run(spec, store, chunk=chunk, executor=executor, progress=progress)
     summary = [summarise(spec, dataset, store)]

@@ -6,8 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -119,8 +118,8 @@ def run(
     chunk : int, optional
         Largest number of cells computed in one call; default: about 32 chunks for the whole grid.
     executor : concurrent.futures.Executor, optional
-        Where chunks are computed (a process pool, a Dask client's executor, ...); default: here, one after another.
-        It is not shut down.
+        Where chunks are computed (a process pool, a :class:`deepmech.sweeps.ClusterExecutor`, ...); default: here, one
+        after another. It is not shut down. Its workers only compute; the store is written by this process.
     progress : bool, optional
         A bar with an estimate on stderr; default: only if stderr is a terminal.
 
@@ -135,6 +134,8 @@ def run(
         Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
     StoreError
         The disk did not take a chunk.
+    RuntimeError
+        The executor broke down: a pool lost a process, or a cluster its scheduler.
     ValueError
         The store belongs to another sweep, or chunks do not fit together.
 
@@ -193,10 +194,11 @@ def _outcomes(sweep: Sweep, todo: Sequence[range], executor: Executor | None) ->
             indices = futures.pop(future)
             try:
                 yield future.result()
-            except BrokenProcessPool as error:
+            except BrokenExecutor as error:
                 raise RuntimeError(
-                    f"sweep {sweep.name!r}: a worker process died while computing cells {sweep.describe(indices)} (out "
-                    f"of memory?). Finished chunks are kept if a store was given; run again to go on"
+                    f"sweep {sweep.name!r}: a worker process died (out of memory?) or the cluster was lost while "
+                    f"computing cells {sweep.describe(indices)} ({error}). Finished chunks are kept if a store was "
+                    f"given; run again to go on"
                 ) from error
             except Exception:  # lost on the way: a worker died, or the result could not travel
                 yield Outcome(indices, None, traceback.format_exc())

@@ -1,0 +1,210 @@
+"""A Dask cluster of two worker processes: workers, scheduler and disk fail, and the store holds each cell once."""
+
+import operator
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_sweep_run import make, same
+from test_sweep_store import nothing_recomputed
+
+from deepmech.book import cli
+from deepmech.sweeps import CellsFailed, ClusterExecutor, StoreError, cli_run, connect, load, run
+from deepmech.sweeps import store as storage
+from deepmech.sweeps.store import TEMPORARY, Store
+
+pytestmark = pytest.mark.slow
+WALKS = make()
+# A process of its own, so that it can be killed as a whole and what Dask logs about that is nobody's noise.
+SERVE = """
+import os, sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    quiet = dict(host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50)
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        if sys.stdin.read() == "stop the scheduler":
+            cluster.sync(cluster.scheduler.close)
+            os._exit(0)
+"""
+
+
+@contextmanager
+def serve(folder):
+    """A cluster's process and its scheduler's address; at the end every process of it is gone."""
+    script = folder / "serve.py"
+    script.write_text(SERVE)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parent),
+        "DASK_TEMPORARY_DIRECTORY": str(folder),
+    }
+    process = subprocess.Popen(
+        [sys.executable, script],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        process.stdout.read()  # ends with the last process that has inherited it
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with serve(tmp_path_factory.mktemp("cluster")) as (_, address):
+        yield address
+
+
+@pytest.fixture
+def executor(address):
+    with connect(address) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return run(WALKS, chunk=12)
+
+
+def test_bits_are_those_of_the_local_run(tmp_path, whole, executor):
+    assert same(run(WALKS, tmp_path, chunk=1, executor=executor), whole)
+    assert same(run(WALKS, chunk=5, executor=executor), whole)
+
+
+def test_a_worker_killed_in_the_middle_costs_nothing(tmp_path, whole, executor):
+    mark = tmp_path / "mark"
+    sweep = make("kills_a_worker_once", mark=str(mark))
+    assert same(run(sweep, tmp_path / "store", chunk=1, executor=executor), whole)
+    assert mark.exists()
+    assert cells_of(tmp_path / "store") == [*range(12)]
+
+
+def cells_of(store):
+    """The cells of all chunk files of a grid computed one by one."""
+    return sorted(int(f.name.split("-")[1]) for f in store.glob("cells-*.nc"))
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped"])
+def test_a_lost_scheduler_stops_the_run_and_another_completes_it(tmp_path, whole, executor, monkeypatch, end):
+    gate, store = tmp_path / "gate", tmp_path / "store"
+    sweep = make("waits_at_the_end", gate=str(gate))
+    real, written = Store.write, []
+    with serve(tmp_path) as (cluster, address):
+
+        def write(place, start, dataset):
+            written.append(real(place, start, dataset))
+            if len(written) == 2 and end == "killed":
+                cluster.kill()
+            elif len(written) == 2:
+                cluster.stdin.write("stop the scheduler")
+                cluster.stdin.close()
+            return written[-1]
+
+        monkeypatch.setattr(Store, "write", write)
+        with (
+            connect(address) as lost,
+            pytest.raises(RuntimeError, match=r"cluster was lost.*scheduler was lost.*run again"),
+        ):
+            run(sweep, store, chunk=1, executor=lost)
+    assert cells_of(store) == sorted(int(f.name.split("-")[1]) for f in written)
+    assert 2 <= len(written) < 12
+    assert not list(store.glob("failed-*"))
+    gate.touch()
+    with nothing_recomputed(store):
+        assert same(run(sweep, store, chunk=1, executor=executor), whole)
+    assert cells_of(store) == [*range(12)]
+
+
+def test_a_full_disk_loses_nothing_that_was_written(tmp_path, whole, executor, monkeypatch):
+    real, written = storage.write_netcdf, []
+
+    def full(dataset, path, compress=False):
+        if len(written) == 2:
+            path.write_bytes(b"half a chu")
+            raise OSError(28, "No space left on device")
+        written.append(path)
+        real(dataset, path, compress)
+
+    monkeypatch.setattr(storage, "write_netcdf", full)
+    with pytest.raises(StoreError, match=r"could not be written.*No space left.*run again"):
+        run(WALKS, tmp_path, chunk=1, executor=executor)
+    monkeypatch.undo()
+    assert len(cells_of(tmp_path)) == 2
+    assert not list(tmp_path.glob(TEMPORARY + "*"))
+    with nothing_recomputed(tmp_path):
+        assert same(run(WALKS, tmp_path, chunk=1, executor=executor), whole)
+    assert cells_of(tmp_path) == [*range(12)]
+
+
+def test_a_chunk_that_raises_is_recorded_and_the_others_go_on(tmp_path, whole, executor):
+    repaired, store = tmp_path / "repaired", tmp_path / "store"
+    sweep = make("fragile", repaired=str(repaired))
+    with pytest.raises(CellsFailed, match=r"1 of 12 cells.*drift=1.0; seed=2(?s:.*)FloatingPointError: no such walk"):
+        run(sweep, store, chunk=1, executor=executor)
+    (record,) = store.glob("failed-*.json")
+    assert "FloatingPointError" in record.read_text()
+    assert len(cells_of(store)) == 11
+    repaired.touch()
+    with nothing_recomputed(store):
+        assert same(run(sweep, store, chunk=1, executor=executor), whole)
+    assert not list(store.glob("failed-*"))
+    assert cells_of(store) == [*range(12)]
+
+
+class Counted:
+    """Counts how often it leaves this process; it arrives as a range."""
+
+    left = 0
+
+    def __reduce__(self):
+        Counted.left += 1
+        return range, (100,)
+
+
+def test_what_chunks_share_is_sent_once(executor):
+    shared, counts = Counted(), []
+    for _ in range(2):
+        answers = [executor.submit(operator.getitem, shared, i) for i in range(12)]
+        assert [a.result() for a in answers] == [*range(12)]
+        counts.append(Counted.left)
+    assert counts[0] == counts[1] > 0
+    assert executor.submit(operator.getitem, Counted(), 1).result() == 1
+    assert Counted.left == 2 * counts[0]
+
+
+def test_the_command_line_runs_completes_and_shows_progress(tmp_path, whole, address, capsys):
+    store = tmp_path / "store"
+    text = cli_run("test_sweeps_cluster:WALKS", store=store, chunk=4, scheduler=address, progress=True)
+    assert "3 drift × 4 seed = 12 cells" in text
+    assert "12/12" in capsys.readouterr().err
+    next(store.glob("cells-0000004-*")).unlink()
+    assert cli.main(["sweep", "--store", str(store), "--scheduler", address]) == 0
+    assert same(load(WALKS, store), whole)
+    assert cli.main(["sweep", "--store", str(store), "--scheduler", address, "--workers", "2"]) == 1
+    assert "leave it out with a scheduler" in capsys.readouterr().err
+
+
+def test_without_dask_or_a_scheduler_the_remedy_is_named(monkeypatch):
+    with pytest.raises(ValueError, match=r"no Dask scheduler answers there.*dask scheduler"), connect("nowhere", 0.1):
+        pass
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ValueError, match=re.escape("pip install deepmech[cluster]")), connect("tcp://127.0.0.1:1"):
+        pass
+
+
+def test_any_client_will_do(address, whole):
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        assert same(run(WALKS, chunk=3, executor=ClusterExecutor(client)), whole)
+        assert client.status == "running"
