@@ -7,7 +7,8 @@ import xarray as xr
 from deepmech.experiments.spring_block import network_figures as figures
 from deepmech.experiments.spring_block.linear_networks import orthonormal, trained
 from deepmech.experiments.spring_block.networks import figure_1
-from deepmech.metrics.curvature import steps
+from deepmech.metrics.curvature import curvature, steps
+from deepmech.simulators.spring_block import Chain, averaged
 from deepmech.sweeps import run
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
@@ -64,3 +65,38 @@ def test_orthonormal_data_are_white_and_differ_between_seeds():
     one, other = orthonormal(30), orthonormal(30, seed=1)
     np.testing.assert_allclose(one.x_train @ one.x_train.T, np.eye(30), atol=1e-6)
     assert abs(one.x_train - other.x_train).max() > 0.1 and one.fingerprint != other.fingerprint
+
+
+def test_the_fit_follows_a_chain_but_not_one_upside_down_nor_so_well_backwards():
+    chain = {name: values[3] for name, values in figures.CHAINS.items()}
+    run = averaged(Chain(n_blocks=5, **chain), 60.0, dt=0.5, record=np.arange(1.5, 60.1, 1.5))
+    load = run["load_curve"].isel(block=slice(0, -1)).rename(block="layer", time="at_epoch")
+    load = (3 * load - 2).expand_dims(regime=["made"]).assign_coords(at_epoch=np.arange(1, 41))
+    fit = figures.fitted_chains(load, n_rates=60).squeeze()
+    assert fit.r2 > 0.999
+    np.testing.assert_allclose(fit["load_curve"], load.squeeze().transpose("layer", "at_epoch"), atol=0.1)
+    backwards = load.assign_coords(at_epoch=load.at_epoch.values[::-1]).sortby("at_epoch")
+    # Most of the variance lies between layers, so that even this one reaches 0.91.
+    assert 0.85 < figures.fitted_chains(backwards).r2.item() < 0.95
+    upside_down = load.assign_coords(layer=load.layer.values[::-1]).sortby("layer")
+    assert figures.fitted_chains(upside_down).r2.item() < 0.5
+
+
+def test_relaxation_explains_exponentials_and_nothing_else():
+    epoch = np.arange(1, 61)
+    load = np.stack([a + b * np.exp(-epoch / t) for a, b, t in [(1, 2, 5), (0, -1, 20), (3, 1, 50)]])[None]
+    made = xr.DataArray(load, {"regime": ["made"], "layer": [0, 1, 2], "at_epoch": epoch})
+    assert figures.relaxation(made).item() == pytest.approx(1, abs=1e-3)
+    wave = made.copy(data=np.broadcast_to(np.sin(epoch), load.shape))
+    assert figures.relaxation(wave).item() < 0.2
+
+
+def test_regimes_and_both_sets_keep_their_records_and_labels():
+    regimes = figures.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12)
+    assert dict(regimes["load_curve"].sizes) == {"regime": 3, "seed": 2, "at_epoch": 3, "layer": 8}
+    assert regimes.at_epoch.values.tolist() == [1, 3, 5]
+    np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))
+    assert (regimes.loss.isel(regime=0).diff("at_epoch") < 0).all()  # small steps, no dropout
+    both = figures.on_both_sets(TINY, width=12, epochs=3)
+    assert set(both.accuracy.dims) == {"learning_rate", "seed", "split"}
+    assert abs(both["load_curve"].diff("split")).max() > 0
