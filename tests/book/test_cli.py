@@ -64,3 +64,14 @@ def test_explore_writes_one_file(tmp_path, capsys):
 def test_module_and_script_are_the_same_program():
     done = subprocess.run([sys.executable, "-m", "deepmech.book.cli", "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "book" in done.stdout
+
+
+@pytest.mark.parametrize("error", [RuntimeError("cells failed; run again"), OSError(28, "No space left on device")])
+def test_lost_clusters_and_full_disks_are_told_in_words(monkeypatch, capsys, error):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr("deepmech.sweeps.cli_run", fails)
+    assert cli.main(["sweep", "--store", "anywhere"]) == 1
+    told = capsys.readouterr()
+    assert str(error) in told.out + told.err and "Traceback" not in told.out + told.err

@@ -13,14 +13,15 @@ PROFILES = ("quick", "laptop", "paper")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status. Faults of the user's are told in a line, without a traceback."""
+    """Run one command; returns the exit status. Bad input, a lost cluster, a full disk and
+    cells that failed are told in words, without a traceback of the program itself."""
     options = parser().parse_args(arguments)
     try:
         return options.run(options)
     except KeyboardInterrupt:
         _say("stopped; finished results are kept")
         return 130
-    except ValueError as error:
+    except (ValueError, RuntimeError, OSError) as error:
         _say(f"deepmech {options.command}: {str(error).removeprefix(options.command + ': ')}")
         return 1
 
