@@ -151,7 +151,7 @@ def _hardware() -> dict[str, str]:
 
     return {
         "machine": provenance.machine(),
-        "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
+        "versions": provenance.versions_in_words(),
     }
 
 

@@ -24,6 +24,11 @@ def versions(*packages: str) -> dict[str, str]:
     return found
 
 
+def versions_in_words() -> str:
+    """:func:`versions` as one line; two results come from the same software where these lines are equal."""
+    return ", ".join(f"{k} {v}" for k, v in versions().items())
+
+
 @cache
 def sources() -> str:
     """Eight hexadecimal digits of the library's own Python files: results are equal to the bit only for equal code."""
@@ -54,7 +59,7 @@ def attributes(
     return {
         "spec": spec,
         "seed": seed,
-        "versions": ", ".join(f"{k} {v}" for k, v in versions().items()),
+        "versions": versions_in_words(),
         "machine": machine(),
         "device": device,
         "dtype": dtype,

@@ -190,7 +190,7 @@ def _compare(
 ) -> Report:
     here = {
         "machine": provenance.machine(),
-        "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
+        "versions": provenance.versions_in_words(),
     }
     same = all(dataset.attrs.get(k) == v for k, v in here.items())
     grid = sweep.grid

@@ -45,7 +45,7 @@ def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
     except Exception:
         return Outcome(indices, None, traceback.format_exc())
     made = {
-        "versions": ", ".join(f"{k} {v}" for k, v in provenance.versions().items()),
+        "versions": provenance.versions_in_words(),
         "machine": provenance.machine(),
         "device": str(dataset.attrs.get("device", "cpu")),
         "dtype": str(dataset.attrs.get("dtype", "as computed")),
