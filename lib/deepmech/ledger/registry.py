@@ -20,7 +20,6 @@ PAPERS = {
     "C": "How glassy are neural networks? (Kerr Winter, Janssen)",
 }
 STEPS = {1: "chains and the first diagram", 2: "networks", 3: "elastic SDEs", 4: "glass"}
-CLAIM_FILES = ("claims_a.yml", "errata_a.yml")
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def figures() -> Mapping[str, Figure]:
 
 @cache
 def claims() -> Mapping[str, Claim]:
-    """All claims by id, in the papers' order.
+    """All claims by id: those of ``claims_*.yml`` paper by paper, then those of ``errata_*.yml``.
 
     Examples
     --------
@@ -119,7 +118,8 @@ def claims() -> Mapping[str, Claim]:
     'within 2 % of the expected value'
     """
     found = []
-    for name in CLAIM_FILES:
+    names = [entry.name for entry in files("deepmech.ledger").iterdir()]
+    for name in sorted(n for n in names if n.startswith(("claims_", "errata_")) and n.endswith(".yml")):
         for entry in _entries(name, Claim):
             claim = Claim(**{**entry, "rule": Rule.parse(entry["rule"])})
             if claim.figure not in figures():
