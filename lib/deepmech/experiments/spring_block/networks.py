@@ -115,7 +115,7 @@ def figure_1(
         "seed": over("seed", range(n_seeds)),
     }
     # Made once here so that a value that is not allowed is named before anything is computed.
-    _specs(cells, network, training)
+    specs(cells, network, training)
     recipe = DATA[data] if isinstance(data, str) and data in DATA else data
     if not isinstance(recipe, dict):
         raise ValueError(f"figure_1: data = {data!r}: must be one of {', '.join(DATA)}, or arguments of data.load")
@@ -147,7 +147,7 @@ def train_cells(
         for key in cells[0]
     }
     seed = columns.pop("seed")
-    made = train(*_specs(columns, network, training), _load(tuple(data.items())), seed=seed, experiment="figure 1")
+    made = train(*specs(columns, network, training), _load(tuple(data.items())), seed=seed, experiment="figure 1")
     curves = made["load_curve"].transpose("cell", "split", "layer")
     last = made["loss"].transpose("cell", "epoch").values[index, made["epochs_run"].values - 1]
     variables = {
@@ -283,7 +283,7 @@ def _crossing(bend: xr.DataArray, noise: str) -> xr.DataArray:
     return xr.apply_ufunc(one, bend, input_core_dims=[[noise]], vectorize=True)
 
 
-def _specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
+def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
     """Both specs, with labelled arrays for what varies (``seed`` belongs to neither)."""
     return (
         MLP(**network, **{k: v for k, v in varied.items() if k in _NETWORK}),
