@@ -1,6 +1,7 @@
 """One function per kind of picture. They draw finished arrays and compute nothing; each returns a :class:`Picture`."""
 
 from deepmech.figures.curves import load_curves, trajectories
+from deepmech.figures.dots import dots
 from deepmech.figures.layers import layer_curves
 from deepmech.figures.phase import phase_diagram
 from deepmech.figures.picture import Picture
@@ -11,6 +12,7 @@ from deepmech.figures.sketches import analogy, friction_law
 __all__ = [
     "Picture",
     "analogy",
+    "dots",
     "folding_ruler",
     "friction_law",
     "layer_curves",

@@ -30,12 +30,13 @@ def validated(
     slopes: Sequence[float] = networks.SLOPES,
     n_seeds: int = 10,
     held_out: float = 0.2,
+    training: dict[str, Any] | None = None,
 ) -> Sweep:
     """The networks of :func:`~deepmech.experiments.spring_block.networks.figure_1`, trained on a part of the samples.
 
     Parameters
     ----------
-    panel, data, values, slopes, n_seeds : as for ``figure_1``.
+    panel, data, values, slopes, n_seeds, training : as for ``figure_1``.
     held_out : fraction of the training samples, in (0, 1), that networks are not trained on but validated with.
 
     Examples
@@ -45,7 +46,7 @@ def validated(
     """
     if not 0 < held_out < 1:
         raise ValueError(f"validated: held_out = {held_out!r}: must be between 0 and 1, both excluded")
-    whole = networks.figure_1(panel, data, values, slopes, n_seeds)
+    whole = networks.figure_1(panel, data, values, slopes, n_seeds, training=training)
     return replace(
         whole,
         name=whole.name.replace("figure-1", "validated-1"),
