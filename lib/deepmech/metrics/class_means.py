@@ -1,0 +1,136 @@
+"""Mean logits of every class over the trials of a training log, and their bootstrap (paper B, §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.random import Stream
+
+
+def class_means(
+    logits: Any, classes: Any, n_classes: int | None = None, pool: int = 1, times: Any = None
+) -> xr.DataArray:
+    """Mean logits of every class at every iteration, over the trials that drew the class there.
+
+    Parameters
+    ----------
+    logits
+        Shape (trial, iteration, logit): what the network said about the sample it was about to train on.
+    classes
+        Integers 0 … K − 1, shape (trial, iteration): the class (or the label) of that sample.
+    n_classes
+        K; by default the largest class plus one.
+    pool
+        Iterations taken together around each one (odd; fewer at the ends). With few trials some class is drawn by no
+        trial at some iteration, and 1 is not enough.
+    times
+        What stands for time, shape (iteration,); by default 0, 1, 2, …
+
+    Returns
+    -------
+    DataArray
+        Dimensions ``time``, ``class``, ``logit``; units of the logits. Accumulated in float64.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, classes out of range, or a class that nobody drew (the iteration is named).
+
+    Examples
+    --------
+    >>> logits = np.zeros((4, 2, 3)) + np.arange(4)[:, None, None]
+    >>> class_means(logits, [[0, 1], [1, 0], [0, 0], [1, 1]]).values[:, :, 0].tolist()
+    [[1.0, 2.0], [1.5, 1.5]]
+    """
+    x, y, k = _checked(logits, classes, n_classes)
+    if pool < 1 or pool % 2 == 0:
+        raise ValueError(f"class_means: pool = {pool!r}: must be an odd number of iterations, at least 1")
+    sums, counts = _sums(x, y, k, np.ones((1, len(x))), pool)
+    missing = np.argwhere(counts[0] == 0)
+    if len(missing):
+        t, c = missing[0]
+        raise ValueError(
+            f"class_means: no trial drew class {c} within {pool} iteration(s) around {t}; pool more iterations than "
+            f"{pool}, or record more than {len(x)} trials"
+        )
+    t = np.arange(x.shape[1]) if times is None else np.asarray(times)
+    return _means_array(sums[0] / counts[0][..., None], t)
+
+
+def bootstrap(logits: Any, classes: Any, stream: Stream, n_boot: int = 200, n_classes: int | None = None, pool: int = 1,
+              times: Any = None) -> xr.DataArray:  # fmt: skip
+    """Class means of ``n_boot`` resamples of the trials, for intervals of anything that is made from them.
+
+    Same arguments as :func:`class_means`. Trials are drawn whole and with replacement, so the correlation of a trial
+    with itself in time is kept. A class that a resample did not draw is nan there: pool enough iterations.
+
+    Returns
+    -------
+    DataArray
+        Dimensions ``resample``, ``time``, ``class``, ``logit``: what
+        :func:`~deepmech.metrics.elasticity.integrated_effects` takes.
+
+    Examples
+    --------
+    >>> s = Stream.of("doctest", 0)
+    >>> log, drawn = 1 + s.normal("log", 0, (30, 5, 2)), np.tile([[0, 1, 0, 1, 0], [1, 0, 1, 0, 1]], (15, 1))
+    >>> spread = bootstrap(log, drawn, s, 400).std("resample")
+    >>> bool((abs(spread - 1 / np.sqrt(15)) < 0.15).all())
+    True
+    """
+    x, y, k = _checked(logits, classes, n_classes)
+    if n_boot < 1:
+        raise ValueError(f"bootstrap: n_boot = {n_boot!r}: must be at least 1")
+    n = len(x)
+    picks = np.array([(stream.uniform("bootstrap", b, n) * n).astype(np.int64) for b in range(n_boot)])
+    weights = np.stack([np.bincount(p, minlength=n) for p in picks]).astype(float)
+    sums, counts = _sums(x, y, k, weights, pool)
+    means = np.divide(sums, counts[..., None], out=np.full(sums.shape, np.nan), where=counts[..., None] > 0)
+    return _means_array(means, np.arange(x.shape[1]) if times is None else np.asarray(times), "resample")
+
+
+def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
+    x, y = np.asarray(logits), np.asarray(classes)
+    if x.ndim != 3 or y.shape != x.shape[:2]:
+        raise ValueError(
+            f"logits {x.shape} and classes {y.shape}: expected (trial, iteration, logit) and (trial, iteration)"
+        )
+    if y.dtype.kind not in "iu":
+        raise ValueError(f"classes have dtype {y.dtype}: must be integers 0 … K − 1")
+    k = int(y.max()) + 1 if n_classes is None else n_classes
+    if y.min() < 0 or y.max() >= k:
+        raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
+    return x, y, k
+
+
+def _sums(x: np.ndarray, y: np.ndarray, k: int, weights: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted sums (weight set, iteration, class, logit) and counts (weight set, iteration, class), pooled in time."""
+    n, t, p = x.shape
+    sums, counts = np.empty((len(weights), t, k, p)), np.empty((len(weights), t, k))
+    for c in range(k):
+        hit = y == c
+        counts[:, :, c] = weights @ hit.astype(float)
+
+        sums[:, :, c] = (weights @ np.where(hit[..., None], x, 0).astype(float).reshape(n, -1)).reshape(-1, t, p)
+    return (_pooled(sums, pool), _pooled(counts, pool)) if pool > 1 else (sums, counts)
+
+
+def _pooled(a: np.ndarray, pool: int) -> np.ndarray:
+    """Sums over ``pool`` neighbours along axis 1, cut off at the ends."""
+    total = np.concatenate([np.zeros_like(a[:, :1]), np.cumsum(a, axis=1)], axis=1)
+    i = np.arange(a.shape[1])
+    return total[:, np.minimum(i + pool // 2 + 1, a.shape[1])] - total[:, np.maximum(i - pool // 2, 0)]
+
+
+def _means_array(values: np.ndarray, times: np.ndarray, lead: str | None = None) -> xr.DataArray:
+    if times.shape != (values.shape[-3],):
+        raise ValueError(f"times have shape {times.shape}: expected one per iteration, {(values.shape[-3],)}")
+    coords: dict[Hashable, Any] = {"time": times, "class": np.arange(values.shape[-2])}
+    if lead is not None:
+        coords[lead] = np.arange(len(values))
+    dims = ((lead,) if lead is not None else ()) + ("time", "class", "logit")
+    return xr.DataArray(values, dims=dims, coords={**coords, "logit": np.arange(values.shape[-1])}, name="mean")

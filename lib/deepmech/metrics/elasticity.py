@@ -1,0 +1,232 @@
+r"""Local elasticity estimated from logits: intra- and inter-class effects α(t), β(t) (paper B, §4.1 and App. D.1).
+
+In a locally elastic model the mean feature of class k, :math:`\bar X^k(t)`, grows by exponentials of
+:math:`A(t)=\int_0^t\alpha` and :math:`B(t)=\int_0^t\beta`. Read backwards this gives A and B from any log of
+logits, and their derivatives give α and β. Three estimators are offered as ``model``:
+
+``"I"`` (paper B, Eq. 11, first line)
+    Isotropic model. With :math:`\check X` the mean over classes, :math:`u=\log|\check X/\check X(0)|` and
+    :math:`v=\log|(\bar X^k-\check X)/(\bar X^k-\check X)(0)|`, averaged over coordinates and classes,
+    A = u + (K − 1)v and B = u − v. Any K. Entry by entry, so one coordinate
+    that passes through zero is seen in the mean.
+``"L-paper"`` (Eq. 11, second line)
+    Logits-as-features model, three classes only: A = A' + 2B', B = 2(B' − A') with A', B' from two fixed vectors
+    :data:`V1`, :data:`V2`. It subtracts 1 from :math:`v_1\cdot\bar X`, a number that stands for an unknown constant,
+    and :math:`v_1` also sees what all logits of a class have in common; both disturb it while logits are small.
+``"L"``
+    The same model without that constant, for any K. Only the own-class margins :math:`s_k=d_k\cdot\bar X^k`,
+    :math:`d_k=e_k-\mathbf 1/K`, drive the L-model, and they obey a closed equation: their mean grows as
+    :math:`e^{(A-B)/K}` and their deviations from it as :math:`e^{(A+B/(K-1))/K}`.
+
+All three take t = 0 as the unit: A(0) = B(0) = 0 where the first ``reference`` recorded times are averaged into one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy.signal import savgol_filter
+
+from deepmech.metrics.class_means import bootstrap, class_means
+from deepmech.metrics.tails import log_slope, tail_index
+
+__all__ = [
+    "V1", "V2", "bootstrap", "class_means", "effects", "integrated_effects", "log_slope", "margins",
+    "relative_difference", "tail_index",
+]  # fmt: skip
+
+Model = Literal["I", "L-paper", "L"]
+
+V1 = np.array([[1, -1, -1], [-1, 1, -1], [-2, -2, 0]]) / 4
+"""v₁ of paper B, Eq. D.8, class by class: half the sum of the three margins where logits sum to zero in each class."""
+V2 = np.array([[2, -1, -1], [-1, 2, -1], [0, 0, 0]]) / 3
+"""v₂ of Eq. D.8: the sum of the first two margins."""
+
+
+def margins(means: Any) -> xr.DataArray:
+    """Own-class margins s_k = X̄ᵏ_k − mean over logits of X̄ᵏ, the state of the L-model (dimensions …, time, class).
+
+    Examples
+    --------
+    >>> margins(np.array([[[2.0, 1.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]])).values.tolist()
+    [[1.0, 2.0, 0.0]]
+    """
+    m = _as_means(means, square=True)
+    own = np.einsum("...kk->...k", m.values) - m.values.mean(-1)
+    return m.isel(logit=0, drop=True).copy(data=own).rename("margin")
+
+
+def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr.Dataset:
+    """Â(t) and B̂(t), the integrated intra- and inter-class effects (paper B, Eq. 11; see the module's text).
+
+    Parameters
+    ----------
+    means
+        Mean features of every class, dimensions (…, time, class, logit); a plain array of shape (…, T, K, p) will do.
+        The I-model takes any number of features p; the others need p = K.
+    model
+        ``"I"``, ``"L-paper"`` or ``"L"``.
+    reference
+        How many of the first times stand for t = 0 (their mean). More than one steadies a noisy start, at the price of
+        what happens within them.
+
+    Returns
+    -------
+    Dataset
+        ``A`` and ``B`` over the leading dimensions and ``time``; pure numbers. Logarithms of ratios: exact for data
+        that obey the model without noise, and pulled towards the noise's logarithm where a mean is smaller than that.
+
+    Raises
+    ------
+    ValueError
+        For an unknown model, ``"L-paper"`` with K ≠ 3, or features at t = 0 that make a ratio meaningless.
+
+    Examples
+    --------
+    >>> start = np.array([[1.0, 0.2], [-0.3, 0.8]])
+    >>> centre = start.mean(0)  # after a time in which A = 2 and B = 0.5, isotropic, K = 2:
+    >>> later = (start - centre) * np.exp(1 - 0.25) + centre * np.exp(1 + 0.25)
+    >>> found = integrated_effects(np.stack([start, later]), "I").isel(time=-1)
+    >>> round(float(found.A), 6), round(float(found.B), 6)
+    (2.0, 0.5)
+    """
+    if model not in ("I", "L-paper", "L"):
+        raise ValueError(f"integrated_effects: model = {model!r}: must be 'I', 'L-paper' or 'L'")
+    m = _as_means(means, square=model != "I")
+    k = m.sizes["class"]
+    if model == "L-paper" and k != 3:
+        raise ValueError(f"integrated_effects: model 'L-paper' is a formula for 3 classes, not {k}; use model='L'")
+    if not 1 <= reference <= m.sizes["time"]:
+        raise ValueError(f"integrated_effects: reference = {reference!r}: must be from 1 to {m.sizes['time']} times")
+    x = m.values
+    start = x[..., :reference, :, :].mean(-3, keepdims=True)
+    if model == "I":
+        centre, centre0 = x.mean(-2, keepdims=True), start.mean(-2, keepdims=True)
+        u = _log_ratio(centre, centre0, "the mean over classes").mean((-2, -1))
+        v = _log_ratio(x - centre, start - centre0, "the difference of a class from the mean").mean((-2, -1))
+        a, b = u + (k - 1) * v, u - v
+    else:
+        if model == "L-paper":
+            up, up0 = (np.einsum("...kl,kl->...", z, V1) - 1 for z in (x, start))
+            w = V2 - 4 / 3 * V1
+            side, side0 = (np.einsum("...kl,kl->...", z, w) for z in (x, start))
+        else:
+            s, s0 = (np.einsum("...kk->...k", z) - z.mean(-1) for z in (x, start))
+            up, up0 = s.mean(-1), s0.mean(-1)
+            side, side0 = (np.linalg.norm(z - z.mean(-1, keepdims=True), axis=-1) for z in (s, s0))
+        fast = _log_ratio(up, up0, "the mean margin")
+        slow = _log_ratio(side, side0, "the deviation of the margins from their mean")
+        b = (k - 1) * (slow - fast)
+        a = k * fast + b
+    like = m.isel({"class": 0, "logit": 0}, drop=True)
+    return xr.Dataset({"A": like.copy(data=a), "B": like.copy(data=b)}, attrs={"model": model, "classes": k})
+
+
+def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
+    """α̂(t) and β̂(t): derivatives of Â and B̂ by a Savitzky–Golay filter (paper B, App. D.1.2).
+
+    Parameters
+    ----------
+    integrated
+        From :func:`integrated_effects`; ``time`` must be evenly spaced.
+    window
+        Recorded times in the filter's window, odd. The paper uses 191 (GEOMNIST) and 551 (CIFAR-10) to look at effects,
+        and 21 to drive a simulation.
+    order
+        Degree of the fitted polynomials, below ``window``. The paper does not say which.
+
+    Returns
+    -------
+    Dataset
+        ``intra`` α̂, ``inter`` β̂ and ``gap`` α̂ − β̂, per unit of ``time``. Smoothing removes what changes within a
+        window: an even bump loses height.
+
+    Examples
+    --------
+    >>> t = np.arange(50.0)
+    >>> line = xr.Dataset({"A": ("time", 0.3 * t), "B": ("time", -0.1 * t)}, {"time": t})
+    >>> effects(line, window=11).gap.values.round(6)[[0, -1]].tolist()
+    [0.4, 0.4]
+    """
+    t = np.asarray(integrated["time"], float)
+    if window % 2 == 0 or not order < window <= len(t):
+        raise ValueError(
+            f"effects: window = {window!r}: must be odd, above the order {order} and at most the {len(t)} times"
+        )
+    steps = np.diff(t)
+    if not np.allclose(steps, steps[0]) or steps[0] <= 0:
+        raise ValueError("effects: time must rise in even steps; interpolate the means to an even grid first")
+    out = {}
+    for name, source in (("intra", "A"), ("inter", "B")):
+        values = integrated[source].transpose(..., "time")
+        slope = savgol_filter(values.values, window, order, deriv=1, delta=float(steps[0]), axis=-1)
+        out[name] = values.copy(data=slope).rename(name)
+    return xr.Dataset({**out, "gap": out["intra"] - out["inter"]}, attrs={**integrated.attrs, "window": window})
+
+
+def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = "I") -> xr.DataArray:
+    """RD_k(t), how far simulated means are from genuine ones (paper B, Eq. D.21).
+
+    Parameters
+    ----------
+    genuine, simulated
+        Means of every class, dimensions (…, time, class, logit), same shape.
+    norm
+        Of the difference: ``"I"`` Euclidean; ``"L"`` along d_k alone, a seminorm that is blind to all else and so never
+        larger. The denominator is Euclidean in both. The paper uses each for its own model; compare models in one.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (…, time, class); from 0 (equal) to 2.
+
+    Examples
+    --------
+    >>> a, b = np.zeros((1, 2, 2)), np.ones((1, 2, 2))
+    >>> relative_difference(a, b, "I").values.tolist(), relative_difference(a, b, "L").values.tolist()
+    ([[2.0, 2.0]], [[0.0, 0.0]])
+    """
+    x, y = _as_means(genuine, square=norm == "L"), _as_means(simulated, square=norm == "L")
+    if x.shape != y.shape:
+        raise ValueError(f"relative_difference: genuine {x.shape} and simulated {y.shape}: give two equal shapes")
+    if norm not in ("I", "L"):
+        raise ValueError(f"relative_difference: norm = {norm!r}: must be 'I' or 'L'")
+    gap = x.values - y.values
+    if norm == "I":
+        top = np.linalg.norm(gap, axis=-1)
+    else:  # d_k · gap / |d_k| with |d_k|² = 1 − 1/K
+        top = np.abs(np.einsum("...kk->...k", gap) - gap.mean(-1)) / np.sqrt(1 - 1 / gap.shape[-1])
+    bottom = (np.linalg.norm(x.values, axis=-1) + np.linalg.norm(y.values, axis=-1)) / 2
+    rd = np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+    return x.isel(logit=0, drop=True).copy(data=rd).rename("relative_difference")
+
+
+def _as_means(means: Any, square: bool) -> xr.DataArray:
+    last = ("time", "class", "logit")
+    if isinstance(means, xr.DataArray):
+        if not set(last) <= set(means.dims):
+            raise ValueError(f"class means have dimensions {means.dims}: expected (…, time, class, logit)")
+        m = means.transpose(..., *last).astype(float)
+    else:
+        a = np.asarray(means, float)
+        if a.ndim < 3:
+            raise ValueError(f"class means have shape {a.shape}: expected (…, time, class, logit)")
+        m = xr.DataArray(a, dims=[f"lead_{i}" for i in range(a.ndim - 3)] + list(last))
+    if "time" not in m.coords:
+        m = m.assign_coords(time=np.arange(m.sizes["time"]))
+    if m.sizes["class"] < 2 or (square and m.sizes["class"] != m.sizes["logit"]):
+        raise ValueError(f"class means have {m.sizes['class']} classes and {m.sizes['logit']} logits: expected "
+                         + ("as many logits as classes, at least 2" if square else "at least 2 classes"))  # fmt: skip
+    return m
+
+
+def _log_ratio(now: np.ndarray, start: np.ndarray, what: str) -> np.ndarray:
+    if np.any(start == 0):
+        raise ValueError(
+            f"integrated_effects: {what} is exactly zero at t = 0, where growth cannot start; average more times into "
+            "the reference, or use another model"
+        )
+    with np.errstate(divide="ignore"):  # a mean that is exactly zero later has logarithm −inf, and shows as that
+        return np.log(np.abs(now / start))
