@@ -146,4 +146,4 @@ SOURCES: dict[str, Source] = {
     "cifar10": CIFAR10,
     "cifar10-jpeg": CIFAR10_JPEG,
 }
-BUNDLED = ("digits", "diabetes")
+BUNDLED = ("digits", "diabetes", "geomnist")

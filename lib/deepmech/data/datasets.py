@@ -10,11 +10,12 @@ import numpy as np
 
 from deepmech.core.random import Stream
 from deepmech.core.spec import digest
-from deepmech.data import files
+from deepmech.data import files, geomnist
 from deepmech.data.catalogue import BUNDLED, SOURCES
 
 _RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
 _DEFAULT_TRAIN = {"digits": 1000, "diabetes": 342}
+_DEFAULT_GEOMNIST = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +53,12 @@ class Data:
 
 
 def names() -> tuple[str, ...]:
-    """The names that :func:`load` knows; the first two need no download.
+    """The names that :func:`load` knows; the first three need no download.
 
     Examples
     --------
-    >>> names()[:2]
-    ('digits', 'diabetes')
+    >>> names()[:3]
+    ('digits', 'diabetes', 'geomnist')
     """
     return (*BUNDLED, *SOURCES)
 
@@ -82,6 +83,9 @@ def load(
     test set, and give by default everything; a smaller ``n_train`` or ``n_test`` takes the first of a random order
     fixed by ``seed``. In all of them a smaller training set is therefore the beginning of a larger one.
 
+    ``geomnist`` (:mod:`deepmech.data.geomnist`; paper B) is made on the spot, as many images as asked for, by default
+    500 of each of its three classes for training and 500 for testing; ``seed`` makes another set.
+
     Pixels are divided by their largest possible value (16 for digits, 255 otherwise) and not normalised further;
     diabetes features are mapped to [0, 1] by their range over all patients, targets keep their units (25 … 346).
     With ``size``, images are resampled to ``size`` × ``size`` by antialiased bilinear interpolation. Paper A uses
@@ -97,7 +101,7 @@ def load(
     n_train, n_test
         Numbers of samples.
     seed
-        Chooses the random orders and nothing else.
+        Chooses the random orders and nothing else; of ``geomnist``, the images.
 
     Returns
     -------
@@ -120,6 +124,8 @@ def load(
     require_name(name, names())
     if size is not None and (isinstance(size, bool) or int(size) != size or size < 1):
         raise ValueError(f"load({name!r}): size = {size!r}: must be a whole number of pixels, at least 1")
+    if name == "geomnist":
+        return _made(size, n_train, n_test, seed)
     stream = Stream.of("data", name, seed)
     if name in BUNDLED:
         if name == "diabetes" and size is not None:
@@ -148,6 +154,29 @@ def load(
         fingerprint=digest({**recipe, "recipe": _RECIPE}),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
         shape=shape if size is None else (shape[0], int(size), int(size)),
+    )
+
+
+def _made(size: int | None, n_train: int | None, n_test: int | None, seed: int) -> Data:
+    counts = []
+    for field, n in (("n_train", n_train), ("n_test", n_test)):
+        if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
+            raise ValueError(f"load('geomnist'): {field} = {n!r}: must be a whole number, at least 1")
+        counts.append(_DEFAULT_GEOMNIST if n is None else int(n))
+    (a, b), (c, d) = (geomnist.make(n, seed, split) for n, split in zip(counts, ("train", "test"), strict=True))
+    side = geomnist.SIDE
+    recipe = {"name": "geomnist", "content": geomnist.RECIPE, "size": size, "split": counts, "seed": int(seed)}
+    note = "GEOMNIST, made by this library"
+    return Data(
+        name="geomnist",
+        x_train=_prepare(a, (1, side, side), 1.0, size),
+        y_train=b,
+        x_test=_prepare(c, (1, side, side), 1.0, size),
+        y_test=d,
+        n_classes=len(geomnist.SHAPES),
+        fingerprint=digest({**recipe, "recipe": _RECIPE}),
+        note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
+        shape=(1, side, side) if size is None else (1, int(size), int(size)),
     )
 
 
