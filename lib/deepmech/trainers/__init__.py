@@ -1,6 +1,6 @@
 """Train many small networks: specs with labelled numbers in, load curves with the same labels out."""
 
-from deepmech.trainers.specs import MLP, Training
+from deepmech.trainers.specs import CNN, MLP, Training
 from deepmech.trainers.train import train
 
-__all__ = ["MLP", "Training", "train"]
+__all__ = ["CNN", "MLP", "Training", "train"]

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from deepmech.trainers.convolution import ConvolutionalNetwork
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.specs import Member
+from deepmech.trainers.specs import CNN, Member
 
 
 class Network(nn.Module):
@@ -19,7 +20,7 @@ class Network(nn.Module):
     def __init__(self, member: Member, draws: Draws, n_inputs: int, n_outputs: int, dtype: torch.dtype):
         super().__init__()
         spec = member.network
-        sizes = member.sizes(n_inputs, n_outputs)
+        self.sizes = sizes = member.sizes(n_inputs, n_outputs)
         linear = [nn.Linear(a, b, bias=bool(spec.bias)) for a, b in pairwise(sizes)]
         norm = [nn.BatchNorm1d(size) for size in sizes[:-1]] if spec.batch_norm else []
         self.linear, self.norm = nn.ModuleList(linear), nn.ModuleList(norm)
@@ -54,6 +55,12 @@ class Network(nn.Module):
             x = x * masks[i] if masks is not None else x
         return features, self.linear[-1](x)
 
+    def masks(self, draws: Draws, step: int, n: int, dropout: float) -> list[torch.Tensor]:
+        """Dropout masks of one step for a batch of ``n``, as :meth:`forward` takes them."""
+        kept = [draws.keep(i, step, width, n, dropout).T for i, width in enumerate(self.sizes[1:-1], start=1)]
+        scale = torch.tensor(1 - dropout, dtype=next(self.parameters()).dtype)
+        return [torch.from_numpy(k.copy()) / scale for k in kept]
+
 
 class Reference:
     """Trains one member; ``network`` and ``optimizer`` may be inspected at any time."""
@@ -65,6 +72,7 @@ class Reference:
             "x": torch.from_numpy(np.asarray(data.x_train, dtype=dtype)),
             "y": np.asarray(data.y_train),
             "n_classes": data.n_classes,
+            "shape": getattr(data, "shape", (data.x_train.shape[1],)),
             "std": float(np.std(data.x_train, dtype=np.float64)),
         }
 
@@ -73,7 +81,11 @@ class Reference:
         spec = member.training
         self.dtype = getattr(torch, str(spec.dtype))
         n_outputs = shared["n_classes"] or 1
-        self.network = Network(member, draws, shared["x"].shape[1], n_outputs, self.dtype)
+        self.network: Network | ConvolutionalNetwork
+        if isinstance(member.network, CNN):
+            self.network = ConvolutionalNetwork(member, draws, shared["shape"], n_outputs, self.dtype)
+        else:
+            self.network = Network(member, draws, shared["x"].shape[1], n_outputs, self.dtype)
         trained = [p for p in self.network.parameters() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer
         if spec.optimizer == "adam":
@@ -104,13 +116,7 @@ class Reference:
             x = x + (now.data_noise * self.shared["std"]) * torch.from_numpy(noise.copy()).to(self.dtype)
         if n_classes:
             y = draws.noisy_labels(y, step, now, n_classes)
-        masks = None
-        if now.dropout > 0:
-            masks = [
-                torch.from_numpy(draws.keep(i, step, width, len(index), now.dropout).T.copy())
-                / torch.tensor(1 - now.dropout, dtype=self.dtype)
-                for i, width in enumerate(self.member.sizes(0, 0)[1:-1], start=1)
-            ]
+        masks = self.network.masks(draws, step, len(index), now.dropout) if now.dropout > 0 else None
         self.network.train()
         _, output = self.network(x, masks)
         target = torch.from_numpy(y)
@@ -125,7 +131,7 @@ class Reference:
         self.network.eval()
         with torch.no_grad():
             features, output = self.network(torch.from_numpy(np.asarray(x, dtype=str(self.member.training.dtype))))
-        return [f.numpy() for f in features], output.numpy()
+        return [f.flatten(1).numpy() for f in features], output.numpy()
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Every parameter and running statistic by name, copied."""

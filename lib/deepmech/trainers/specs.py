@@ -1,4 +1,4 @@
-"""What is trained, and how: two frozen specs. Every number in them may be a labelled array."""
+"""What is trained, and how: frozen specs of networks and of training. Every number in them may be a labelled array."""
 
 from __future__ import annotations
 
@@ -89,9 +89,7 @@ class MLP(_Checked):
     def __post_init__(self) -> None:
         self._require_whole("depth", 2)
         self._require_whole("width", 1)
-        self.require_finite("slope")
-        slope = np.asarray(self.slope, dtype=float)
-        self.require("slope", (slope >= 0) & (slope <= 1), "between 0 (ReLU) and 1 (linear)")
+        self._require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
         self._require_between("dropout", 0, 1, "at least 0 and below 1")
         self._require_one_of("batch_norm", True, False)
         self._require_one_of("bias", True, False)
@@ -100,6 +98,60 @@ class MLP(_Checked):
             self.require_finite("scale")
             self.require("scale", np.asarray(self.scale, dtype=float) > 0, "positive, or None")
             self.require("scale", not np.any(self.batch_norm), "None when batch_norm is on; BatchNorm cancels it")
+
+
+@dataclass(frozen=True, eq=False)
+class CNN(_Checked):
+    r"""A convolutional network for images, by default the one of Figs. S2 and S3 of the spring-block paper.
+
+    ``convolutions`` times [3×3 convolution, BatchNorm, LeakyReLU, 2×2 pooling, upsampling, Dropout], then Linear to the
+    classes. Convolutions pad with zeros; upsampling repeats each pooled number, so that every intermediate layer has
+    the height and width of the image. The load curve has ``convolutions + 1`` points: the image, and every layer before
+    dropout.
+
+    Parameters
+    ----------
+    convolutions : number of convolutional layers, at least 1.
+    channels : feature maps of every convolutional layer.
+    slope : slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear).
+    dropout : probability, in [0, 1), of setting a number of a feature map to zero in a training step, independently for
+        every position and channel; the others are divided by ``1 - dropout``. Resolved to 2⁻¹⁶.
+    pooling : ``"max"`` or ``"average"``.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Notes
+    -----
+    The paper (SM S3) gives convolutions, channels, ReLU, BatchNorm between the convolutional layers, pooling and
+    upsampling after each activation, and a linear layer at the end. Size of kernels, kind and place of pooling and
+    place of dropout are choices made here. Weights and biases start uniform in ±1/√(fan-in), PyTorch's default; the
+    convolutions' biases keep these values, as BatchNorm subtracts them (see :class:`MLP`).
+
+    Examples
+    --------
+    >>> CNN(dropout=0.05).channels
+    16
+    >>> CNN(pooling="median")
+    Traceback (most recent call last):
+    ...
+    ValueError: CNN.pooling = 'median': must be one of 'max', 'average'
+    """
+
+    convolutions: Number = 7
+    channels: Number = 16
+    slope: Number = 0.0
+    dropout: Number = 0.0
+    pooling: Choice = "max"
+
+    def __post_init__(self) -> None:
+        self._require_whole("convolutions", 1)
+        self._require_whole("channels", 1)
+        self._require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
+        self._require_between("dropout", 0, 1, "at least 0 and below 1")
+        self._require_one_of("pooling", "max", "average")
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +246,16 @@ class Settings:
 class Member:
     """One network to be trained: both specs with plain numbers only, and a seed."""
 
-    network: MLP
+    network: Any
+    """An :class:`MLP` or a :class:`CNN`."""
     training: Training
     seed: int
+
+    @property
+    def points(self) -> int:
+        """Points of the load curve: the input and the hidden layers."""
+        network = self.network
+        return int(network.convolutions) + 1 if isinstance(network, CNN) else int(network.depth)
 
     def settings(self, epoch: int) -> Settings:
         """What holds in epoch ``epoch`` (from 1) by the specs and the schedule."""
@@ -213,12 +272,12 @@ class Member:
         return Settings(**{k: float(v) for k, v in values.items()})
 
     def sizes(self, n_inputs: int, n_outputs: int) -> list[int]:
-        """Units of every layer, from the input to the output."""
+        """Units of every layer of an MLP, from the input to the output."""
         return [n_inputs, *[int(self.network.width)] * (int(self.network.depth) - 1), n_outputs]
 
     @property
     def scale(self) -> float:
-        """The factor c after each nonlinearity: 1 with BatchNorm."""
+        """The factor c after each nonlinearity of an MLP: 1 with BatchNorm."""
         if self.network.batch_norm:
             return 1.0
         if self.network.scale is not None:

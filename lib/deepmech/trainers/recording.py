@@ -1,0 +1,135 @@
+"""What is recorded of one member while an engine trains it, and all members' records as one labelled dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+
+from deepmech.core.labels import Batch
+from deepmech.metrics.moments import ClassMoments
+from deepmech.metrics.separation import data_separation
+from deepmech.trainers.specs import Member
+
+#: Metric -> name of its variable in the result.
+METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
+SPLITS = ("train", "test")
+
+#: Evaluation mode: features of the input and of every hidden layer, each (n, units), and the output, (n, outputs).
+Features = Callable[[np.ndarray], tuple[Sequence[Any], Any]]
+
+
+class Record:
+    """One member's results; see :func:`deepmech.trainers.train` for the meaning of each.
+
+    ``epochs`` are those after which to measure; None measures once, at the end.
+    """
+
+    def __init__(
+        self, member: Member, data: Any, epochs: Sequence[int] | None, metrics: Sequence[str], class_means: bool
+    ):
+        self.training, self.data, self.class_means = member.training, data, class_means
+        self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
+        self.loss = np.full(int(member.training.epochs), np.nan)
+        self.state, self.epoch = "finished", 0
+        n, points = len(self.wanted), member.points
+        self.accuracy = np.full((n, 2), np.nan)
+        self.curves = {name: np.full((n, 2, points), np.nan) for name in metrics}
+        self.spread = np.full((n, points, data.n_classes), np.nan)
+        self.mean = np.full((n, points, data.n_classes, 0), np.nan, np.float32)
+
+    @property
+    def over(self) -> bool:
+        """Whether training has ended."""
+        return self.state != "finished" or self.epoch == len(self.loss)
+
+    def begin(self, features: Features) -> None:
+        """To be called before the first epoch."""
+        self._measure(self.wanted == 0, features)
+
+    def add(self, loss: float, features: Features) -> None:
+        """One epoch was run, with mean loss ``loss``."""
+        before = self.loss[self.epoch - 1] if self.epoch > 0 else np.inf
+        self.loss[self.epoch] = loss
+        self.epoch += 1
+        if not np.isfinite(loss):
+            self.state = "diverged"
+        elif loss < float(self.training.stop_loss) or abs(loss - before) < float(self.training.stop_change):
+            self.state = "stopped"
+            self._measure(self.wanted >= self.epoch, features)
+        else:
+            self._measure(self.wanted == self.epoch, features)
+
+    def _measure(self, places: np.ndarray, features: Features) -> None:
+        if not places.any():
+            return
+        for s, split in enumerate(SPLITS):
+            x, y = getattr(self.data, f"x_{split}"), getattr(self.data, f"y_{split}")
+            layers, output = features(x)
+            if self.data.n_classes:
+                guess = output.argmax(1)
+                self.accuracy[places, s] = np.mean((guess.cpu().numpy() if torch.is_tensor(guess) else guess) == y)
+            for name in self.curves:
+                self.curves[name][places, s] = [_separation(f, y, name, self.data.n_classes) for f in layers]
+            if self.class_means and split == "train":
+                self._measure_classes(places, layers, y)
+
+    def _measure_classes(self, places: np.ndarray, layers: Sequence[Any], y: np.ndarray) -> None:
+        n_places, points, classes, units = self.mean.shape
+        widest = max(f.shape[1] for f in layers)
+        if units < widest:
+            self.mean = np.full((n_places, points, classes, widest), np.nan, np.float32)
+        for i, f in enumerate(layers):
+            if _finite(f):
+                moments = ClassMoments(classes).update(f, y)
+                assert moments.mean is not None
+                self.mean[places, i, :, : f.shape[1]] = moments.mean.cpu().numpy()
+                self.spread[places, i] = (moments.spread / moments.count).cpu().numpy()
+
+
+def _finite(features: Any) -> bool:
+    return bool(torch.isfinite(torch.as_tensor(features)).all())
+
+
+def _separation(features: Any, labels: np.ndarray, metric: Any, n_classes: int) -> float:
+    """D or D̂; NaN for features that are no longer finite."""
+    return data_separation(features, labels, metric=metric, n_classes=n_classes) if _finite(features) else float("nan")
+
+
+def dataset(batch: Batch, records: Sequence[Record], epochs: Sequence[int] | None) -> xr.Dataset:
+    """All members' records with the labels of ``batch``; shorter curves are padded with NaN."""
+    at: tuple[str, ...] = () if epochs is None else ("at_epoch",)
+
+    def stacked(values: list[np.ndarray]) -> np.ndarray:
+        """Along a first axis of members; each padded to the largest in every axis."""
+        shape = np.max([v.shape for v in values], axis=0)
+        pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
+        return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
+
+    def measured(values: list[np.ndarray]) -> np.ndarray:
+        return stacked(values)[:, 0] if epochs is None else stacked(values)
+
+    variables: dict[str, Any] = {}
+    for name in records[0].curves:
+        curves = measured([r.curves[name] for r in records])
+        variables[METRICS[name]] = batch.unflatten(curves, *at, "split", "layer")
+    variables["accuracy"] = batch.unflatten(measured([r.accuracy for r in records]), *at, "split")
+    if records[0].class_means:
+        means, spreads = measured([r.mean for r in records]), measured([r.spread for r in records])
+        variables["class_mean"] = batch.unflatten(means, *at, "layer", "class", "unit")
+        variables["class_spread"] = batch.unflatten(spreads, *at, "layer", "class")
+    loss = stacked([r.loss for r in records])
+    variables["loss"] = batch.unflatten(loss, "epoch")
+    variables["state"] = batch.unflatten(np.array([r.state for r in records], dtype="<U8"))
+    variables["epochs_run"] = batch.unflatten(np.array([r.epoch for r in records]))
+    points = max(r.spread.shape[1] for r in records)
+    coords: dict[Any, Any] = dict(batch.coords)
+    coords |= {"split": list(SPLITS), "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1)}
+    if records[0].class_means:
+        coords["class"] = np.arange(records[0].data.n_classes)
+    if epochs is not None:
+        coords["at_epoch"] = [int(e) for e in epochs]
+    return xr.Dataset(variables, coords=coords)
