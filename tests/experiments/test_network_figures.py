@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from deepmech.experiments.spring_block import network_figures as figures
-from deepmech.experiments.spring_block.linear_networks import orthonormal, trained
+from deepmech.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
 from deepmech.experiments.spring_block.networks import figure_1
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.simulators.spring_block import Chain, averaged
@@ -57,7 +57,7 @@ def test_linear_networks_share_the_work_alike_and_follow_time_not_steps():
 
 
 def test_dropout_bends_a_linear_network():
-    straight, bent = (trained(0.05, 200, dropout=p, n=20, depth=5, n_seeds=3)["curvature"] for p in (0.0, 0.2))
+    straight, bent = (trained(0.05, 200, dropout=p, n=20, depth=5, seeds=range(3))["curvature"] for p in (0.0, 0.2))
     assert float(bent.mean()) < -0.02 < float(straight.min())
 
 
@@ -92,11 +92,26 @@ def test_relaxation_explains_exponentials_and_nothing_else():
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():
-    regimes = figures.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12)
+    regimes = run(figures.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
     assert dict(regimes["load_curve"].sizes) == {"regime": 3, "seed": 2, "at_epoch": 3, "layer": 8}
     assert regimes.at_epoch.values.tolist() == [1, 3, 5]
     np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))
     assert (regimes.loss.isel(regime=0).diff("at_epoch") < 0).all()  # small steps, no dropout
-    both = figures.on_both_sets(TINY, width=12, epochs=3)
-    assert set(both.accuracy.dims) == {"learning_rate", "seed", "split"}
+    both = run(figures.on_both_sets(TINY, width=12, epochs=3))
+    assert dict(both["load_curve"].sizes) == {"learning_rate": 3, "seed": 1, "split": 2, "layer": 8}
     assert abs(both["load_curve"].diff("split")).max() > 0
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        figures.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+        figures.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
+        figure_5a(0.1, duration=1.0, large_steps=5, n=10, n_seeds=2),
+        over_step_size([0.1, 1.0], "mse", 5, n=10, n_seeds=2),
+    ],
+    ids=lambda s: s.name,
+)
+def test_cells_do_not_know_their_chunk(sweep):
+    one, many = run(sweep, chunk=1), run(sweep, chunk=7)
+    xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())

@@ -10,12 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-import xarray as xr
-
-from deepmech.core.random import Stream
 from deepmech.experiments.spring_block import networks
-from deepmech.metrics.statistics import rank_correlation
 from deepmech.sweeps import Sweep
 
 

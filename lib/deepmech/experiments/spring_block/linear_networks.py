@@ -16,7 +16,9 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import Data
+from deepmech.experiments.spring_block import networks
 from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 
 #: Step sizes of Fig. 5(a) as printed (SM S3), and its dropout probability.
@@ -46,7 +48,7 @@ def trained(
     dropout: float = 0.0,
     n: int = 100,
     depth: int = 8,
-    n_seeds: int = 1,
+    seeds: Sequence[int] = (0,),
 ) -> xr.Dataset:
     """Train deep linear networks by gradient descent with all samples in every step, one data set per seed.
 
@@ -72,11 +74,12 @@ def trained(
         optimizer="sgd", learning_rate=learning_rate, epochs=n_steps, loss=loss, stop_loss=0.0, stop_change=0.0
     )
     parts = []
-    for seed in range(n_seeds):
+    for seed in seeds:
         made = train(network, training, orthonormal(n, seed), seed=seed, experiment="figure 5a")
         curve = made["load_curve"].sel(split="train", drop=True)
         parts.append(xr.Dataset({"load_curve": curve, "loss": made["loss"].isel(epoch=-1, drop=True)}))
-    result = xr.concat(parts, xr.Variable("seed", np.arange(n_seeds)))
+    result = xr.concat(parts, xr.Variable("seed", list(seeds)))
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
     return result.assign(curvature=curvature(result["load_curve"]))
 
 
@@ -87,17 +90,17 @@ def figure_5a(
     large_steps: int = 600,
     n: int = 100,
     n_seeds: int = 1,
-) -> xr.Dataset:
-    """The three curves of Fig. 5(a), and the step size that the paper calls large.
+) -> Sweep:
+    """The three curves of Fig. 5(a), and the step size that the paper calls large, over ``training`` and ``seed``.
 
     Small steps, the printed large steps and dropout (with small steps) train for the same ``duration``, the number of
     steps times their size, on squared error. ``large`` is a step size at which the curve does bend; this takes the
-    cross-entropy, see :func:`over_step_size`.
+    cross-entropy, see :func:`over_step_size`. The cells' results are those of :func:`trained`.
 
-    Returns
-    -------
-    Dataset
-        As :func:`trained`, over ``training`` and ``seed``.
+    Examples
+    --------
+    >>> figure_5a(n_seeds=2).grid.shape
+    (4, 2)
     """
     many, printed = round(duration / small), round(duration / LARGE)
     how: dict[str, dict[str, Any]] = {
@@ -106,10 +109,35 @@ def figure_5a(
         "large steps": {"learning_rate": large, "n_steps": large_steps, "loss": "cross_entropy"},
         "dropout": {"learning_rate": small, "n_steps": many, "dropout": DROPOUT},
     }
-    parts = [trained(n=n, n_seeds=n_seeds, **setting) for setting in how.values()]
-    return xr.concat(parts, xr.Variable("training", list(how)))
+    cells = {"training": over("training", list(how)), "seed": over("seed", range(n_seeds))}
+    return _sweep("figure-5a", cells, {"settings": how, "n": n})
 
 
-def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int = 100, n_seeds: int = 1) -> xr.Dataset:
-    """The same network over step sizes, each for ``n_steps`` steps: as :func:`trained`, over ``learning_rate``."""
-    return trained(over("learning_rate", list(sizes)), n_steps, loss, n=n, n_seeds=n_seeds)
+def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int = 100, n_seeds: int = 1) -> Sweep:
+    """The same network over step sizes, each for ``n_steps`` steps: a sweep over ``learning_rate`` and ``seed``.
+
+    Examples
+    --------
+    >>> over_step_size([0.1, 1.0, 10.0], "cross_entropy").grid.shape
+    (3, 1)
+    """
+    cells = {"learning_rate": over("learning_rate", list(sizes)), "seed": over("seed", range(n_seeds))}
+    return _sweep(f"steps-5a-{loss.replace('_', '-')}", cells, {"loss": loss, "n_steps": n_steps, "n": n})
+
+
+def _sweep(name: str, cells: dict[str, xr.DataArray], fixed: dict[str, Any]) -> Sweep:
+    return Sweep(name, f"{__name__}:train_cells", cells, fixed, tolerance=networks.TOLERANCE)
+
+
+def train_cells(
+    cells: list[dict[str, Any]], n: int, settings: dict[str, dict[str, Any]] | None = None, **shared: Any
+) -> xr.Dataset:
+    """Train one network per cell with :func:`trained`, over ``cell``.
+
+    A cell holds ``seed`` and ``learning_rate``, or ``training``, a key of ``settings``; ``shared`` holds for all.
+    """
+    parts = []
+    for cell in cells:
+        setting = {"learning_rate": cell["learning_rate"]} if settings is None else settings[cell["training"]]
+        parts.append(trained(n=n, seeds=[cell["seed"]], **setting, **shared).rename(seed="cell").drop_vars("cell"))
+    return xr.concat(parts, "cell", combine_attrs="override")

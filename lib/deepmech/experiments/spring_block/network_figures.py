@@ -74,9 +74,7 @@ def train_in_two_metrics(
     both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
     curves = both.sel(split="train", drop=True).transpose("cell", "metric", "layer")
     accuracy = made["accuracy"].sel(split="test", drop=True)
-    result = xr.Dataset({"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}).drop_vars("cell")
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
-    return result
+    return _plain({"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}, made)
 
 
 def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[str]) -> xr.DataArray:
@@ -110,35 +108,64 @@ REGIMES = {
 
 def regimes(
     data: str | dict[str, Any] = "digits", n_seeds: int = 3, epochs: int = 100, n_records: int = 51, width: int = 100
+) -> Sweep:
+    """The networks' side of Fig. 4: ReLU networks of three regimes through training, over ``regime`` and ``seed``.
+
+    Parameters
+    ----------
+    data : as for :func:`~deepmech.experiments.spring_block.networks.figure_1`.
+    n_records : about how many epochs are recorded, from 1 to the last.
+
+    Examples
+    --------
+    >>> regimes(n_seeds=2, n_records=3).fixed["record"]
+    [1, 50, 100]
+    """
+    # Before training BatchNorm has no averages yet, so the record begins after one epoch.
+    record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
+    return _sweep(
+        "figure-4",
+        "train_regimes",
+        data,
+        {"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
+        {"regimes": REGIMES, "epochs": epochs, "record": record, "width": width},
+    )
+
+
+def train_regimes(
+    cells: list[dict[str, Any]],
+    data: dict[str, Any],
+    regimes: dict[str, dict[str, float]],
+    epochs: int,
+    record: list[int],
+    width: int,
 ) -> xr.Dataset:
-    """The networks' side of Fig. 4: ReLU networks of three regimes through training.
+    """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
 
     Returns
     -------
     Dataset
-        Over ``regime`` and ``seed``: ``load_curve`` of the training samples over ``layer`` and ``at_epoch``, about
-        ``n_records`` epochs from 1 to the last; ``loss`` at the same epochs; ``curvature`` and ``accuracy`` (of the
-        test set) at the end.
+        Over ``cell``: ``load_curve`` of the training samples over ``at_epoch`` and ``layer``; ``loss`` at the same
+        epochs; ``curvature`` and ``accuracy`` (of the test set) at the end.
     """
+    index = {"cell": np.arange(len(cells))}
 
     def of(name: str) -> xr.DataArray:
-        return xr.DataArray([r[name] for r in REGIMES.values()], dims="regime", coords={"regime": list(REGIMES)})
+        return xr.DataArray([regimes[cell["regime"]][name] for cell in cells], index, dims="cell")
 
-    # Before training BatchNorm has no averages yet, so the record begins after one epoch.
-    at = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int))
     made = train(
         MLP(width=width, dropout=of("dropout")),
         Training(learning_rate=of("learning_rate"), batch_size=of("batch_size"), epochs=epochs),
-        _data(data),
-        seed=over("seed", range(n_seeds)),
-        record=at.tolist(),
+        load(**data),
+        seed=xr.DataArray([cell["seed"] for cell in cells], index, dims="cell"),
+        record=record,
         experiment="figure 4",
     )
-    curves = made["load_curve"].sel(split="train", drop=True)
-    loss = made["loss"].sel(epoch=at).rename(epoch="at_epoch")
+    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
+    loss = made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
     accuracy = made["accuracy"].sel(split="test", drop=True).isel(at_epoch=-1, drop=True)
     last = curvature(curves.isel(at_epoch=-1, drop=True))
-    return xr.Dataset({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy})
+    return _plain({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}, made)
 
 
 def on_both_sets(
@@ -147,26 +174,57 @@ def on_both_sets(
     width: int = 784,
     n_seeds: int = 1,
     epochs: int = 100,
-) -> xr.Dataset:
-    """Fig. S4: load curves of the training and of the test samples over learning rates, α = 0.2.
+) -> Sweep:
+    """Fig. S4: load curves of the training and of the test samples, α = 0.2, over ``learning_rate`` and ``seed``.
+
+    Examples
+    --------
+    >>> on_both_sets(n_seeds=2).grid.shape
+    (3, 2)
+    """
+    cells = {"learning_rate": over("learning_rate", list(learning_rates)), "seed": over("seed", range(n_seeds))}
+    return _sweep("figure-S4", "train_on_both_sets", data, cells, {"width": width, "epochs": epochs})
+
+
+def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
+    """Train one network per cell; a cell holds ``learning_rate`` and ``seed``.
 
     Returns
     -------
     Dataset
-        Over ``learning_rate``, ``seed`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
+        Over ``cell`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
     """
+    index = {"cell": np.arange(len(cells))}
+    rate, seed = (xr.DataArray([cell[k] for cell in cells], index, dims="cell") for k in ("learning_rate", "seed"))
     made = train(
         MLP(width=width, slope=0.2),
-        Training(learning_rate=over("learning_rate", list(learning_rates)), epochs=epochs),
-        _data(data),
-        seed=over("seed", range(n_seeds)),
+        Training(learning_rate=rate, epochs=epochs),
+        load(**data),
+        seed=seed,
         experiment="figure S4",
     )
-    return made[["load_curve", "accuracy"]].assign(curvature=curvature(made["load_curve"]))
+    curves = made["load_curve"].transpose("cell", "split", "layer")
+    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
+    return _plain(found, made)
 
 
-def _data(data: str | dict[str, Any]) -> Any:
-    return load(**(networks.DATA[data] if isinstance(data, str) else data))
+def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str, Any], fixed: dict[str, Any]) -> Sweep:
+    recipe = networks.DATA[data] if isinstance(data, str) else data
+    return Sweep(
+        name=f"{name}-{recipe['name']}",
+        compute=f"{__name__}:{compute}",
+        cells=cells,
+        fixed={"data": recipe, **fixed},
+        data=load(**recipe).fingerprint,
+        tolerance=networks.TOLERANCE,
+    )
+
+
+def _plain(variables: dict[str, xr.DataArray], made: xr.Dataset) -> xr.Dataset:
+    """``variables`` as a sweep wants them: without labels along ``cell``, with what they were computed on."""
+    result = xr.Dataset(variables).drop_vars("cell")
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    return result
 
 
 #: Chains that trajectories are compared with: frictions and step noise in units of stiffness times target.

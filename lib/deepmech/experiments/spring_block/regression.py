@@ -1,0 +1,120 @@
+"""Fig. S12: load curves of regression. A ReLU network on the Diabetes data, and the error of a linear probe per layer.
+
+The paper gives network, learning rates and dropout. Left open are the scale of the targets and what the samples are:
+here targets are brought to mean 0 and standard deviation 1 over the training samples, and load curves are measured on
+the training samples, as in classification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.data import Data, load
+from deepmech.experiments.spring_block import networks
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.regression import probe_error
+from deepmech.sweeps import Sweep
+from deepmech.trainers import MLP, Training
+from deepmech.trainers.draws import Draws
+from deepmech.trainers.reference import Reference
+from deepmech.trainers.specs import Member
+
+#: Fig. S12, caption; everything else as in Fig. 1. The last is the null: weights that hardly move.
+REGIMES = {
+    "i: small steps": {"learning_rate": 1e-3, "dropout": 0.0},
+    "ii: large steps": {"learning_rate": 1e-2, "dropout": 0.0},
+    "iii: large steps, dropout": {"learning_rate": 2e-2, "dropout": 0.3},
+    "untrained": {"learning_rate": 1e-30, "dropout": 0.0},
+}
+
+
+def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
+    """The three regimes of Fig. S12 and untrained networks, as a sweep over ``regime`` and ``seed``.
+
+    Examples
+    --------
+    >>> figure_s12(n_seeds=2).grid.shape
+    (4, 2)
+    """
+    return Sweep(
+        name="figure-S12-diabetes",
+        compute=f"{__name__}:train_regressions",
+        cells={"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
+        fixed={"regimes": REGIMES, "epochs": epochs, "width": width},
+        data=_data().fingerprint,
+        tolerance=networks.TOLERANCE,
+    )
+
+
+def train_regressions(
+    cells: list[dict[str, Any]], regimes: dict[str, dict[str, float]], epochs: int, width: int
+) -> xr.Dataset:
+    """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``load_curve`` over ``layer``, the error of a linear probe on the layer's features of the
+        training samples, in standard deviations of their targets; its ``curvature``; ``error`` over ``split``, the
+        network's own root mean squared error in the same unit; ``loss`` of the last epoch.
+    """
+    data = _data()
+    shared = Reference.prepare(data, "float32")
+    made = []
+    with _one_thread():
+        for cell in cells:
+            setting = regimes[cell["regime"]]
+            member = Member(
+                MLP(width=width, dropout=setting["dropout"]),
+                Training(learning_rate=setting["learning_rate"], epochs=epochs, loss="mse", stop_change=0.0),
+                cell["seed"],
+            )
+            made.append(_trained(member, data, shared))
+    result = xr.Dataset(
+        {
+            "load_curve": (("cell", "layer"), np.array([curve for curve, _, _ in made])),
+            "error": (("cell", "split"), np.array([error for _, error, _ in made])),
+            "loss": ("cell", np.array([loss for _, _, loss in made])),
+        },
+        coords={"split": ["train", "test"], "layer": np.arange(8)},
+    )
+    result["curvature"] = curvature(result["load_curve"])
+    result.attrs = {"device": "cpu", "dtype": "float32", "engine": "reference"}
+    return result
+
+
+def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
+    network = Reference(member, Draws.of(member, "figure S12"), shared)
+    loss = np.nan
+    for epoch in range(1, int(member.training.epochs) + 1):
+        loss = network.run_epoch(epoch)
+    features, output = network.features(data.x_train)
+    outputs = [(output, data.y_train), (network.features(data.x_test)[1], data.y_test)]
+    error = [float(np.sqrt(np.mean((found[:, 0] - y) ** 2))) for found, y in outputs]
+    return [probe_error(layer, data.y_train) for layer in features], error, loss
+
+
+def _data() -> Data:
+    """The Diabetes data with targets of mean 0 and standard deviation 1 over the training samples."""
+    raw = load("diabetes")
+    mean, deviation = raw.y_train.mean(), raw.y_train.std()
+    return replace(raw, y_train=(raw.y_train - mean) / deviation, y_test=(raw.y_test - mean) / deviation)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """A sum that is cut among threads rounds according to their number."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
