@@ -1,0 +1,192 @@
+"""Dropout raised twice while a convolutional network is trained (Figs. S2 and S3), beside networks left without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.data import load
+from deepmech.experiments.spring_block import networks
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import Sweep
+from deepmech.trainers import CNN, Training, train
+
+#: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
+DROPOUTS = (0.0, 0.05, 0.3)
+STAGES = ("no dropout", "5 % dropout", "30 % dropout")
+#: The digits whose mean images Fig. S3 shows.
+DIGITS = (0, 4, 9)
+
+#: What deepmech.data.load is asked for by a data set's name.
+DATA: dict[str, dict[str, Any]] = {
+    "digits": {"name": "digits", "n_train": 160},
+    "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
+}
+
+
+def dropout_raised(
+    data: str | dict[str, Any] = "digits",
+    n_seeds: int = 2,
+    stage: int = 4000,
+    learning_rate: float = 1e-4,
+    n_records: int = 8,
+    network: dict[str, Any] | None = None,
+) -> Sweep:
+    """Figs. S2 and S3 as a sweep over ``seed``: full-batch Adam, dropout 0, then 5 %, then 30 %.
+
+    Parameters
+    ----------
+    data : a key of :data:`DATA`, or the arguments of :func:`deepmech.data.load` as a dictionary.
+    n_seeds : networks, seeds 0 … n_seeds - 1.
+    stage : epochs of each of the three stages; the paper's 4,000.
+    learning_rate : the paper's 1e-4.
+    n_records : measurements per stage, evenly spread, the last at its end.
+    network : other fields of :class:`deepmech.trainers.CNN`; the paper's by default.
+
+    Examples
+    --------
+    >>> sweep = dropout_raised(stage=40, n_seeds=3)
+    >>> sweep.n_cells, sweep.fixed["stage"]
+    (3, 40)
+    """
+    recipe = DATA[data] if isinstance(data, str) and data in DATA else data
+    if not isinstance(recipe, dict):
+        raise ValueError(
+            f"dropout_raised: data = {data!r}: must be one of {', '.join(DATA)}, or arguments of data.load"
+        )
+    if not 1 <= n_records <= stage:
+        raise ValueError(f"dropout_raised: n_records = {n_records}: must lie between 1 and stage = {stage}")
+    network = dict(network or {})
+    CNN(**network)
+    return Sweep(
+        name=f"dropout-raised-{recipe['name']}",
+        compute=f"{__name__}:train_through_stages",
+        cells={"seed": over("seed", range(n_seeds))},
+        fixed={
+            "data": recipe,
+            "network": network,
+            "training": {"learning_rate": learning_rate},
+            "stage": stage,
+            "n_records": n_records,
+        },
+        data=load(**recipe).fingerprint,
+        tolerance=networks.TOLERANCE,
+    )
+
+
+def train_through_stages(
+    cells: list[dict[str, Any]],
+    data: dict[str, Any],
+    network: dict[str, Any],
+    training: dict[str, Any],
+    stage: int,
+    n_records: int,
+) -> xr.Dataset:
+    """Train one network per cell, which holds ``seed``, and once more without any dropout.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``:
+
+        - ``load_curve``, ``load_curve_test`` (at_epoch, layer), ``curvature``, ``accuracy`` (of the test set),
+          ``accuracy_train``, ``loss`` (at_epoch) through training;
+        - ``accuracy_without`` (stage): test accuracy after one and two stages without dropout; NaN for the third, which
+          is not run;
+        - ``class_mean`` (stage, layer, digit, row, column): mean of the first channel over the training images of a
+          digit at the end of each stage; the image itself at layer 0;
+        - ``class_width`` (stage, layer, digit): mean squared distance of a digit's features from their mean, over the
+          mean's squared distance from the mean of all classes; ``class_width_before`` (layer, digit): the same with the
+          initial weights.
+    """
+    images = load(**data)
+    seed = over("cell", [cell["seed"] for cell in cells])
+    common: dict[str, Any] = {"seed": seed, "experiment": "figure S2"}
+    # No network may stop early: the second stage begins when the first has nearly converged.
+    fixed = {**training, "stop_loss": 0.0, "stop_change": 0.0}
+    at = [s * stage + round(i * stage / n_records) for s in range(3) for i in range(1, n_records + 1)]
+    ends = [stage, 2 * stage, 3 * stage]
+    changes = tuple((s * stage + 1, "dropout", p) for s, p in enumerate(DROPOUTS) if s > 0)
+    spec = CNN(**network)
+    made = train(
+        spec, Training(epochs=ends[-1], schedule=changes, **fixed), images, record=at, class_means=True, **common
+    )
+    without = train(spec, Training(epochs=ends[1], **fixed), images, record=ends[:2], metrics=(), **common)
+    # BatchNorm needs its averages: the images pass through while the weights stay as they are.
+    still = {**fixed, "learning_rate": 1e-30, "epochs": 50}
+    before = train(spec, Training(**still), images, metrics=(), class_means=True, **common)
+    curves = made["load_curve"].transpose("cell", "at_epoch", "split", "layer")
+    accuracy = made["accuracy"].transpose("cell", "at_epoch", "split")
+    last = made.sel(at_epoch=ends).rename(at_epoch="stage").transpose("cell", "stage", ...)
+    alone = without["accuracy"].sel(split="test").transpose("cell", "at_epoch").values
+    variables: dict[str, Any] = {
+        "load_curve": curves.sel(split="train"),
+        "load_curve_test": curves.sel(split="test"),
+        "curvature": curvature(curves.sel(split="train")),
+        "accuracy": accuracy.sel(split="test"),
+        "accuracy_train": accuracy.sel(split="train"),
+        "loss": made["loss"].sel(epoch=at).rename(epoch="at_epoch").transpose("cell", "at_epoch"),
+    }
+    variables = {k: (v.dims, v.values) for k, v in variables.items()}
+    variables |= {
+        "accuracy_without": (("cell", "stage"), np.pad(alone, [(0, 0), (0, 1)], constant_values=np.nan)),
+        "class_mean": (("cell", "stage", "layer", "digit", "row", "column"), _first_channel(last, images.shape)),
+        "class_width": (("cell", "stage", "layer", "digit"), _relative_width(last)),
+        "class_width_before": (("cell", "layer", "digit"), _relative_width(before.transpose("cell", ...))),
+        "diverged": ("cell", (made["state"] == "diverged").values),
+    }
+    coords = {"at_epoch": at, "layer": made.layer.values, "stage": list(STAGES), "digit": list(DIGITS)}
+    result = xr.Dataset(variables, coords=coords)
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    return result
+
+
+def _first_channel(made: xr.Dataset, shape: tuple[int, ...]) -> np.ndarray:
+    """Mean maps of the first channel, (cell, stage, layer, digit, row, column)."""
+    height, width = shape[1:]
+    means = made["class_mean"].sel({"class": list(DIGITS)}).transpose(..., "layer", "class", "unit")
+    return means.values[..., : height * width].reshape(*means.shape[:-1], height, width)
+
+
+def _relative_width(made: xr.Dataset) -> np.ndarray:
+    """Mean squared distance within a class over that of its mean from the mean of all classes, (…, layer, digit)."""
+    mean = made["class_mean"]  # NaN where a layer has fewer units than others: left out of the sum
+    away = ((mean - mean.mean("class")) ** 2).sum("unit")
+    ratio = (made["class_spread"] / away).sel({"class": list(DIGITS)})
+    return ratio.transpose(..., "layer", "class").values
+
+
+def measures(result: xr.Dataset) -> xr.Dataset:
+    """The numbers behind the claims of Figs. S2 and S3, from a finished sweep of :func:`dropout_raised`.
+
+    Returns
+    -------
+    Dataset
+        - ``curvature``, ``accuracy`` (stage): at the end of each stage, mean over seeds; ``curvature_low`` and
+          ``curvature_high``: two standard errors to either side;
+        - ``change`` (increase): what each increase of dropout did to test accuracy, mean over seeds, with the sign the
+          paper gives it (a rise, then a fall: both positive); ``change_scatter``: its standard deviation between seeds;
+        - ``change_without``: change of accuracy over the second stage when dropout stays at zero;
+        - ``width`` (stage, layer), ``width_before`` (layer): natural logarithm of ``class_width``, mean over digits and
+          seeds.
+    """
+    stage = int(result.at_epoch[-1]) // len(STAGES)
+    ends = result[["curvature", "accuracy"]].sel(at_epoch=[stage, 2 * stage, 3 * stage])
+    ends = ends.rename(at_epoch="stage").assign_coords(stage=list(STAGES)).transpose("seed", "stage")
+    changes = np.diff(ends["accuracy"].values, axis=1) * [1.0, -1.0]
+    free = min(1, result.sizes["seed"] - 1)
+    error = ends["curvature"].std("seed", ddof=free) / np.sqrt(result.sizes["seed"])
+    without = result["accuracy_without"].transpose("seed", "stage").values
+    mean = ends.mean("seed")
+    return mean.assign(
+        curvature_low=mean["curvature"] - 2 * error,
+        curvature_high=mean["curvature"] + 2 * error,
+        change=("increase", changes.mean(0)),
+        change_scatter=("increase", changes.std(0, ddof=free)),
+        change_without=float((without[:, 1] - without[:, 0]).mean()),
+        width=np.log(result["class_width"]).mean(["seed", "digit"]),
+        width_before=np.log(result["class_width_before"]).mean(["seed", "digit"]),
+    )
