@@ -3,6 +3,7 @@
 from deepmech.figures.curves import load_curves, trajectories
 from deepmech.figures.dots import dots
 from deepmech.figures.layers import layer_curves
+from deepmech.figures.networks import accuracy_by_bend, network_diagram
 from deepmech.figures.phase import phase_diagram
 from deepmech.figures.picture import Picture
 from deepmech.figures.plots import lines, scatter
@@ -11,6 +12,7 @@ from deepmech.figures.sketches import analogy, friction_law
 
 __all__ = [
     "Picture",
+    "accuracy_by_bend",
     "analogy",
     "dots",
     "folding_ruler",
@@ -18,6 +20,7 @@ __all__ = [
     "layer_curves",
     "lines",
     "load_curves",
+    "network_diagram",
     "phase_diagram",
     "scatter",
     "trajectories",

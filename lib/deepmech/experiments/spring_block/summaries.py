@@ -1,0 +1,132 @@
+"""Numbers that the claims about several diagrams of networks share, and a table of them for readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.experiments.spring_block.networks import PANELS, Measures
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.statistics import RankCorrelation, rank_correlation
+
+def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | None = None) -> pd.DataFrame:
+    """What matters about diagrams, one column for each: shape against accuracy, the rival, and the best cell.
+
+    Parameters
+    ----------
+    found : title -> :func:`~deepmech.experiments.spring_block.networks.measures` of a diagram.
+    results : title -> the sweep's result behind it; adds the numbers of seeds and of diverged networks.
+    """
+    columns = {title: _column(one) for title, one in found.items()}
+    for title, result in (results or {}).items():
+        columns[title] |= {
+            "seeds per cell": str(result.sizes["seed"]),
+            "diverged": f"{int(result['diverged'].sum())} of {result['diverged'].size}",
+        }
+    return pd.DataFrame(columns)
+
+
+def _column(one: Measures) -> dict[str, str]:
+    rank, best = one.accuracy_falls, one.best_cell
+    noise = next(name for name in PANELS if name in best)
+    return {
+        "accuracy with |curvature|": f"{_plain(rank.rho)} [{_plain(rank.low)}, {_plain(rank.high)}]",
+        "accuracy with noise, α fixed": _plain(one.accuracy_by_noise),
+        "best accuracy": f"{100 * best['accuracy']:.1f} %",
+        "in the cell": f"α = {best['slope']:g}, {noise.replace('_', ' ')} {best[noise]:g}",
+        "its |curvature| / largest": f"{one.best_bend:.2f}",
+        "a cell picked blindly": f"{one.blind_bend:.2f}",
+    }
+
+
+def _plain(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def accuracy_falls(found: Mapping[str, Measures]) -> dict[str, Any]:
+    """Per diagram the rank correlation of accuracy with the size of the curvature, for ``ledger.check(claim, **this)``.
+
+    The null is that of accuracy with noise at fixed slope, in the direction that suits it.
+    """
+    ranks = [m.accuracy_falls for m in found.values()]
+    return {
+        "measured": _by_diagram(found, [r.rho for r in ranks]),
+        "interval": (_by_diagram(found, [r.low for r in ranks]), _by_diagram(found, [r.high for r in ranks])),
+        "null": _by_diagram(found, [-abs(m.accuracy_by_noise) for m in found.values()]),
+    }
+
+
+def bends_with_noise(found: Mapping[str, Measures]) -> xr.DataArray:
+    """Per diagram and slope, the rank correlation of curvature with noise: -1 where every step of noise bends down."""
+    arrays = [m.bends_with_noise for m in found.values()]
+    return xr.concat(arrays, xr.Variable("diagram", list(found)))
+
+
+def bend_of_best(means: Mapping[str, xr.Dataset]) -> dict[str, Any]:
+    """Per diagram the signed curvature of its most accurate cell, for ``ledger.check(claim, **this)``.
+
+    The interval is that of the mean over seeds (1.96 standard errors); the null is the mean curvature over all cells,
+    which a cell picked blindly has on average.
+    """
+    bend, error, blind = [], [], []
+    for one in means.values():
+        best = one.isel(one["accuracy"].argmax(...))
+        bend.append(float(best["curvature"]))
+        error.append(1.96 * float(best["curvature_error"]))
+        blind.append(float(one["curvature"].mean()))
+    low, high = ([b + sign * e for b, e in zip(bend, error, strict=True)] for sign in (-1, 1))
+    return {
+        "measured": _by_diagram(means, bend),
+        "interval": (_by_diagram(means, low), _by_diagram(means, high)),
+        "null": _by_diagram(means, blind),
+    }
+
+
+def _by_diagram(found: Mapping[str, Any], values: list[float]) -> xr.DataArray:
+    return xr.DataArray(values, dims="diagram", coords={"diagram": list(found)})
+
+
+def from_layer(result: xr.Dataset, first: int) -> xr.Dataset:
+    """A sweep's result without the layers before ``first``; its curvature is that of what is left."""
+    kept = result.sel(layer=slice(first, None))
+    return kept.assign(curvature=curvature(kept["load_curve"]))
+
+
+def off_line(load: xr.DataArray) -> xr.DataArray:
+    """How far the input lies off the straight line through the hidden layers, over their own root mean square distance.
+
+    The line is that of least squares through (ℓ, D_ℓ), ℓ = 1 … L. What it predicts for ℓ = 0 is uncertain even if the
+    layers scatter about a line at random: with seven layers, independent scatter of all alike makes this ratio the
+    absolute value of a number with standard deviation about 1.3.
+
+    Parameters
+    ----------
+    load : DataArray with the dimension ``layer``, 0 … L.
+    """
+
+    def ratio(d: np.ndarray) -> float:
+        layer = np.arange(len(d))
+        line = np.polyfit(layer[1:], d[1:], 1)
+        left = d[1:] - np.polyval(line, layer[1:])
+        # Two numbers of the line are fitted.
+        return float(abs(d[0] - line[1]) / np.sqrt(np.sum(left**2) / (len(left) - 2)))
+
+    return xr.apply_ufunc(ratio, load, input_core_dims=[["layer"]], vectorize=True)
+
+
+def spread(result: xr.Dataset) -> float:
+    """Standard deviation of the curvature between seeds, root mean square over the cells of a sweep."""
+    return float(np.sqrt(result["curvature"].var("seed", ddof=1).mean(skipna=True)))
+
+
+def alike(one: xr.DataArray, two: xr.DataArray) -> RankCorrelation:
+    """Spearman's correlation over all cells of two diagrams with the same labels, with its bootstrap interval."""
+    one, two = xr.align(one, two, join="exact")
+    return rank_correlation(
+        one.values.ravel(), two.transpose(*one.dims).values.ravel(), Stream.of("diagrams alike", "bootstrap")
+    )
