@@ -1,0 +1,251 @@
+"""The locally elastic SDE: K classes whose features pull on one another, more within a class than between classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import Batch, Number, align
+from deepmech.core.spec import Spec, decode, encode
+from deepmech.simulators.elastic_sde.rates import Effect, PowerLaw, Rate, batch_fields, describe, is_table, rate
+
+STRUCTURES = ("isotropic", "logits")
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticSDE(Spec):
+    r"""Features of K classes under locally elastic training (paper B, Eqs. 1–6 and App. E).
+
+    A sample of class c, drawn with probability p_c and labelled l with probability P_cl, pulls every feature of class
+    k by E_kl(t) H_kl times its own feature. In the limit of small steps
+
+    .. math::
+
+        d\tilde X^k = \sum_c M_{kc}(t)\,\bar X^c\,dt + \sigma\,dW^k, \qquad
+        M_{kc} = p_c \sum_l P_{cl}\,E_{kl}(t)\,H_{kl},
+
+    with E_kk = α(t), E_kl = β(t). Balanced classes (p = 1/K) and true labels (P = 1) are the paper's Eq. 5.
+
+    Parameters
+    ----------
+    intra, inter
+        α(t) and β(t), per unit of time: a number, a labelled array, a labelled array with a dimension ``time``
+        (linear in between), a :class:`PowerLaw`, or a function of an array of times.
+    n_classes, n_features : int
+        K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array says.
+    structure
+        H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K, the
+        L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
+    noise : number or DataArray
+        σ ≥ 0: feature × time^−½.
+    class_weights
+        p_c, K positive numbers that add up to 1; None for balanced classes.
+    label_mixing
+        P: None for true labels; a number or labelled array p_err, the fraction of each class whose labels are spread
+        evenly over the other classes; or a (K, K) array with rows (true class) that add up to 1.
+    effect_matrix
+        A constant factor (K, K) on E, element by element, for effects that differ between pairs of classes (App. E).
+
+    Raises
+    ------
+    ValueError
+        Naming field, value and remedy.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> model = ElasticSDE(intra=over("intra", [0.5, 1.0, 2.0]), inter=1.0, n_classes=3)
+    >>> model.gap(0.0).values.tolist()
+    [-0.5, 0.0, 1.0]
+    """
+
+    intra: Effect = 1.0
+    inter: Effect = 0.0
+    n_classes: int = 2
+    n_features: int | None = None
+    structure: Any = "isotropic"
+    noise: Number = 1.0
+    class_weights: Any = None
+    label_mixing: Any = None
+    effect_matrix: Any = None
+
+    def __post_init__(self) -> None:
+        self.require("n_classes", self.n_classes == int(self.n_classes) and self.n_classes >= 2, "a whole number ≥ 2")
+        if self.n_features is None:
+            object.__setattr__(self, "n_features", self._features_of_structure())
+        k, p = self.n_classes, self.n_features
+        assert p is not None
+        self.require("n_features", p == int(p) and p >= 1, "a whole number ≥ 1")
+        if self._named("logits"):
+            self.require("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
+        self._check_structure(k, p)
+        for field in ("intra", "inter"):
+            value = getattr(self, field)
+            if (not callable(value) and not isinstance(value, PowerLaw)) or isinstance(value, xr.DataArray):
+                self.require_finite(field)
+            if is_table(value):
+                t = np.asarray(value["time"], float)
+                rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
+                self.require(field, rises, "tabulated at two or more rising times")
+        self.require_finite("noise")
+        self.require("noise", self.noise >= 0, "zero or positive")
+        if self.class_weights is not None:
+            w = np.asarray(self.class_weights, float)
+            good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
+            self.require("class_weights", good, f"{k} positive numbers that add up to 1")
+        if self.label_mixing is not None and self.labels_mixed_evenly:
+            self.require_finite("label_mixing")
+            mixed = self.label_mixing
+            self.require("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
+        elif self.label_mixing is not None:
+            m = np.asarray(self.label_mixing, float)
+            good = m.shape == (k, k) and bool(np.all(m >= 0)) and bool(np.allclose(m.sum(1), 1))
+            self.require("label_mixing", good, f"a ({k}, {k}) matrix of non-negative rows that add up to 1")
+        if self.effect_matrix is not None:
+            e = np.asarray(self.effect_matrix, float)
+            self.require("effect_matrix", e.shape == (k, k) and np.isfinite(e).all(), f"a finite ({k}, {k}) matrix")
+        self.batch()
+
+    def _named(self, name: str) -> bool:
+        return isinstance(self.structure, str) and self.structure == name
+
+    def _features_of_structure(self) -> int:
+        if isinstance(self.structure, str):
+            return self.n_classes if self._named("logits") else 1
+        return max(1, np.shape(self.structure)[-1] // (self.n_classes if np.ndim(self.structure) == 2 else 1))
+
+    def _check_structure(self, k: int, p: int) -> None:
+        if isinstance(self.structure, str):
+            self.require("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
+            return
+        h = np.asarray(self.structure, float)
+        good = h.shape in ((k, k, p, p), (k * p, k * p)) and bool(np.isfinite(h).all())
+        if not good:
+            raise ValueError(
+                f"ElasticSDE.structure has shape {h.shape}: must be finite and of shape {(k, k, p, p)} (blocks) or "
+                f"{(k * p, k * p)}, or one of {STRUCTURES}"
+            )
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether H_kl = 1, so that features do not mix."""
+        return self._named("isotropic")
+
+    @property
+    def labels_mixed_evenly(self) -> bool:
+        """Whether labels are true or mixed by one number."""
+        return (
+            self.label_mixing is None or np.ndim(self.label_mixing) < 2 or isinstance(self.label_mixing, xr.DataArray)
+        )
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether all classes are alike: balanced, labels true or evenly mixed, no effect matrix."""
+        return self.class_weights is None and self.effect_matrix is None and self.labels_mixed_evenly
+
+    def batch(self, **more: Number) -> Batch:
+        """All numbers of the model (and of ``more``) broadcast to one flat batch."""
+        fields = {**batch_fields("intra", self.intra), **batch_fields("inter", self.inter), "noise": self.noise}
+        if self.labels_mixed_evenly:
+            fields["label_mixing"] = 0.0 if self.label_mixing is None else self.label_mixing
+        return align("ElasticSDE", **fields, **more)
+
+    def rates(self, batch: Batch | None = None) -> tuple[tuple[Rate, Rate], tuple[Rate, Rate]]:
+        """(α, A) and (β, B) as functions of an array of times, for all members at once."""
+        flat = (batch or self.batch()).flat
+        return rate("intra", self.intra, flat), rate("inter", self.inter, flat)
+
+    def gap(self, t: Any) -> xr.DataArray:
+        """α(t) − β(t), what decides whether differences between classes grow; over the model's dimensions and time."""
+        batch = self.batch()
+        (alpha, _), (beta, _) = self.rates(batch)
+        times = np.atleast_1d(np.asarray(t, float))
+        values = np.broadcast_to(alpha(times) - beta(times), (batch.n, len(times)))
+        dims, data = batch.unflatten(values, "time")
+        out = xr.DataArray(data, dims=dims, coords={**batch.coords, "time": times})
+        return out if np.ndim(t) else out.isel(time=0, drop=True)
+
+    def blocks(self) -> np.ndarray:
+        """H as an array (K, K, p, p) of blocks H_kl."""
+        k, p = self.n_classes, self.n_features
+        assert p is not None
+        if self._named("isotropic"):
+            return np.broadcast_to(np.eye(p), (k, k, p, p)).copy()
+        if self._named("logits"):
+            return mixed_logits(k, 1.0)
+        h = np.asarray(self.structure, float)
+        return h if h.ndim == 4 else h.reshape(k, p, k, p).transpose(0, 2, 1, 3)
+
+    def mixing(self, batch: Batch) -> np.ndarray:
+        """P of every member, (n, K, K) or (1, K, K)."""
+        k = self.n_classes
+        if not self.labels_mixed_evenly:
+            return np.asarray(self.label_mixing, float)[None]
+        wrong = np.asarray(batch.flat["label_mixing"], float)[:, None, None]
+        return (1 - wrong) * np.eye(k) + wrong / (k - 1) * (1 - np.eye(k))
+
+    def weights(self) -> np.ndarray:
+        """p_c, K numbers."""
+        k = self.n_classes
+        return np.full(k, 1 / k) if self.class_weights is None else np.asarray(self.class_weights, float)
+
+    def drift_parts(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """M = α(t) M_α + β(t) M_β: the two parts, (n, d, d) each or with n = 1.
+
+        d = K where H is isotropic (features do not mix) and Kp otherwise.
+        """
+        k = self.n_classes
+        factor = np.ones((k, k)) if self.effect_matrix is None else np.asarray(self.effect_matrix, float)
+        p, mixing = self.weights(), self.mixing(batch)
+        parts = []
+        for same in (np.eye(k), 1 - np.eye(k)):
+            e = same * factor
+            if self._named("isotropic"):
+                parts.append(np.einsum("c,ncl,kl->nkc", p, mixing, e))
+            else:
+                m = np.einsum("c,ncl,kl,klij->nkicj", p, mixing, e, self.blocks())
+                parts.append(m.reshape(len(m), k * m.shape[2], -1))
+        return parts[0], parts[1]
+
+    def to_json(self) -> dict[str, Any]:
+        fields = {f.name: encode(describe(getattr(self, f.name))) for f in dataclasses.fields(self)}
+        return {"spec": type(self).__name__, **fields}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ElasticSDE:
+        def back(value: Any) -> Any:
+            if isinstance(value, dict) and value.get("spec") == "PowerLaw":
+                return PowerLaw.from_json(value)
+            if isinstance(value, dict) and "function" in value:
+                raise ValueError(f"ElasticSDE.from_json: {value['function']} is a function; pass it in yourself")
+            return decode(value)
+
+        return cls(**{k: back(v) for k, v in data.items() if k != "spec"})
+
+
+def mixed_logits(n_classes: int, own: float) -> np.ndarray:
+    """H of Eq. E.1: a share ``own`` of each class's own projector, the rest spread evenly over the other classes'.
+
+    Returns
+    -------
+    ndarray
+        Blocks (K, K, K, K): H_ij = own · d_j d_jᵀ/|d_j|² + (1 − own)/(K − 1) · Σ_{l≠j} d_l d_lᵀ/|d_l|². With ``own =
+        1`` the L-model.
+
+    Examples
+    --------
+    >>> mixed_logits(3, 1.0)[0, 2].round(3).tolist()
+    [[0.167, 0.167, -0.333], [0.167, 0.167, -0.333], [-0.333, -0.333, 0.667]]
+    """
+    if not 0 <= own <= 1:
+        raise ValueError(f"mixed_logits: own = {own!r}: must be a share between 0 and 1")
+    k = n_classes
+    d = np.eye(k) - 1 / k
+    one = np.einsum("li,lj->lij", d, d) / (1 - 1 / k)
+    share = np.full((k, k), (1 - own) / (k - 1))
+    np.fill_diagonal(share, own)
+    return np.broadcast_to(np.einsum("jl,lab->jab", share, one), (k, k, k, k)).copy()

@@ -1,0 +1,176 @@
+"""Many runs of the SDE at once: exact in law between recorded times, or by Euler steps."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import Batch
+from deepmech.core.provenance import attributes
+from deepmech.core.random import Stream
+from deepmech.simulators.elastic_sde.model import ElasticSDE
+from deepmech.simulators.elastic_sde.solution import checked_start, checked_times, mean_solution, transitions
+
+
+def simulate(
+    model: ElasticSDE,
+    times: Any,
+    start: Any,
+    n_samples: int = 100,
+    n_runs: int = 1,
+    start_spread: float = 0.0,
+    mean: Literal["samples", "infinite"] = "samples",
+    method: Literal["exact", "euler"] = "exact",
+    dt: float | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Features of ``n_samples`` samples of every class over time (paper B, Eqs. 2 and 5).
+
+    Parameters
+    ----------
+    model : ElasticSDE
+        Every labelled array adds its dimensions to the result.
+    times : array of float
+        When to record; t ≥ 0, rising.
+    start : array
+        Mean of the features of each class at t = 0, shape (K, p).
+    n_samples : int
+        n, samples of each class.
+    n_runs : int
+        Independent runs, dimension ``run``. Run r draws the same numbers in every cell of the model's grid, and
+        whatever other cells there are.
+    start_spread : float
+        Standard deviation of samples about ``start`` at t = 0, in every feature.
+    mean : {"samples", "infinite"}
+        What drives the drift: the mean of the n samples (Eq. 2: samples interact), or the solution of the LE-ODE, which
+        is the limit of many samples that the paper puts in their place.
+    method : {"exact", "euler"}
+        ``"exact"``: the SDE is linear and its noise additive, so the state at the recorded times is drawn from its
+        exact law, whatever lies between them. ``"euler"``: steps of ``dt``, order 1 in mean and covariance.
+    dt : float, optional
+        Euler step; recorded times must be multiples of it.
+    seed : int
+        Of the noise.
+
+    Returns
+    -------
+    Dataset
+        ``feature_value`` over the model's dimensions, ``run``, ``time``, ``class``, ``sample``, ``feature``.
+
+    Raises
+    ------
+    ValueError
+        Naming argument, value and remedy.
+
+    Examples
+    --------
+    >>> run = simulate(ElasticSDE(intra=2.0, inter=0.0), [0.0, 10.0], [[1.0], [-1.0]], n_samples=5)
+    >>> x = run.feature_value.isel(run=0, time=-1, feature=0)
+    >>> bool(x.sel({"class": 0}).min() > x.sel({"class": 1}).max())
+    True
+    """
+    began = time.perf_counter()
+    t, x0 = checked_times(times), checked_start(model, start)
+    _require("n_samples", n_samples, n_samples == int(n_samples) and n_samples >= 1, "a whole number of at least 1")
+    _require("n_runs", n_runs, n_runs == int(n_runs) and n_runs >= 1, "a whole number of at least 1")
+    _require("start_spread", start_spread, np.isfinite(start_spread) and start_spread >= 0, "zero or positive")
+    _require("mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
+    _require("method", method, method in ("exact", "euler"), "'exact' or 'euler'")
+    _require("dt", dt, (dt is None) == (method == "exact"), "given with method='euler', and only then")
+    batch = model.batch()
+    shape = (*x0.shape[:1], n_samples, x0.shape[1])
+    out = np.empty((batch.n, n_runs, len(t), *shape))
+    walk = _exact if method == "exact" else _euler
+    streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
+    first = np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams])
+    walk(model, batch, t, x0, first, streams, mean == "samples", dt, out)
+    dims, data = batch.unflatten(out, "run", "time", "class", "sample", "feature")
+    names = ("run", "time", "class", "sample", "feature")
+    sizes = (np.arange(n_runs), t, *(np.arange(s) for s in shape))
+    setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean, "method": method,
+               "dt": dt, "start": x0.tolist()}  # fmt: skip
+    return xr.Dataset(
+        {"feature_value": (dims, data)},
+        {**batch.coords, **dict(zip(names, sizes, strict=True))},
+        attributes(
+            spec=json.dumps({**model.to_json(), **setting}), seed=seed, wall_seconds=time.perf_counter() - began
+        ),
+    )
+
+
+def _exact(
+    model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
+    by_samples: bool, dt: float | None, out: np.ndarray,
+) -> None:  # fmt: skip
+    """Samples about their class mean are Brownian; the means are a linear SDE of their own with noise σ/√n.
+
+    Both are made from the same normals z: their class mean drives the means, what is left drives the samples, and the
+    two are independent as for the Wiener processes themselves.
+    """
+    noise = np.asarray(batch.flat["noise"], float)[:, None, None, None, None]
+    centre = first.mean(2)  # (run, class, feature)
+    around = np.broadcast_to(first - centre[:, :, None], (batch.n, *first.shape)).copy()
+    means = np.broadcast_to(centre, (batch.n, *centre.shape)).copy()
+    if not by_samples:
+        solved = mean_solution(model, t, x0)["mean"].values.reshape(batch.n, len(t), *x0.shape)
+        drift = np.concatenate([np.broadcast_to(x0, (batch.n, 1, *x0.shape)), solved], axis=1)
+    steps = transitions(model, batch, np.concatenate([[0.0], t])) if by_samples else None
+    flat = model.isotropic
+    before = 0.0
+    for i, now in enumerate(t):
+        z = np.stack([s.normal("noise", i, first.shape[1:]) for s in streams])
+        middle = z.mean(2)
+        around += noise * np.sqrt(now - before) * (z - middle[:, :, None])
+        kick = middle * noise[..., 0]
+        if by_samples:
+            assert steps is not None
+            phi, root = next(steps)
+            a, b = (_apply(m, v, flat) for m, v in ((phi, means), (root, np.broadcast_to(kick, means.shape))))
+            means = a + b
+        else:
+            means = means + (drift[:, i + 1] - drift[:, i])[:, None] + np.sqrt(now - before) * kick
+        out[:, :, i] = means[:, :, :, None] + around
+        before = now
+
+
+def _apply(matrix: np.ndarray, means: np.ndarray, classes_only: bool) -> np.ndarray:
+    """(n, d, d) on (n, run, class, feature): over classes, or over classes and features together."""
+    if classes_only:
+        return np.einsum("nkc,nrcp->nrkp", matrix, means)
+    n, runs, k, p = means.shape
+    return np.einsum("nij,nrj->nri", matrix, means.reshape(n, runs, k * p)).reshape(means.shape)
+
+
+def _euler(
+    model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
+    by_samples: bool, dt: float | None, out: np.ndarray,
+) -> None:  # fmt: skip
+    assert dt is not None
+    _require("dt", dt, np.isfinite(dt) and dt > 0, "positive and finite")
+    marks = np.rint(t / dt).astype(int)
+    _require("dt", dt, np.allclose(marks * dt, t, rtol=1e-9), "such that every recorded time is a multiple of it")
+    noise = np.asarray(batch.flat["noise"], float)[:, None, None, None, None]
+    parts = model.drift_parts(batch)
+    (alpha, _), (beta, _) = model.rates(batch)
+    flat = model.isotropic
+    x = np.broadcast_to(first, (batch.n, *first.shape)).copy()
+    drift = np.broadcast_to(x0, (batch.n, 1, *x0.shape)).copy()
+    for step in range(marks[-1] + 1):
+        for i in np.flatnonzero(marks == step):
+            out[:, :, i] = x
+        now = np.array([step * dt])
+        m = alpha(now)[..., None] * parts[0] + beta(now)[..., None] * parts[1]
+        m = np.broadcast_to(m, (batch.n, *m.shape[1:]))
+        pull = dt * _apply(m, x.mean(3) if by_samples else drift, flat)
+        drift = drift if by_samples else drift + pull
+        z = np.stack([s.normal("noise", step, first.shape[1:]) for s in streams])
+        x = x + pull[:, :, :, None] + noise * np.sqrt(dt) * z
+
+
+def _require(name: str, value: Any, ok: Any, allowed: str) -> None:
+    if not ok:
+        raise ValueError(f"simulate: {name} = {value!r}: must be {allowed}")
