@@ -1,0 +1,267 @@
+"""LeNet at batch size one, many trials: what paper B's experiments are made of."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from tqdm import tqdm
+
+from deepmech.core import provenance
+from deepmech.core.labels import Number, align
+from deepmech.core.random import Stream
+from deepmech.core.spec import Spec
+from deepmech.trainers.lenet_engine import Engine, padded
+from deepmech.trainers.lenet_reference import Reference
+
+ENGINES: dict[str, Any] = {"fused": Engine, "reference": Reference}
+SIDE = 32
+
+
+@dataclass(frozen=True, eq=False)
+class SingleSample(Spec):
+    r"""Stochastic gradient descent with one sample per step, as in paper B, Sec. 4.1.
+
+    Parameters
+    ----------
+    learning_rate : step size; the authors' scripts use 0.005 for GEOMNIST and 0.001 for CIFAR-10.
+    iterations : steps, the same for all trials.
+    label_error : :math:`p_\mathrm{err}`, the share of every class whose training labels are wrong, spread evenly
+        over the other classes (App. D). Which samples is a property of the data and the experiment's name, not of the
+        trial; what is wrong at one share is wrong, and in the same way, at every larger one.
+    class_weights : probabilities with which the classes 0, 1, … (true, not labelled) are drawn, adding up to 1; None
+        draws every training sample with the same probability.
+    dtype : ``"float32"`` or ``"float64"``.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Examples
+    --------
+    >>> SingleSample(label_error=1.2)
+    Traceback (most recent call last):
+    ...
+    ValueError: SingleSample.label_error = 1.2: must be a share, 0 to 1
+    """
+
+    learning_rate: Number = 0.005
+    iterations: int = 10_000
+    label_error: Number = 0.0
+    class_weights: tuple[float, ...] | None = None
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        self.require_finite("learning_rate", "label_error")
+        self.require("learning_rate", np.asarray(self.learning_rate, float) > 0, "positive")
+        whole = isinstance(self.iterations, int | np.integer) and not isinstance(self.iterations, bool)
+        self.require("iterations", whole and self.iterations >= 1, "a whole number, at least 1")
+        share = np.asarray(self.label_error, float)
+        self.require("label_error", (share >= 0) & (share <= 1), "a share, 0 to 1")
+        self.require("dtype", self.dtype in ("float32", "float64"), "'float32' or 'float64'")
+        if self.class_weights is not None:
+            weights = np.asarray(self.class_weights, float)
+            ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
+            self.require("class_weights", ok, "a probability for every class, adding up to 1, or None")
+            object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
+
+
+def train_lenet(
+    training: SingleSample,
+    data: Any,
+    *,
+    seed: Number | int = 0,
+    validate: Sequence[int] = (),
+    engine: str = "fused",
+    threads: int | None = None,
+    experiment: str = "lenet",
+) -> xr.Dataset:
+    """Train one LeNet for every combination of the labels in ``training`` and ``seed``, one sample per step.
+
+    Convolution 5×5 to 6 maps, ReLU, 2×2 maximum, convolution 5×5 to 16 maps, ReLU, 2×2 maximum, then 400 → 120 → 84 → K
+    with ReLU between; PyTorch's default initialisation (paper B, App. D). A trial's bits depend on its own parameters,
+    its seed, the data and ``experiment`` alone, not on its neighbours or on the number of threads (on one machine).
+
+    Parameters
+    ----------
+    training : SingleSample
+    data : ``deepmech.data.Data`` of 32×32 images, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
+        ``n_classes``, ``shape`` and ``fingerprint``. Validation uses the test samples, with true labels.
+    seed : an integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
+        samples drawn, whatever their other parameters are.
+    validate : iterations before which to measure validation loss and accuracy, rising, from 0 to ``iterations`` (the
+        last means: after the end). One costs about as much as 0.6 steps per validation sample.
+    engine : ``"fused"``, or ``"reference"``: plain torch, for comparison.
+    threads : trials at a time; None uses every core available.
+    experiment : name that enters the random streams.
+
+    Returns
+    -------
+    xarray.Dataset
+        With the dimensions of all labelled fields, and
+
+        - ``logits`` (…, iteration, logit): of the sample about to be trained on, before its step;
+        - ``label``, ``true_class`` (…, iteration): its label (perhaps wrong) and its class, int8;
+        - ``loss`` (…, iteration): its cross-entropy with that label, float32;
+        - ``validation_loss``, ``validation_accuracy`` (…, at_iteration), if ``validate`` is given.
+
+    Raises
+    ------
+    ValueError
+        If labels clash, the data do not fit, or a name is unknown.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> from deepmech.data import load
+    >>> log = train_lenet(SingleSample(iterations=5), load("geomnist", n_train=9), seed=over("trial", range(2)))
+    >>> log["logits"].sizes
+    Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
+    """
+    started = time.perf_counter()
+    _check(training, data, engine, threads, validate)
+    seeds = np.asarray(seed)
+    if seeds.dtype.kind not in "iu" or np.any(seeds < 0):
+        raise ValueError(
+            f"train_lenet: seed = {seed!r}: must be a whole number, at least 0, or a labelled array of them"
+        )
+    rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
+    batch = align("train_lenet", **rates, seed=seed)
+    clash = [d for d in ("iteration", "logit", "at_iteration") if d in batch.dims]
+    if clash:
+        raise ValueError(
+            f"train_lenet: a field has the dimension {clash[0]!r}, which results use themselves; rename it"
+        )
+    kind, dtype, k = ENGINES[engine], training.dtype, data.n_classes
+    n_channels = data.shape[0]
+    x, x_val = (padded(z, n_channels, dtype) if kind is Engine else np.asarray(z) for z in (data.x_train, data.x_test))
+    y, y_val = (np.asarray(z, np.int64) for z in (data.y_train, data.y_test))
+    spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
+    labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
+    at = np.asarray(validate, np.int64)
+
+    def fit(member: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        stream = Stream.of(experiment, int(member["seed"]))
+        trained = kind(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
+        own = labels[member["label_error"]]
+        order = drawn(stream, y, k, training.iterations, training.class_weights)
+        logits, loss, measured = trained.run(x, own, order, (x_val, y_val), at)
+        return logits, loss.astype(np.float32), own[order].astype(np.int8), y[order].astype(np.int8), measured
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(threads or _cores()) as pool:
+            bar = tqdm(total=batch.n, desc="trials", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
+            made = []
+            for one in pool.map(fit, batch.members()):
+                made.append(one)
+                bar.update()
+            bar.close()
+    finally:
+        torch.set_num_threads(before)
+    logits, loss, label, true, measured = (np.stack(z) for z in zip(*made, strict=True))
+    variables: dict[str, Any] = {
+        "logits": batch.unflatten(logits, "iteration", "logit"),
+        "label": batch.unflatten(label, "iteration"),
+        "true_class": batch.unflatten(true, "iteration"),
+        "loss": batch.unflatten(loss, "iteration"),
+    }
+    coords = {**batch.coords, "iteration": np.arange(training.iterations), "logit": np.arange(k)}
+    if len(at):
+        variables["validation_loss"] = batch.unflatten(measured[..., 0], "at_iteration")
+        variables["validation_accuracy"] = batch.unflatten(measured[..., 1], "at_iteration")
+        coords["at_iteration"] = at
+    result = xr.Dataset(variables, coords=coords)
+    result.attrs = provenance.attributes(
+        spec=json.dumps(training.to_json()),
+        seed=json.dumps(seeds.tolist()),
+        dtype=dtype,
+        wall_seconds=time.perf_counter() - started,
+    )
+    result.attrs |= {"engine": engine, "experiment": experiment, "data": str(data.fingerprint)}
+    return result
+
+
+def initial_weights(stream: Stream, n_channels: int, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(weight, bias) of every layer, uniform in ±1/√(fan-in) as PyTorch's default, float64."""
+    shapes = [(6, n_channels, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (n_classes, 84)]
+    layers = []
+    for i, shape in enumerate(shapes, start=1):
+        bound = 1 / np.sqrt(np.prod(shape[1:]))
+        weight = (2 * stream.uniform(f"weight {i}", 0, shape) - 1) * bound
+        layers.append((weight, (2 * stream.uniform(f"bias {i}", 0, shape[0]) - 1) * bound))
+    return layers
+
+
+def drawn(
+    stream: Stream, classes: np.ndarray, n_classes: int, iterations: int, weights: Sequence[float] | None
+) -> np.ndarray:
+    """Which training sample each iteration draws, int64, shape (iterations,); with replacement."""
+    u = stream.uniform("sample", 0, iterations)
+    if weights is None:
+        return (u * len(classes)).astype(np.int64)
+    which = np.searchsorted(np.cumsum(weights), stream.uniform("class", 0, iterations), side="right")
+    which = np.minimum(which, n_classes - 1)
+    members = [np.flatnonzero(classes == k) for k in range(n_classes)]
+    sizes = np.array([len(m) for m in members])
+    place = (u * sizes[which]).astype(np.int64)
+    order = np.empty(iterations, np.int64)
+    for k, own in enumerate(members):
+        order[which == k] = own[place[which == k]]
+    return order
+
+
+def wrong_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stream) -> np.ndarray:
+    """``classes`` with ``share`` of each class relabelled, as evenly as possible over the other classes.
+
+    Examples
+    --------
+    >>> y = np.arange(30) % 3
+    >>> found = wrong_labels(y, 3, 0.4, Stream.of("doctest"))
+    >>> [int(np.sum((y == 0) & (found == k))) for k in range(3)]
+    [6, 2, 2]
+    """
+    out = classes.copy()
+    for k in range(n_classes):
+        own = np.flatnonzero(classes == k)
+        chosen = own[stream.permutation(f"class {k}", 0, len(own))[: round(share * len(own))]]
+        out[chosen] = (k + 1 + np.arange(len(chosen)) % (n_classes - 1)) % n_classes
+    return out
+
+
+def _check(training: SingleSample, data: Any, engine: str, threads: int | None, validate: Sequence[int]) -> None:
+    if engine not in ENGINES:
+        raise ValueError(f"train_lenet: engine = {engine!r}: must be one of {', '.join(map(repr, ENGINES))}")
+    if threads is not None and threads < 1:
+        raise ValueError(f"train_lenet: threads = {threads}: must be at least 1, or None for every core")
+    if len(data.shape) != 3 or tuple(data.shape[1:]) != (SIDE, SIDE):
+        raise ValueError(
+            f"train_lenet: data of shape {tuple(data.shape)}: images must be (channels, 32, 32); load them with size=32"
+        )
+    if not 2 <= data.n_classes <= 127:
+        raise ValueError(f"train_lenet: data with n_classes = {data.n_classes}: must have 2 to 127 classes")
+    if training.class_weights is not None and len(training.class_weights) != data.n_classes:
+        raise ValueError(
+            f"SingleSample.class_weights = {training.class_weights!r}: must have one number for each of the "
+            f"{data.n_classes} classes"
+        )
+    steps = np.asarray(validate, float)
+    if steps.size and (np.any(np.diff(steps) <= 0) or steps[0] < 0 or steps[-1] > training.iterations):
+        raise ValueError(
+            f"train_lenet: validate = {list(validate)}: must rise, from 0 to {training.iterations} at most"
+        )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

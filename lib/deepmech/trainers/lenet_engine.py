@@ -1,0 +1,75 @@
+"""What the compiled trial needs around it: parameters in its layout, work space, images with room at their ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deepmech.trainers import lenet_kernels as kernels
+from deepmech.trainers.lenet_kernels import FLAT, GROUP, IMAGE, MAPS_1, MAPS_2, PATCH, ROOM_4, UNITS_3, UNITS_4
+
+
+def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
+    """Images (n, channels · 1024) with the room behind every channel that the convolution reads over."""
+    out = _aligned(len(x) * n_channels * IMAGE, dtype).reshape(len(x), n_channels, IMAGE)
+    out[:, :, :1024] = np.asarray(x).reshape(len(x), n_channels, 1024)
+    return out.reshape(len(x), -1)
+
+
+class Engine:
+    """Trains one network by single-sample gradient descent; the same calls as the reference."""
+
+    def __init__(self, weights: list[tuple[np.ndarray, np.ndarray]], learning_rate: float, dtype: str) -> None:
+        self.rate, self.dtype = float(learning_rate), dtype
+        self.n_channels, self.n_classes = weights[0][0].shape[1], len(weights[-1][1])
+        k = self.n_classes
+        filters_1, filters_2 = MAPS_1 * self.n_channels * 5 * PATCH, MAPS_2 * 25 * PATCH
+        sizes = {
+            "w1": filters_1, "b1": MAPS_1, "w2": filters_2, "b2": MAPS_2, "w3": FLAT * UNITS_3, "b3": UNITS_3,
+            "w4": UNITS_3 * ROOM_4, "b4": ROOM_4, "w5": k * ROOM_4, "b5": k,
+        }  # fmt: skip
+        self.parameters = kernels.Parameters(**{name: _aligned(n, dtype) for name, n in sizes.items()})
+        views = self._views()
+        for (weight, bias), (own, own_bias) in zip(weights, views, strict=True):
+            own[...] = weight
+            own_bias[...] = bias
+        sizes = {
+            "maps1": MAPS_1 * kernels.LONG_1, "pool1": MAPS_1 * kernels.POOLED_1, "last1": 196 * PATCH,
+            "maps2": MAPS_2 * kernels.LONG_2, "pool2": FLAT, "h3": UNITS_3, "h4": ROOM_4, "v2": FLAT + GROUP,
+            "v3": UNITS_3 + GROUP, "d2": FLAT, "d3": UNITS_3, "d4": ROOM_4, "g1": filters_1, "g2": filters_2,
+            "back1": 196 * PATCH,
+        }  # fmt: skip
+        places = {"i2": np.zeros(FLAT + GROUP, np.int64), "i3": np.zeros(UNITS_3 + GROUP, np.int64)}
+        places |= {"chosen1": np.zeros((196, MAPS_1), np.int32), "chosen2": np.zeros(FLAT, np.int32)}
+        self.space = kernels.Space(**places, **{name: _aligned(n, dtype) for name, n in sizes.items()})
+
+    def _views(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Every layer's (weight, bias) in torch's shapes, as views of the kernel's arrays."""
+        w1, b1, w2, b2, w3, b3, w4, b4, w5, b5 = self.parameters
+        return [
+            (w1.reshape(MAPS_1, self.n_channels, 5, PATCH)[..., :5], b1),
+            (w2.reshape(MAPS_2, 5, 5, PATCH)[..., :MAPS_1].transpose(0, 3, 1, 2), b2),
+            (w3.reshape(FLAT, UNITS_3).T, b3),
+            (w4.reshape(UNITS_3, ROOM_4)[:, :UNITS_4].T, b4[:UNITS_4]),
+            (w5.reshape(self.n_classes, ROOM_4)[:, :UNITS_4], b5),
+        ]
+
+    def weights(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """(weight, bias) of every layer, in torch's shapes."""
+        return [(weight.copy(), bias.copy()) for weight, bias in self._views()]
+
+    def run(
+        self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray], at: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As in the reference; images come :func:`padded` already."""
+        record, losses = np.empty((len(order), self.n_classes), self.dtype), np.empty(len(order))
+        measured = np.empty((len(at), 2))
+        kernels.trial(x, y, order, self.rate, self.parameters, self.space, record, losses, *validation, at, measured)
+        return record, losses, measured
+
+
+def _aligned(n: int, dtype: str) -> np.ndarray:
+    """Zeros that begin on a boundary of 64 bytes, so that vectors do not lie across two lines of the cache."""
+    size = n * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype)

@@ -1,0 +1,296 @@
+"""One LeNet trained by single-sample gradient descent, a whole trial in one compiled call.
+
+The network (paper B, Sec. 4.1 and Appendix D; sizes from the authors' scripts): convolution 5×5 to 6 maps, ReLU,
+2×2 maximum, convolution 5×5 to 16 maps, ReLU, 2×2 maximum, 400 → 120 → 84 → K with ReLU between.
+
+Layouts are chosen for vectors of eight. Images lie flat, row behind row, so that a convolution is one long loop over
+pixels; the few sums across the end of a row are computed and not used. Of each 2×2 block only the largest entry passes
+a gradient back, and of the units behind a ReLU only the positive ones: the backward pass visits those alone. A linear
+layer's gradient with respect to its input and its update are one visit to its weights, which are most of what a step
+reads and writes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from deepmech.trainers.lenet_vectors import axpy, dot_then_axpy, rows, taps
+
+SIDE = 32
+IMAGE = SIDE * SIDE + 16
+"""Numbers from one channel of an image to the next; what is beyond its 1,024 pixels must be finite."""
+MAPS_1, MAPS_2 = 6, 16
+PATCH = 8
+"""Room for the six maps, or for the five taps of a row."""
+WIDE_1, WIDE_2 = 28, 10
+"""Sides of the maps before the maximum; 14 and 5 after."""
+ROW_1, ROW_2 = SIDE, 14
+LONG_1, LONG_2 = 896, 144
+"""Flattened maps before the maximum: 28 rows of 32, and 10 rows of 14, filled up to whole vectors."""
+POOLED_1 = 208
+"""One flattened map of 14×14, filled up to what the second convolution's last vector reads."""
+FLAT, UNITS_3, UNITS_4 = 400, 120, 84
+ROOM_4 = 88
+"""UNITS_4 filled up to whole vectors."""
+GROUP = 4
+
+
+class Parameters(NamedTuple):
+    """Weights and biases of the five layers, each flat.
+
+    ``w1`` (map, channel, row, PATCH), ``w2`` (map, row, column, PATCH maps below), ``w3`` and ``w4`` (input, output),
+    ``w5`` (class, ROOM_4). What only fills a vector up is zero or never read.
+    """
+
+    w1: np.ndarray
+    b1: np.ndarray
+    w2: np.ndarray
+    b2: np.ndarray
+    w3: np.ndarray
+    b3: np.ndarray
+    w4: np.ndarray
+    b4: np.ndarray
+    w5: np.ndarray
+    b5: np.ndarray
+
+
+class Space(NamedTuple):
+    """Work space of one network; the forward pass leaves in it what the backward pass reads.
+
+    Maps before the maxima (``maps``), after them (``pool``; ``last``: the same with the maps of a pixel side by side),
+    where the maxima came from (``chosen``), units (``h``), active inputs of a layer and their places (``v``, ``i``),
+    derivatives with respect to layers' inputs (``d``, ``back1``) and to filters (``g``).
+    """
+
+    maps1: np.ndarray
+    pool1: np.ndarray
+    last1: np.ndarray
+    chosen1: np.ndarray
+    maps2: np.ndarray
+    pool2: np.ndarray
+    chosen2: np.ndarray
+    h3: np.ndarray
+    h4: np.ndarray
+    v2: np.ndarray
+    i2: np.ndarray
+    v3: np.ndarray
+    i3: np.ndarray
+    d2: np.ndarray
+    d3: np.ndarray
+    d4: np.ndarray
+    g1: np.ndarray
+    g2: np.ndarray
+    back1: np.ndarray
+
+
+_taps_1 = taps(3, 32, ROW_1, (PATCH, 1))
+_taps_2 = taps(4, 24, ROW_2, (5 * PATCH, PATCH))
+_rows_3 = rows(GROUP, UNITS_3)
+_rows_4 = rows(GROUP, ROOM_4)
+_back_3 = dot_then_axpy(UNITS_3)
+_back_4 = dot_then_axpy(ROOM_4)
+_axpy_taps = axpy(PATCH)
+_axpy_patch = axpy(5 * PATCH)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _pool(maps, stride, row, side, pooled, pooled_stride, last, chosen):
+    """2×2 maxima above zero of ``MAPS`` flattened maps: planar, and with the maps last for the way back.
+
+    ``chosen[cell, map]`` is the flat position of the first of the largest entries, or -1 where none is positive.
+    """
+    T = maps.dtype.type
+    for o in range(chosen.shape[1]):
+        for y in range(side):
+            for x in range(side):
+                p = o * stride + 2 * y * row + 2 * x
+                a, b, c, d = maps[p], maps[p + 1], maps[p + row], maps[p + row + 1]
+                top, low = (b if b > a else a), (d if d > c else c)
+                at, at_low = (1 if b > a else 0), (row + 1 if d > c else row)
+                best = low if low > top else top
+                at = at_low if low > top else at
+                cell = y * side + x
+                positive = best > T(0)
+                value = best if positive else T(0)
+                pooled[o * pooled_stride + cell] = value
+                last[cell * PATCH + o] = value
+                chosen[cell, o] = 2 * y * row + 2 * x + at if positive else -1
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _pool_2(maps, pooled, chosen):
+    """As :func:`_pool` for the second convolution, whose maxima the linear layers read in torch's order."""
+    T = maps.dtype.type
+    for o in range(MAPS_2):
+        for y in range(5):
+            for x in range(5):
+                p = o * LONG_2 + 2 * y * ROW_2 + 2 * x
+                a, b, c, d = maps[p], maps[p + 1], maps[p + ROW_2], maps[p + ROW_2 + 1]
+                top, low = (b if b > a else a), (d if d > c else c)
+                at, at_low = (1 if b > a else 0), (ROW_2 + 1 if d > c else ROW_2)
+                best = low if low > top else top
+                at = at_low if low > top else at
+                cell = o * 25 + y * 5 + x
+                pooled[cell] = best if best > T(0) else T(0)
+                chosen[cell] = 2 * y * ROW_2 + 2 * x + at
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _active(a, n, values, index):
+    """Positive entries of ``a[:n]`` and where they are; filled up with zeros to a whole group. Returns their number."""
+    count = 0
+    for i in range(n):
+        values[count] = a[i]
+        index[count] = i
+        count += 1 if a[i] > 0 else 0
+    for i in range(count, count + GROUP):
+        values[i] = 0
+        index[i] = 0
+    return count
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def forward(image, p, s, logits):
+    """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs."""
+    channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
+    for o in range(MAPS_1):
+        s.maps1[o * LONG_1 : (o + 1) * LONG_1] = p.b1[o]
+    for start in range(0, LONG_1, 32):
+        for o in range(0, MAPS_1, 3):
+            for c in range(channels):
+                _taps_1(
+                    s.maps1, o * LONG_1 + start, LONG_1, image, c * IMAGE + start,
+                    p.w1, (o * channels + c) * 5 * PATCH, channels * 5 * PATCH,
+                )  # fmt: skip
+    _pool(s.maps1, LONG_1, ROW_1, 14, s.pool1, POOLED_1, s.last1, s.chosen1)
+    for o in range(MAPS_2):
+        s.maps2[o * LONG_2 : (o + 1) * LONG_2] = p.b2[o]
+    for o in range(0, MAPS_2, 4):
+        for start in range(0, LONG_2, 24):
+            for c in range(MAPS_1):
+                _taps_2(
+                    s.maps2, o * LONG_2 + start, LONG_2, s.pool1, c * POOLED_1 + start,
+                    p.w2, o * 25 * PATCH + c, 25 * PATCH,
+                )  # fmt: skip
+    _pool_2(s.maps2, s.pool2, s.chosen2)
+    n2 = _active(s.pool2, FLAT, s.v2, s.i2)
+    s.h3[:] = p.b3
+    for i in range(0, n2, GROUP):
+        _rows_3(s.h3, s.v2, s.i2, i, p.w3)
+    n3 = _active(s.h3, UNITS_3, s.v3, s.i3)
+    s.h4[:] = p.b4
+    for i in range(0, n3, GROUP):
+        _rows_4(s.h4, s.v3, s.i3, i, p.w4)
+    for k in range(logits.shape[0]):
+        total = p.b5[k]
+        for i in range(UNITS_4):
+            if s.h4[i] > 0:
+                total += p.w5[k * ROOM_4 + i] * s.h4[i]
+        logits[k] = total
+    return n2, n3
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def softmax(logits, label, out):
+    """``out`` = probabilities; returns the cross-entropy of ``label``."""
+    top = logits[0]
+    for k in range(logits.shape[0]):
+        top = max(top, logits[k])
+    total = 0.0
+    for k in range(logits.shape[0]):
+        out[k] = np.exp(np.float64(logits[k] - top))
+        total += out[k]
+    for k in range(logits.shape[0]):
+        out[k] /= total
+    return np.log(total) - np.float64(logits[label] - top)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def step(image, label, rate, p, s, logits, chance):
+    """One step of gradient descent on one image; ``logits`` are those before it. Returns the loss before it."""
+    T = image.dtype.type
+    n2, n3 = forward(image, p, s, logits)
+    loss = softmax(logits, label, chance)
+    minus = T(-rate)
+    # Last layer: gradient with respect to its input before its own update.
+    for i in range(UNITS_4):
+        total = T(0)
+        if s.h4[i] > 0:
+            for k in range(logits.shape[0]):
+                g = T(chance[k] - (1.0 if k == label else 0.0))
+                total += p.w5[k * ROOM_4 + i] * g
+                p.w5[k * ROOM_4 + i] += minus * g * s.h4[i]
+        s.d4[i] = total
+        p.b4[i] += minus * total
+    for k in range(logits.shape[0]):
+        p.b5[k] += minus * T(chance[k] - (1.0 if k == label else 0.0))
+    s.d3[:] = 0
+    for i in range(n3):
+        j = s.i3[i]
+        s.d3[j] = _back_4(p.w4, j * ROOM_4, s.d4, minus * s.v3[i])
+        p.b3[j] += minus * s.d3[j]
+    for i in range(n2):
+        s.d2[i] = _back_3(p.w3, s.i2[i] * UNITS_3, s.d3, minus * s.v2[i])
+    # Second convolution: s.d2[i] belongs to flat unit s.i2[i].
+    s.g2[:] = 0
+    s.back1[:] = 0
+    for i in range(n2):
+        unit = s.i2[i]
+        o = unit // 25
+        at = s.chosen2[unit] * PATCH
+        g = s.d2[i]
+        p.b2[o] += minus * g
+        for a in range(5):
+            _axpy_patch(s.g2, (o * 5 + a) * 5 * PATCH, s.last1, at + a * ROW_2 * PATCH, g)
+            _axpy_patch(s.back1, at + a * ROW_2 * PATCH, p.w2, (o * 5 + a) * 5 * PATCH, g)
+    for i in range(p.w2.shape[0]):
+        p.w2[i] += minus * s.g2[i]
+    # First convolution.
+    channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
+    s.g1[:] = 0
+    for cell in range(196):
+        for o in range(MAPS_1):
+            at = s.chosen1[cell, o]
+            g = s.back1[cell * PATCH + o]
+            if at >= 0 and g != 0:
+                p.b1[o] += minus * g
+                for c in range(channels):
+                    for a in range(5):
+                        _axpy_taps(s.g1, ((o * channels + c) * 5 + a) * PATCH, image, c * IMAGE + at + a * ROW_1, g)
+    for i in range(p.w1.shape[0]):
+        p.w1[i] += minus * s.g1[i]
+    return loss
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def evaluate(images, labels, p, s, logits, chance):
+    """Mean cross-entropy and share of correct answers."""
+    loss, correct = 0.0, 0
+    for i in range(labels.shape[0]):
+        forward(images[i], p, s, logits)
+        loss += softmax(logits, labels[i], chance)
+        correct += 1 if np.argmax(logits) == labels[i] else 0
+    return loss / labels.shape[0], correct / labels.shape[0]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured):
+    """Train on ``order``, one sample after another.
+
+    ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
+    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending.
+    """
+    logits = np.empty(record.shape[1], images.dtype)
+    chance = np.empty(record.shape[1])
+    j = 0
+    for m in range(order.shape[0] + 1):
+        while j < at.shape[0] and at[j] == m:
+            measured[j, 0], measured[j, 1] = evaluate(x_val, y_val, p, s, logits, chance)
+            j += 1
+        if m < order.shape[0]:
+            i = order[m]
+            losses[m] = step(images[i], labels[i], rate, p, s, logits, chance)
+            record[m] = logits

@@ -1,0 +1,186 @@
+"""The compiled LeNet against plain torch, gradient by gradient; trials that do not know their neighbours."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from deepmech import over
+from deepmech.core.random import Stream
+from deepmech.data import load
+from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, train_lenet, wrong_labels
+from deepmech.trainers.lenet_engine import Engine, padded
+from deepmech.trainers.lenet_reference import Reference
+
+NONE = np.array([], np.int64)
+
+
+def noise(n, n_channels, n_classes, seed=0):
+    """Random images: every pixel matters, so a tap or an edge in the wrong place shows."""
+    s = Stream.of("test lenet", seed)
+    x = s.uniform("x", 0, (n, n_channels * 1024)).astype(np.float32)
+    y = (s.uniform("y", 0, n) * n_classes).astype(np.int64)
+    return SimpleNamespace(
+        x_train=x, y_train=y, x_test=x[: n // 2], y_test=y[: n // 2], n_classes=n_classes,
+        shape=(n_channels, 32, 32), fingerprint=f"noise {seed}",
+    )  # fmt: skip
+
+
+def both(data, rate, dtype, seed=0):
+    weights = initial_weights(Stream.of("test lenet weights", seed), data.shape[0], data.n_classes)
+    return Engine(weights, rate, dtype), Reference(weights, rate, dtype)
+
+
+def run(trained, data, order, at=NONE):
+    x, x_test = data.x_train, data.x_test
+    if isinstance(trained, Engine):
+        x, x_test = (padded(z, data.shape[0], trained.dtype) for z in (x, x_test))
+    return trained.run(x, data.y_train, np.asarray(order, np.int64), (x_test, data.y_test), at)
+
+
+@pytest.mark.parametrize(("n_channels", "n_classes"), [(1, 3), (3, 2), (2, 10)])
+def test_every_gradient_agrees_with_autograd(n_channels, n_classes):
+    data = noise(6, n_channels, n_classes, seed=n_classes)
+    for i in range(6):
+        engine, reference = both(data, 1.0, "float64", seed=i)
+        before = engine.weights()
+        ours, theirs = run(engine, data, [i]), run(reference, data, [i])
+        np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=0, atol=1e-13)
+        # With a step size of one the change of a parameter is its gradient.
+        for old, own, other in zip(before, engine.weights(), reference.weights(), strict=True):
+            for kind in (0, 1):
+                gradient = other[kind] - old[kind]
+                assert np.abs(gradient).max() > 0
+                np.testing.assert_allclose(own[kind] - old[kind], gradient, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 2e-5), ("float64", 1e-13)])
+def test_twenty_steps_agree(dtype, tolerance):
+    data = noise(12, 1, 3)
+    order = (Stream.of("order").uniform("order", 0, 20) * 12).astype(np.int64)
+    engine, reference = both(data, 0.05, dtype)
+    at = np.array([0, 7, 20])
+    ours, theirs = run(engine, data, order, at), run(reference, data, order, at)
+    for own, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(own, other, rtol=0, atol=tolerance)
+    for own, other in zip(engine.weights(), reference.weights(), strict=True):
+        for kind in (0, 1):
+            np.testing.assert_allclose(own[kind], other[kind], rtol=0, atol=tolerance)
+
+
+def test_real_images_agree_too():
+    # Their backgrounds are exactly zero, so that maxima are tied; torch takes the first.
+    data = load("geomnist", n_train=30, n_test=9)
+    engine, reference = both(data, 0.05, "float64")
+    order = np.arange(60) % 30
+    ours, theirs = run(engine, data, order, np.array([60])), run(reference, data, order, np.array([60]))
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ours[2], theirs[2], rtol=0, atol=1e-12)
+
+
+def test_room_in_vectors_stays_empty():
+    data = noise(4, 3, 3)
+    engine, _ = both(data, 0.1, "float32")
+    run(engine, data, np.arange(40) % 4)
+    _, _, w2, _, _, _, w4, b4, w5, _ = engine.parameters
+    for unused in (w2.reshape(-1, 8)[:, 6:], w4.reshape(-1, 88)[:, 84:], b4[84:], w5.reshape(-1, 88)[:, 84:]):
+        assert not unused.any()
+
+
+def test_a_trial_does_not_know_its_neighbours():
+    data = noise(12, 1, 3)
+    training = SingleSample(learning_rate=over("rate", [0.01, 0.05]), iterations=30, label_error=0.25)
+    seven = train_lenet(training, data, seed=over("trial", range(7)), validate=[0, 30], threads=2)
+    alone = train_lenet(
+        SingleSample(learning_rate=0.05, iterations=30, label_error=0.25), data, seed=3, validate=[0, 30], threads=1
+    )
+    there = seven.sel(rate=0.05, trial=3)
+    for name in ("logits", "loss", "label", "true_class", "validation_loss", "validation_accuracy"):
+        assert np.array_equal(alone[name], there[name]), name
+    assert not np.array_equal(there["logits"], seven["logits"].sel(rate=0.05, trial=4))
+    # The beginning of a longer training is the shorter training.
+    longer = train_lenet(SingleSample(learning_rate=0.05, iterations=45, label_error=0.25), data, seed=3)
+    assert np.array_equal(longer["logits"][:30], alone["logits"])
+
+
+def test_records_are_of_the_sample_before_its_step():
+    data = noise(12, 1, 3)
+    made = train_lenet(SingleSample(iterations=25, label_error=0.5), data, seed=1, validate=[0])
+    start = train_lenet(SingleSample(iterations=1, learning_rate=1e-30), data, seed=1)
+    assert np.array_equal(made["logits"][0], start["logits"][0])
+    z = made["logits"].values.astype(float)
+    cost = np.log(np.exp(z).sum(1)) - z[np.arange(25), made["label"]]
+    np.testing.assert_allclose(made["loss"], cost, rtol=1e-5)
+    order = drawn(Stream.of("lenet", 1), data.y_train, 3, 25, None)
+    assert np.array_equal(made["true_class"], data.y_train[order])
+    assert 0 < np.mean(made["label"] != made["true_class"]) < 1
+
+
+def test_the_two_engines_agree_through_the_front_door():
+    data = noise(8, 1, 3)
+    training = SingleSample(iterations=15, dtype="float64", label_error=0.5)
+    ours, theirs = (train_lenet(training, data, seed=2, validate=[0, 15], engine=e) for e in ("fused", "reference"))
+    for name in ("logits", "loss", "validation_loss", "validation_accuracy"):
+        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-6 if name == "loss" else 1e-12)
+
+
+def test_it_learns():
+    data = load("geomnist", n_train=300, n_test=90)
+    made = train_lenet(SingleSample(iterations=4000), data, seed=over("trial", range(2)), validate=[0, 4000])
+    assert float(made["validation_loss"].isel(at_iteration=0).mean()) == pytest.approx(np.log(3), abs=0.02)
+    # Guessing gets a third; two trials at the beginning of the second stage get a half or more, each.
+    assert float(made["validation_accuracy"].isel(at_iteration=1).min()) > 0.5
+    assert float(made["validation_loss"].isel(at_iteration=1).max()) < 0.9
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 1 / 3, 2 / 3, 0.8, 1.0])
+def test_wrong_labels(share):
+    y = np.arange(1500) % 3
+    found = wrong_labels(y, 3, share, Stream.of("test"))
+    table = np.array([[np.sum((y == k) & (found == j)) for j in range(3)] for k in range(3)])
+    wrong = round(share * 500)
+    assert np.array_equal(np.diag(table), [500 - wrong] * 3)
+    off = table[~np.eye(3, dtype=bool)]
+    assert off.min() >= wrong // 2 and off.max() <= wrong // 2 + 1
+    # What is wrong at this share is wrong at every larger one, and wrong in the same way.
+    more = wrong_labels(y, 3, min(1.0, share + 0.1), Stream.of("test"))
+    assert np.array_equal(found[found != y], more[found != y])
+
+
+def test_samples_are_drawn_evenly_or_by_weight():
+    y = np.arange(300) % 3
+    stream = Stream.of("test draws")
+    counts = np.bincount(drawn(stream, y, 3, 30_000, None), minlength=300)
+    # χ² with 299 degrees of freedom: mean 299, standard deviation 24.
+    assert abs(np.sum((counts - 100) ** 2 / 100) - 299) < 5 * 24
+    order = drawn(stream, y, 3, 30_000, (0.7, 0.2, 0.1))
+    shares = np.bincount(y[order], minlength=3) / 30_000
+    assert shares == pytest.approx([0.7, 0.2, 0.1], abs=0.015)
+    inside = np.bincount(order[y[order] == 0], minlength=300)[y == 0]
+    assert inside.min() > 140 and inside.max() < 285
+
+
+def test_errors_name_the_field():
+    data = noise(4, 1, 3)
+    for wrong, words in (
+        ({"learning_rate": 0.0}, "learning_rate = 0.0: must be positive"),
+        ({"iterations": 2.5}, "iterations = 2.5: must be a whole number"),
+        ({"dtype": "float16"}, "dtype = 'float16'"),
+        ({"class_weights": (0.5, 0.6)}, "class_weights"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SingleSample(**wrong)
+    for options, words in (
+        ({"validate": [0, 99]}, "validate"),
+        ({"engine": "magic"}, "engine = 'magic'"),
+        ({"seed": -1}, "seed = -1"),
+        ({"seed": over("iteration", [0, 1])}, "dimension 'iteration'"),
+        ({"threads": 0}, "threads = 0"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            train_lenet(SingleSample(iterations=3), data, **options)
+    with pytest.raises(ValueError, match=r"images must be \(channels, 32, 32\)"):
+        train_lenet(SingleSample(iterations=3), load("digits", n_train=5))
+    with pytest.raises(ValueError, match="one number for each of the 3 classes"):
+        train_lenet(SingleSample(iterations=3, class_weights=(0.5, 0.5)), data)
