@@ -14,6 +14,7 @@ from deepmech.experiments.spring_block.networks import PANELS, Measures
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.statistics import RankCorrelation, rank_correlation
 
+
 def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | None = None) -> pd.DataFrame:
     """What matters about diagrams, one column for each: shape against accuracy, the rival, and the best cell.
 
