@@ -11,11 +11,11 @@ from deepmech.sweeps import run
 
 @pytest.fixture(scope="module")
 def made():
-    return run(regression.figure_s12(n_seeds=2, epochs=30, width=20))
+    return run(regression.figure_s12(n_seeds=2, epochs=40, width=30))
 
 
 def test_cells_do_not_know_their_chunk(made):
-    again = run(regression.figure_s12(n_seeds=2, epochs=30, width=20), chunk=3)
+    again = run(regression.figure_s12(n_seeds=2, epochs=40, width=30), chunk=3)
     xr.testing.assert_identical(made.drop_attrs(), again.drop_attrs())
 
 
