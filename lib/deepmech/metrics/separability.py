@@ -1,0 +1,201 @@
+"""Can a hyperplane tell two classes apart? Decided exactly, along a fixed direction, and along the best one for all.
+
+Paper B's Definitions C.1 to C.5 differ in what the hyperplane may depend on. :func:`separable` lets it depend on the
+pair of classes; :func:`separated_along` holds its direction fixed; :func:`best_direction` finds the direction that
+serves all pairs at once (Eq. C.23).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise, permutations
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import linprog, nnls
+
+__all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
+
+
+def linearly_separable(x: Any, y: Any) -> bool:
+    """Whether some hyperplane has all points of ``x`` strictly on one side and all of ``y`` on the other.
+
+    A linear program, not a heuristic: the slab between the classes is made as wide as it can be among normals w with
+    |w_i| ≤ 1 (scipy's HiGHS). A positive answer is checked on the points themselves. A negative one means that no slab
+    is wider than about 1e-7 of the points' extent.
+
+    Parameters
+    ----------
+    x, y
+        Shapes (n, p) and (m, p), finite, at least one point each.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit or values that are not finite.
+
+    Examples
+    --------
+    >>> square = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> linearly_separable(*square), linearly_separable(square[0], square[1] + 2)
+    (False, True)
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1] or not len(x) or not len(y):
+        raise ValueError(
+            f"linearly_separable: x {x.shape} and y {y.shape}: expected (n, p) and (m, p), at least one point"
+        )
+    if not np.isfinite(x).all() or not np.isfinite(y).all():
+        raise ValueError("linearly_separable: points must be finite; leave out runs that diverged")
+    if _apart(x @ (w := x.mean(0) - y.mean(0)), y @ w):
+        return True
+    if x.shape[1] == 1:
+        return _apart(x[:, 0], y[:, 0])
+    both = np.concatenate([x, y])
+    centre, scale = both.mean(0), np.ptp(both, axis=0)
+    # Every feature to unit extent: a linear map, which changes nothing about separability but the solver's ease.
+    both = (both - centre) / np.where(scale > 0, scale, 1.0)
+    side = np.concatenate([np.ones(len(x)), -np.ones(len(y))])
+    p = x.shape[1]
+    # Maximise t with side · (w · z + b) ≥ t; unknowns w, b, t.
+    constraints = np.column_stack([-side[:, None] * both, -side, np.ones(len(both))])
+    found = linprog(np.r_[np.zeros(p + 1), -1.0], A_ub=constraints, b_ub=np.zeros(len(both)),
+                    bounds=[(-1, 1)] * p + [(None, None)] * 2, method="highs")  # fmt: skip
+    if found.status != 0:
+        raise RuntimeError(f"linearly_separable: the linear program was not solved: {found.message}")
+    line = both @ found.x[:p]
+    return bool(found.x[-1] > 0 and _apart(line[side > 0], line[side < 0]))
+
+
+def _apart(x: np.ndarray, y: np.ndarray) -> bool:
+    return bool(x.min() > y.max() or x.max() < y.min())
+
+
+def separable(features: Any) -> xr.DataArray:
+    """For every pair of classes, whether a hyperplane of its own separates them (paper B, Definition C.1).
+
+    Parameters
+    ----------
+    features
+        Dimensions (…, class, sample, feature); a plain array of shape (…, K, n, p) will do.
+
+    Returns
+    -------
+    DataArray of bool
+        The leading dimensions and ``pair``, labelled "0-1", "0-2", …; ``.all("pair")`` is the paper's separability.
+
+    Examples
+    --------
+    >>> points = np.arange(3.0)[:, None, None] + np.array([[0.0], [0.4]])
+    >>> separable(points).values.tolist()
+    [True, True, True]
+    """
+    f = _as_features(features)
+    values, pairs = f.values, list(combinations(range(f.sizes["class"]), 2))
+    lead = values.shape[:-3]
+    out = np.empty((*lead, len(pairs)), bool)
+    for index in np.ndindex(*lead):
+        for i, (k, l) in enumerate(pairs):
+            out[(*index, i)] = linearly_separable(values[(*index, k)], values[(*index, l)])
+    return _per_pair(f, out, pairs)
+
+
+def separated_along(features: Any, direction: Any) -> xr.DataArray:
+    """For every pair of classes, whether their projections on one direction are disjoint intervals (Definition C.3).
+
+    Parameters
+    ----------
+    features
+        As for :func:`separable`.
+    direction
+        ν, shape (p,); its length does not matter.
+
+    Examples
+    --------
+    >>> points = np.array([[[0.0, 0.0], [1.0, 5.0]], [[2.0, 1.0], [3.0, 4.0]]])
+    >>> [bool(separated_along(points, nu).item()) for nu in ([1.0, 0.0], [0.0, 1.0])]
+    [True, False]
+    """
+    f = _as_features(features)
+    nu = np.asarray(direction, float)
+    if nu.shape != (f.sizes["feature"],) or not np.linalg.norm(nu) > 0:
+        raise ValueError(f"separated_along: direction {nu.shape}: expected {f.sizes['feature']} numbers, not all zero")
+    line = f.values @ nu
+    low, high = line.min(-1), line.max(-1)
+    pairs = list(combinations(range(f.sizes["class"]), 2))
+    apart = [(low[..., k] > high[..., l]) | (high[..., k] < low[..., l]) for k, l in pairs]
+    return _per_pair(f, np.stack(apart, -1), pairs)
+
+
+def best_direction(means: Any) -> tuple[np.ndarray, float]:
+    r"""The direction that keeps the projected class means as far apart as possible (paper B, App. C.3, Eq. C.23).
+
+    .. math:: \max_{|\nu|=1}\,\min_{k<l}\,|\langle\bar X^k-\bar X^l,\nu\rangle|
+
+    The paper calls this convex. It is not: a modulus is to be made large, and ν and −ν do equally well. But for a given
+    order of the projected means only neighbours matter and the moduli fall away, so that each of the K!/2 orders is a
+    projection on a convex set (solved by non-negative least squares); the best of them is the answer, exactly.
+
+    Parameters
+    ----------
+    means
+        (K, p), K from 2 to 8; for the paper's sum over an interval of time, hand over the sum (or mean) over time.
+
+    Returns
+    -------
+    direction : ndarray
+        ν, unit length, shape (p,).
+    gap : float
+        The smallest distance between projected means; 0 (and an arbitrary ν) if two means coincide.
+
+    Examples
+    --------
+    >>> nu, gap = best_direction([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+    >>> abs(nu).round(6).tolist(), round(gap, 6)
+    ([1.0, 0.0], 1.0)
+    """
+    m = np.asarray(means, float)
+    if m.ndim != 2 or not 2 <= len(m) <= 8 or not np.isfinite(m).all():
+        raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
+    best, gap = np.eye(m.shape[1])[0], 0.0
+    for order in permutations(range(len(m))):
+        if order[0] > order[-1]:  # the reversed order is the same direction backwards
+            continue
+        steps = np.stack([m[b] - m[a] for a, b in pairwise(order)])
+        # Shortest ν with steps · ν ≥ 1 (Lawson and Hanson's least distance programming).
+        e = np.vstack([steps.T, np.ones(len(steps))])
+        target = np.r_[np.zeros(m.shape[1]), 1.0]
+        u, left = nnls(e, target)
+        r = e @ u - target
+        if left < 1e-12 or r[-1] > -1e-15:
+            continue
+        nu = -r[:-1] / r[-1]
+        if 1 / np.linalg.norm(nu) > gap:
+            best, gap = nu / np.linalg.norm(nu), 1 / float(np.linalg.norm(nu))
+    return best, gap
+
+
+def _as_features(features: Any) -> xr.DataArray:
+    last = ("class", "sample", "feature")
+    if isinstance(features, xr.DataArray):
+        if not set(last) <= set(features.dims):
+            raise ValueError(f"features have dimensions {features.dims}: expected (…, class, sample, feature)")
+        f = features.transpose(..., *last)
+    else:
+        a = np.asarray(features, float)
+        if a.ndim < 3:
+            raise ValueError(f"features have shape {a.shape}: expected (…, class, sample, feature)")
+        f = xr.DataArray(a, dims=[f"lead_{i}" for i in range(a.ndim - 3)] + list(last))
+    if f.sizes["class"] < 2:
+        raise ValueError("features hold one class: there is no pair to separate")
+    return f
+
+
+def _per_pair(features: xr.DataArray, values: np.ndarray, pairs: list[tuple[int, int]]) -> xr.DataArray:
+    like = features.isel({"class": 0, "sample": 0, "feature": 0}, drop=True)
+    labels = [f"{k}-{l}" for k, l in pairs]
+    return xr.DataArray(values, dims=(*like.dims, "pair"), coords={**like.coords, "pair": labels}, name="separable")

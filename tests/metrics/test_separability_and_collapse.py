@@ -1,0 +1,131 @@
+"""Linear separability decided exactly, the best common direction, and the measures of neural collapse."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from deepmech.core.random import Stream
+from deepmech.metrics.collapse import collapse, etf_distance
+from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
+
+
+def points(*shape, key=0):
+    return Stream.of("test separability", key, *shape).normal("x", 0, shape)
+
+
+def test_two_points_on_a_ring_around_others_cannot_be_separated():
+    """A point inside the hull of the others is never separable; moved out along any direction, it is."""
+    for p in (1, 2, 3, 6):
+        cloud = points(40, p)
+        inside = cloud[: p + 1].mean(0, keepdims=True)
+        assert not linearly_separable(inside, cloud)
+        far = inside + 10 * np.abs(cloud).max() * points(1, p, key=1) / np.linalg.norm(points(1, p, key=1))
+        assert linearly_separable(far, cloud)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4), st.integers(2, 8))
+def test_the_answer_is_invariant_and_right_for_known_slabs(key, p, n):
+    """Points on two sides of a known slab are separable; one point taken across the other class makes them not so."""
+    x = points(2 * n, p, key=key)
+    w = points(p, key=key + 1)
+    w /= np.linalg.norm(w)
+    height = np.concatenate([np.full(n, 1e-3), np.full(n, -1e-3)]) * (1 + np.abs(points(2 * n, key=key + 2)))
+    x = x + (height - x @ w)[:, None] * w
+    assert linearly_separable(x[:n], x[n:])
+    shear = (
+        np.linalg.qr(points(p, p, key=key + 3))[0] * np.geomspace(1, 30, p) @ np.linalg.qr(points(p, p, key=key + 4))[0]
+    )
+    assert linearly_separable(x[:n] @ shear + 5, x[n:] @ shear + 5)
+    assert linearly_separable(1e6 * x[n:], 1e6 * x[:n])
+    mixed = np.concatenate([x[:n], x[n:].mean(0, keepdims=True)])
+    assert not linearly_separable(mixed, x[n:])
+
+
+def test_few_points_in_many_dimensions_are_always_separable():
+    """n + n points in general position: certain for 2n ≤ p + 1, and Cover's count (N = 4, p = 2) beyond."""
+    for key in range(30):
+        assert linearly_separable(*points(2, 3, 5, key=key))
+    # Of 4 points in the plane, 3 ways to split them 2 + 2; one point inside the triangle of others: all 3 work.
+    # Convex position: 2 of 3 work. So the number of separable splits is 3 minus whether they are convex.
+    for key in range(30):
+        x = points(4, 2, key=key)
+        inside = any(not linearly_separable(x[i : i + 1], np.delete(x, i, 0)) for i in range(4))
+        splits = sum(
+            linearly_separable(x[list(pair)], np.delete(x, list(pair), 0)) for pair in combinations(range(4), 2)
+        )
+        assert splits == 2 * (3 if inside else 2)
+
+
+def test_pairs_and_fixed_directions_agree_on_a_line():
+    f = points(50, 3, 2, 1) + np.array([0.0, 1.0, 2.0])[:, None, None]
+    assert (separable(f).values == separated_along(f, [1.0]).values).all()
+    assert separable(f).pair.values.tolist() == ["0-1", "0-2", "1-2"]
+    plane = points(20, 3, 4, 2)
+    for nu in ([1.0, 0.0], [0.3, -0.9]):
+        assert not (separated_along(plane, nu) & ~separable(plane)).any()
+
+
+@pytest.mark.parametrize("k,p", [(2, 3), (3, 2), (4, 3), (5, 5)])
+def test_the_best_direction_beats_a_dense_search(k, p):
+    for key in range(5):
+        m = points(k, p, key=key)
+        nu, gap = best_direction(m)
+        line = np.sort(m @ nu)
+        assert np.linalg.norm(nu) == pytest.approx(1)
+        assert np.diff(line).min() == pytest.approx(gap)
+        tries = points(20000, p, key=key + 50)
+        tries /= np.linalg.norm(tries, axis=1, keepdims=True)
+        assert np.diff(np.sort(tries @ m.T, axis=1), axis=1).min(1).max() <= gap + 1e-12
+    assert best_direction(np.ones((3, 2)))[1] == 0
+
+
+def simplex(k, p):
+    return np.sqrt(k / (k - 1)) * np.pad(np.eye(k) - 1 / k, ((0, 0), (0, p - k)))
+
+
+@given(st.integers(2, 6), st.floats(0.1, 10))
+def test_only_the_simplex_is_at_distance_zero(k, scale):
+    m = simplex(k, k) * scale * np.arange(1, k + 1)[:, None]  # lengths do not matter
+    turn = np.linalg.qr(points(k, k, key=k))[0]
+    assert etf_distance(m @ turn) < 1e-12
+    assert etf_distance(simplex(k, k) @ turn + 3.0, centred=True) < 1e-12
+    if k > 2:
+        flipped = m.copy()
+        flipped[0] *= -1
+        assert etf_distance(flipped) > 0.3
+    assert etf_distance(np.eye(k)) == pytest.approx(
+        1 / np.sqrt(k - 1) * np.sqrt((k - 1) / k) if k > 2 else np.sqrt(0.5)
+    )
+
+
+def test_collapse_reaches_zero_and_only_there():
+    labels = np.repeat(np.arange(3), 200)
+    turn = Rotation.from_euler("xyz", [0.3, 1.0, -0.5]).as_matrix()
+    corners = simplex(3, 3) @ turn
+    last = None
+    for width in (1.0, 0.1, 0.01):
+        found = collapse(corners[labels] + width * points(600, 3), labels, 2 * corners)
+        assert last is None or all(found[name] < last[name] for name in found)
+        last = found
+    assert all(value < 0.01 for value in last.values())
+    # Σ_b⁺ of the simplex is 3/1.5 on its plane (of two dimensions), so NC1 = width² · 2 · (3/1.5)/3.
+    assert last["nc1"] == pytest.approx(1e-4 * 4 / 3, rel=0.1)
+    skewed = collapse((corners * [[1], [2], [1]])[labels], labels)
+    assert skewed["nc1"] < 1e-12 < 0.1 < skewed["nc2_norms"] and "nc3" not in skewed
+
+
+def test_errors_name_the_remedy():
+    with pytest.raises(ValueError, match="must be finite"):
+        linearly_separable([[np.nan]], [[0.0]])
+    with pytest.raises(ValueError, match="no pair to separate"):
+        separable(np.zeros((1, 2, 2)))
+    with pytest.raises(ValueError, match="expected 2 numbers, not all zero"):
+        separated_along(np.zeros((2, 2, 2)), [0.0, 0.0])
+    with pytest.raises(ValueError, match="K from 2 to 8"):
+        best_direction(np.zeros((9, 2)))
+    with pytest.raises(ValueError, match="one row per class"):
+        collapse(points(6, 2), [0, 1, 0, 1, 0, 1], np.zeros((3, 2)))
