@@ -2,6 +2,7 @@
 
 from deepmech.figures.curves import load_curves, trajectories
 from deepmech.figures.dots import dots
+from deepmech.figures.images import images
 from deepmech.figures.layers import layer_curves
 from deepmech.figures.networks import accuracy_by_bend, network_diagram
 from deepmech.figures.phase import phase_diagram
@@ -17,6 +18,7 @@ __all__ = [
     "dots",
     "folding_ruler",
     "friction_law",
+    "images",
     "layer_curves",
     "lines",
     "load_curves",

@@ -20,9 +20,10 @@ STAGES = ("no dropout", "5 % dropout", "30 % dropout")
 #: The digits whose mean images Fig. S3 shows.
 DIGITS = (0, 4, 9)
 
-#: What deepmech.data.load is asked for by a data set's name.
+#: What deepmech.data.load is asked for by a data set's name; "mnist" is the paper's.
 DATA: dict[str, dict[str, Any]] = {
     "digits": {"name": "digits", "n_train": 160},
+    "mnist-1024": {"name": "mnist", "size": 10, "n_train": 1024, "n_test": 4000},
     "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
 }
 
@@ -159,6 +160,26 @@ def _relative_width(made: xr.Dataset) -> np.ndarray:
     return ratio.transpose(..., "layer", "class").values
 
 
+def at_stage_ends(result: xr.Dataset) -> xr.Dataset:
+    """What was recorded through training, at the ends of the stages only, over ``stage`` in place of ``at_epoch``."""
+    stage = int(result.at_epoch[-1]) // len(STAGES)
+    through = result[[str(name) for name, v in result.data_vars.items() if "at_epoch" in v.dims]]
+    ends = through.sel(at_epoch=[stage, 2 * stage, 3 * stage]).rename(at_epoch="stage")
+    return ends.assign_coords(stage=list(STAGES))
+
+
+def log_loss(result: xr.Dataset) -> xr.DataArray:
+    """Decimal logarithm of the training loss."""
+    loss = result["loss"]
+    return loss.copy(data=np.log10(loss.values))
+
+
+def widths(measured: xr.Dataset) -> xr.DataArray:
+    """``width`` of :func:`measures` at the stages and before training, over ``network`` and ``layer``, to be drawn."""
+    before = measured["width_before"].expand_dims(stage=["untrained"])
+    return xr.concat([before, measured["width"].sel(stage=list(STAGES))], "stage").rename(stage="network")
+
+
 def measures(result: xr.Dataset) -> xr.Dataset:
     """The numbers behind the claims of Figs. S2 and S3, from a finished sweep of :func:`dropout_raised`.
 
@@ -170,23 +191,19 @@ def measures(result: xr.Dataset) -> xr.Dataset:
         - ``change`` (increase): what each increase of dropout did to test accuracy, mean over seeds, with the sign the
           paper gives it (a rise, then a fall: both positive); ``change_scatter``: its standard deviation between seeds;
         - ``change_without``: change of accuracy over the second stage when dropout stays at zero;
-        - ``width`` (stage, layer), ``width_before`` (layer): natural logarithm of ``class_width``, mean over digits and
-          seeds.
+        - ``width`` (stage, layer), ``width_before`` (layer): natural logarithm of ``class_width`` (mean over
+          seeds), mean over digits.
     """
-    stage = int(result.at_epoch[-1]) // len(STAGES)
-    ends = result[["curvature", "accuracy"]].sel(at_epoch=[stage, 2 * stage, 3 * stage])
-    ends = ends.rename(at_epoch="stage").assign_coords(stage=list(STAGES)).transpose("seed", "stage")
+    ends = at_stage_ends(result)[["curvature", "accuracy"]].transpose("seed", "stage")
     changes = np.diff(ends["accuracy"].values, axis=1) * [1.0, -1.0]
     free = min(1, result.sizes["seed"] - 1)
-    error = ends["curvature"].std("seed", ddof=free) / np.sqrt(result.sizes["seed"])
+    error = ends["curvature"].std("seed", ddof=free) / result.sizes["seed"] ** 0.5
     without = result["accuracy_without"].transpose("seed", "stage").values
     mean = ends.mean("seed")
-    return mean.assign(
-        curvature_low=mean["curvature"] - 2 * error,
-        curvature_high=mean["curvature"] + 2 * error,
-        change=("increase", changes.mean(0)),
-        change_scatter=("increase", changes.std(0, ddof=free)),
-        change_without=float((without[:, 1] - without[:, 0]).mean()),
-        width=np.log(result["class_width"]).mean(["seed", "digit"]),
-        width_before=np.log(result["class_width_before"]).mean(["seed", "digit"]),
-    )
+    mean["curvature_low"], mean["curvature_high"] = mean["curvature"] - 2 * error, mean["curvature"] + 2 * error
+    mean["change"], mean["change_scatter"] = ("increase", changes.mean(0)), ("increase", changes.std(0, ddof=free))
+    mean["change_without"] = float((without[:, 1] - without[:, 0]).mean())
+    for name in ("", "_before"):
+        width = result["class_width" + name].mean("seed")
+        mean["width" + name] = width.copy(data=np.log(width.values)).mean("digit")
+    return mean

@@ -1,0 +1,94 @@
+"""Figs. S2 and S3 in small: what is recorded means what it says, and dropout bends the load curve down."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech.experiments.spring_block import convolution
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import run
+
+TINY = {"name": "digits", "n_train": 60, "n_test": 40}
+
+
+@pytest.fixture(scope="module")
+def tiny() -> xr.Dataset:
+    sweep = convolution.dropout_raised(
+        TINY, n_seeds=2, stage=3, learning_rate=1e-3, n_records=3, network={"channels": 3, "convolutions": 3}
+    )
+    return run(sweep, chunk=1)
+
+
+def test_records_cover_the_three_stages(tiny):
+    assert tiny.at_epoch.values.tolist() == list(range(1, 10))
+    assert tiny["class_mean"].sizes == {"seed": 2, "stage": 3, "layer": 4, "digit": 3, "row": 8, "column": 8}
+    ends = convolution.at_stage_ends(tiny)
+    np.testing.assert_array_equal(ends["accuracy"], tiny["accuracy"].sel(at_epoch=[3, 6, 9]))
+    np.testing.assert_allclose(curvature(tiny["load_curve"]), tiny["curvature"])
+
+
+def test_networks_with_and_without_dropout_are_the_same_until_dropout_sets_in(tiny):
+    ends = convolution.at_stage_ends(tiny)["accuracy"].transpose("seed", "stage").values
+    alone = tiny["accuracy_without"].transpose("seed", "stage").values
+    np.testing.assert_array_equal(alone[:, 0], ends[:, 0])
+    assert np.isnan(alone[:, 2]).all()
+
+
+def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
+    data = convolution.load(**TINY)
+    for i, digit in enumerate(convolution.DIGITS):
+        own = data.x_train[data.y_train == digit].astype(float)
+        mean = own.mean(0)
+        np.testing.assert_allclose(
+            tiny["class_mean"].isel(seed=1, digit=i, layer=0), np.tile(mean.reshape(8, 8), (3, 1, 1)), atol=1e-6
+        )
+        every = np.mean([data.x_train[data.y_train == k].mean(0) for k in range(10)], axis=0)
+        width = ((own - mean) ** 2).sum(1).mean() / ((mean - every) ** 2).sum()
+        np.testing.assert_allclose(tiny["class_width"].isel(digit=i, layer=0), width, rtol=1e-5)
+        np.testing.assert_allclose(tiny["class_width_before"].isel(digit=i, layer=0), width, rtol=1e-5)
+
+
+def test_measures_have_the_signs_that_the_claims_speak_of():
+    at, stages = [4, 8, 12], list(convolution.STAGES)
+    accuracy = np.array([[0.8, 0.9, 0.7], [0.8, 0.94, 0.84]])
+    made = xr.Dataset(
+        {
+            "curvature": (("seed", "at_epoch"), [[0.3, 0.1, -0.1], [0.1, 0.1, -0.3]]),
+            "accuracy": (("seed", "at_epoch"), accuracy),
+            "accuracy_without": (("seed", "stage"), [[0.8, 0.81, np.nan], [0.8, 0.83, np.nan]]),
+            "class_width": (("seed", "stage", "layer", "digit"), np.full((2, 3, 2, 3), np.e)),
+            "class_width_before": (("seed", "layer", "digit"), np.ones((2, 2, 3))),
+        },
+        coords={"at_epoch": at, "stage": stages, "seed": [0, 1]},
+    )
+    found = convolution.measures(made)
+    np.testing.assert_allclose(found.curvature.sel(stage=stages), [0.2, 0.1, -0.2])
+    np.testing.assert_allclose(
+        found.curvature_high.sel(stage=stages) - found.curvature.sel(stage=stages), [0.2, 0, 0.2]
+    )
+    np.testing.assert_allclose(found.change, [0.12, 0.15])
+    np.testing.assert_allclose(found.change_scatter, np.std([[0.1, 0.2], [0.14, 0.1]], axis=0, ddof=1))
+    np.testing.assert_allclose(found.change_without, 0.02)
+    np.testing.assert_allclose(
+        convolution.widths(found).sel(network=["untrained", *stages]).isel(layer=0), [0, 1, 1, 1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"data": "fashion"}, "data = 'fashion'.*mnist"),
+        ({"n_records": 5, "stage": 4}, "n_records = 5.*stage = 4"),
+        ({"network": {"pooling": "min"}}, "CNN.pooling"),
+    ],
+)
+def test_bad_requests_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        convolution.dropout_raised(**arguments)
+
+
+@pytest.mark.slow
+def test_dropout_takes_the_load_curve_down_on_digits():
+    made = run(convolution.dropout_raised(n_seeds=1, stage=60, learning_rate=1e-3))
+    bend = convolution.measures(made).curvature.sel(stage=list(convolution.STAGES)).values
+    assert bend[0] > bend[1] + 0.05 > bend[2] + 0.1
