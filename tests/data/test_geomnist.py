@@ -77,6 +77,11 @@ def test_blur_width(sigma):
     assert np.diag(moments(wide)[2] - moments(sharp)[2]) == pytest.approx([sigma**2] * 2, rel=1e-3)
 
 
+def test_backgrounds_are_black():
+    images, _ = geomnist.make(300)
+    assert images[images > 0].min() > 1e-14 and (images == 0).mean((1, 2)).min() > 0.1
+
+
 def test_shift():
     _, centre, _ = moments(geomnist.draw(still(1, dx=1.0, dy=-1.0))[0].astype(float))
     assert centre == pytest.approx([1.0, -1.0], abs=1e-3)

@@ -30,6 +30,9 @@ LARGEST_ANGLE = 176.0
 """Degrees."""
 BLUR = (0.9, 1.1)
 """Standard deviation of the Gaussian."""
+REACH = 6
+"""Pixels beyond which the Gaussian (there below 4e-7) is zero: backgrounds are then exactly black, and free of numbers
+so small that processors take twenty times as long over them."""
 
 _CHUNK = 2048
 
@@ -79,8 +82,8 @@ def draw(at: Placement) -> np.ndarray:
     """The images of ``at``, float32, shape (n, 32, 32): 1 inside the shape and 0 outside, then blurred.
 
     A pixel is inside if its centre is. ``growth`` g adds g to both half-sides of the rectangle, makes the half-axes
-    6 + g and 2 (6 + g), and scales the triangle by 1 + g/10. The Gaussian is sampled at the pixels and normalised over
-    the infinite lattice; what it spreads beyond the frame is lost.
+    6 + g and 2 (6 + g), and scales the triangle by 1 + g/10. The Gaussian is sampled at the pixels up to
+    :data:`REACH` and normalised; what it spreads beyond the frame is lost.
     """
     n = len(at.label)
     out = np.empty((n, SIDE, SIDE), np.float32)
@@ -144,7 +147,6 @@ def _in_triangle(u: np.ndarray, v: np.ndarray, g: np.ndarray) -> np.ndarray:
 def _gaussian(sigma: np.ndarray) -> np.ndarray:
     """The blur along one axis, float32, shape (n, 32, 32); symmetric."""
     offset = np.arange(SIDE)
-    far = np.arange(-SIDE, SIDE + 1)
-    inverse = -0.5 / sigma**2
-    weight = np.exp(offset**2 * inverse[:, None]) / np.exp(far**2 * inverse[:, None]).sum(1, keepdims=True)
+    weight = np.exp(-0.5 * (offset / sigma[:, None]) ** 2) * (offset <= REACH)
+    weight /= weight[:, :1] + 2 * weight[:, 1:].sum(1, keepdims=True)
     return weight.astype(np.float32)[:, np.abs(offset[:, None] - offset[None, :])]

@@ -167,9 +167,9 @@ def as_published(which: str) -> Sweep:
     Parameters
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
-        ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"sizes"``: samples per class, each with two sets
-        of trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8,
-        D.9); ``"cifar-sizes"`` (Fig. D.3); ``"double"``: the first with float64; ``"geomnist-long"``,
+        ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"sizes"``: samples per class, each with two
+        sets of trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4,
+        D.8, D.9); ``"cifar-sizes"`` (Fig. D.3); ``"double"``: the first with float64; ``"geomnist-long"``,
         ``"cifar-long"``, ``"corruption-long"``: ten times as many iterations, as the text says.
 
     Examples
