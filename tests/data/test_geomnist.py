@@ -79,7 +79,7 @@ def test_blur_width(sigma):
 
 def test_backgrounds_are_black():
     images, _ = geomnist.make(300)
-    assert images[images > 0].min() > 1e-14 and (images == 0).mean((1, 2)).min() > 0.1
+    assert images[images > 0].min() > 1e-15 and (images == 0).mean((1, 2)).min() > 0.1
 
 
 def test_shift():
