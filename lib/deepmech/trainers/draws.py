@@ -40,17 +40,19 @@ class Draws:
             layers.append((weight, bias if self.member.network.bias else np.zeros(n_out)))
         return layers
 
-    def batches(self, epoch: int, n: int) -> Iterator[tuple[int, np.ndarray]]:
-        """(step, indices) of each batch of epoch ``epoch``; steps count from 0 over the whole training."""
+    def order(self, epoch: int, n: int) -> tuple[int, int, np.ndarray]:
+        """(first step, batch size, order of the samples) of epoch ``epoch``; steps count over the whole training."""
         size = self.member.training.batch_size
         if size is None or size >= n:
             # The whole set at once: its order has no effect, so it is left as it is.
-            yield epoch - 1, np.arange(n)
-            return
-        order = self.stream.permutation("order", epoch, n)
-        starts = range(0, n, int(size))
-        for i, start in enumerate(starts):
-            yield (epoch - 1) * len(starts) + i, order[start : start + int(size)]
+            return epoch - 1, n, np.arange(n)
+        return (epoch - 1) * -(-n // int(size)), int(size), self.stream.permutation("order", epoch, n)
+
+    def batches(self, epoch: int, n: int) -> Iterator[tuple[int, np.ndarray]]:
+        """(step, indices) of each batch of epoch ``epoch``."""
+        first, size, order = self.order(epoch, n)
+        for i, start in enumerate(range(0, n, size)):
+            yield first + i, order[start : start + size]
 
     def keep(self, layer: int, step: int, width: int, batch: int, dropout: float) -> np.ndarray:
         """Dropout mask after hidden layer ``layer``, shape (width, batch); False where the activation is dropped."""

@@ -1,8 +1,8 @@
-"""The fused CPU engine: explicit forward and backward passes, library matrix products, one kernel between two products.
+"""The fused CPU engine: explicit forward and backward passes of a whole epoch in one compiled call.
 
-One full-batch step of the paper's network is bound by its 21 matrix products; what remains between them
-(:mod:`deepmech.trainers.kernels`) is read and written once forward and once backward. Everything goes into buffers that
-are made once. Agreement with :mod:`deepmech.trainers.reference` is tested parameter by parameter.
+The arithmetic is in :mod:`deepmech.trainers.kernels`, which keeps activations in the cache between a matrix product and
+what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as many
+cores as there are. Agreement with :mod:`deepmech.trainers.reference` is tested parameter by parameter.
 """
 
 from __future__ import annotations
@@ -10,50 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
 from deepmech.core.random import purpose_word
 from deepmech.trainers import kernels
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.specs import Member, Settings
-
-
-class _Flat:
-    """Tensors that lie one after another in one vector, each on a 64-byte boundary; optimisers see the vector only."""
-
-    def __init__(self, shapes: dict[str, tuple[int, ...]], dtype: torch.dtype):
-        aligned = {k: -(-int(np.prod(s)) // 16) * 16 for k, s in shapes.items()}
-        self.vector = torch.zeros(sum(aligned.values()), dtype=dtype)
-        self.tensor: dict[str, torch.Tensor] = {}
-        start = 0
-        for name, shape in shapes.items():
-            self.tensor[name] = self.vector[start : start + int(np.prod(shape))].view(shape)
-            start += aligned[name]
-        self.array = {k: t.numpy() for k, t in self.tensor.items()}
-
-
-class _Rows:
-    """A feature-major matrix whose rows start on 64-byte boundaries; ``tensor`` is (rows, n), ``array`` has padding.
-
-    Long rows get a little more padding: at 2,560 samples successive rows would fall on few sets of the cache.
-    """
-
-    def __init__(self, rows: int, n: int, dtype: torch.dtype):
-        stride = -(-n // 16) * 16 + (16 if n >= 512 else 0)
-        whole = torch.zeros((rows, stride), dtype=dtype)
-        self.array, self.tensor = whole.numpy(), whole[:, :n]
-
-
-class _Buffers:
-    """Activations of one batch size."""
-
-    def __init__(self, sizes: list[int], n: int, dtype: torch.dtype):
-        self.x = _Rows(sizes[0], n, dtype)
-        self.h = [_Rows(size, n, dtype) for size in sizes[1:]]
-        self.a = [_Rows(size, n, dtype) for size in sizes[1:-1]]
-        # ∂loss/∂a of neighbouring layers lie in two buffers by turns.
-        self.d = [_Rows(sizes[1], n, dtype) for _ in range(2)]
-        self.words = np.empty(4 * (n // 8 + 2), np.uint32)
+from deepmech.trainers.fused_product import matrix, multiply, padded
+from deepmech.trainers.kernels import Data, Net, Now, Work
+from deepmech.trainers.specs import MLP, Member, Settings
 
 
 class Fused:
@@ -62,181 +25,179 @@ class Fused:
     @staticmethod
     def cannot(member: Member) -> str:
         """What in the specs this engine cannot train, in words; empty if nothing."""
-        return "Training.loss = 'mse'" if member.training.loss != "cross_entropy" else ""
+        return "" if isinstance(member.network, MLP) else type(member.network).__name__
 
     @staticmethod
     def prepare(data: Any, dtype: str) -> dict[str, Any]:
-        """What all members share: the training set feature-major, raw, and normalised over the whole of it."""
-        x = np.ascontiguousarray(np.asarray(data.x_train, dtype=dtype).T)
-        whole = _Rows(x.shape[0], x.shape[1], getattr(torch, dtype))
-        whole.tensor.numpy()[...] = x
-        mean, variance = np.zeros(len(x)), np.zeros(len(x))
-        kernels.standardise(whole.array, x.shape[1], mean, variance)
+        """What all members share: the training set, raw, and normalised over the whole of it."""
+        x = np.asarray(data.x_train, dtype=dtype)
+        n, n_inputs = x.shape
+        raw, normed = matrix(n, n_inputs, dtype), matrix(n, n_inputs, dtype)
+        raw[:, :n_inputs] = normed[:, :n_inputs] = x
+        mean, variance = np.zeros((2, raw.shape[1]))
+        kernels.standardise(normed, n_inputs, mean, variance, np.zeros((2, raw.shape[1]), dtype))
+        y = np.asarray(data.y_train)
         return {
-            "x": x,
-            "y": np.asarray(data.y_train, dtype=np.int64),
-            "n_classes": data.n_classes,
+            "raw": raw,
+            "normed": normed,
+            "statistics": (mean, variance),
+            "y": y.astype(np.int64) if data.n_classes else np.zeros(0, np.int64),
+            "targets": np.zeros((0, 1), dtype) if data.n_classes else y.astype(dtype).reshape(n, 1),
+            "n_inputs": n_inputs,
+            "n_classes": int(data.n_classes or 0),
             "std": float(np.std(data.x_train, dtype=np.float64)),
-            "whole": (whole, mean, variance),
         }
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
         self.member, self.draws, self.shared = member, draws, shared
-        self.dtype = getattr(torch, str(member.training.dtype))
-        self.sizes = member.sizes(shared["x"].shape[0], shared["n_classes"])
+        self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
         self.normed = bool(member.network.batch_norm)
-        self.purposes = [np.uint64(purpose_word(f"dropout {i}")) for i in range(1, len(self.sizes) - 1)]
-        self.steps = 0
-        self._initialise()
-        self.buffers: dict[int, _Buffers] = {}
+        self.dtype = str(member.training.dtype)
+        self.net = self._net()
+        self.data = Data(
+            shared["raw"], shared["y"], shared["targets"], shared["n_classes"], str(member.training.loss) == "mse"
+        )
+        self.work: Work | None = None
+        noises = ["input noise", "label noise", "random label"]
+        words = [purpose_word(p) for p in noises + [f"dropout {i}" for i in range(1, len(self.sizes) - 1)]]
+        self.purposes = np.array(words, np.uint64)
 
-    def _initialise(self) -> None:
-        sizes, last = self.sizes, len(self.sizes) - 1
-        shapes: dict[str, tuple[int, ...]] = {"gamma 0": (sizes[0],)} if self.normed else {}
-        for i in range(1, last + 1):
-            shapes[f"weight {i}"] = (sizes[i], sizes[i - 1])
-            if self.normed and i < last:
-                shapes |= {f"gamma {i}": (sizes[i],), f"beta {i}": (sizes[i],)}
-            else:
-                shapes[f"bias {i}"] = (sizes[i],)
-        self.p, self.g = _Flat(shapes, self.dtype), _Flat(shapes, self.dtype)
-        self.moments = [np.zeros_like(self.p.vector.numpy()) for _ in range(2)]
-        #: Biases whose gradient is zero because BatchNorm follows; they enter the running means only.
-        self.still: dict[int, np.ndarray] = {}
+    def _net(self) -> Net:
+        sizes, spec = self.sizes, self.member.network
+        wide = [padded(s) for s in sizes]
+        starts: dict[str, list[int]] = {"gain": [], "shift": [], "weight": []}
+        end = 0
+        for i, size in enumerate(wide):
+            for name, length in (("gain", size), ("shift", size), ("weight", sizes[i - 1] * size if i else 0)):
+                starts[name].append(end)
+                end += length
+        vectors = (len(sizes), max(wide))
+        net = Net(
+            units=np.array(sizes),
+            padded=np.array(wide),
+            **{name: np.array(start) for name, start in starts.items()},
+            p=np.zeros(end, self.dtype),
+            g=np.zeros(end, self.dtype),
+            moments=np.zeros((2, end), self.dtype),
+            mean=np.zeros(vectors),
+            variance=np.zeros(vectors),
+            running_mean=np.zeros(vectors),
+            running_var=np.ones(vectors),
+            still=np.zeros(vectors),
+            normed=self.normed,
+            bias=bool(spec.bias),
+            slope=float(spec.slope),
+            scale=float(self.member.scale),
+        )
+        for i, size in enumerate(sizes):
+            net.p[starts["gain"][i] :][:size] = 1
         for i, (weight, bias) in enumerate(self.draws.weights(sizes), start=1):
-            self.p.array[f"weight {i}"][...] = weight
-            if self.normed and i < last:
-                self.still[i] = bias.astype(str(self.member.training.dtype)).astype(np.float64)
+            self.part(net, net.p, "weight", i)[...] = weight
+            if self.normed and i < len(sizes) - 1:
+                # Biases whose gradient is zero because BatchNorm follows; they enter the running means only.
+                net.still[i, : sizes[i]] = bias.astype(self.dtype)
             else:
-                self.p.array[f"bias {i}"][...] = bias
-        for name, array in self.p.array.items():
-            if name.startswith("gamma"):
-                array[...] = 1
-        n = range(last) if self.normed else range(0)
-        self.running_mean = [np.zeros(sizes[i]) for i in n]
-        self.running_var = [np.ones(sizes[i]) for i in n]
-        self.mean = [np.zeros(sizes[i]) for i in n]
-        self.inverse = [np.zeros(sizes[i]) for i in n]
-        self.folded = torch.empty((sizes[1], sizes[0]), dtype=self.dtype)
+                self.part(net, net.p, "shift", i)[...] = bias
+        return net
+
+    @staticmethod
+    def part(net: Net, vector: np.ndarray, name: str, layer: int) -> np.ndarray:
+        """The gain, shift or weight (out, in) of a layer as a view of ``vector``, which is ``p``, ``g`` or a moment."""
+        units, below = net.units[layer], net.units[layer - 1]
+        start = getattr(net, name)[layer]
+        if name != "weight":
+            return vector[start : start + units]
+        return vector[start : start + below * net.padded[layer]].reshape(below, -1)[:, :units].T
+
+    def _buffers(self, n: int, noisy: bool) -> Work:
+        wide, hidden = [int(s) for s in self.net.padded], len(self.sizes) - 2
+        numbers = n * self.sizes[0] + 1 if noisy else 0
+        most = max(wide)
+
+        def zeros(*shape: int) -> np.ndarray:
+            return np.zeros(shape, self.dtype)
+
+        return Work(
+            x=zeros(n, wide[0]),
+            h=zeros(hidden, n, wide[1]),
+            d=zeros(n, wide[1]),
+            out=zeros(n, wide[-1]),
+            upper=zeros(kernels.BLOCK, wide[1]),
+            lower=zeros(kernels.BLOCK, wide[1]),
+            keep=np.zeros((hidden, -(-n // 32), wide[1]), np.uint32),
+            folded=zeros(self.sizes[0], wide[1]),
+            turned=zeros(max(self.sizes) * most),
+            coefficients=zeros(hidden, 5, wide[1]),
+            partial=zeros(2, most),
+            sums=np.zeros((2, wide[1])),
+            labels=np.zeros(n, np.int64),
+            words=np.zeros(max(numbers + 1, 2048 + n), np.uint32),
+            normals=np.zeros(numbers + 1 if noisy else 0),
+        )
+
+    def _begin(self, now: Settings, size: int) -> tuple[Work, Now]:
+        """Buffers and constants of one epoch with batches of ``size``."""
+        n, spec = len(self.data.x), self.member.training
+        if self.work is None or len(self.work.d) < size or (now.data_noise > 0 and not len(self.work.normals)):
+            self.work = self._buffers(size, now.data_noise > 0)
+        work = self.work
+        if now.data_noise == 0 and size == n:
+            work = work._replace(x=self.shared["normed" if self.normed else "raw"])
+            if self.normed:
+                mean, variance = self.shared["statistics"]
+                self.net.mean[0, : len(mean)], self.net.variance[0, : len(mean)] = mean, variance
+        return work, Now(
+            key=np.uint64(self.draws.stream.key),
+            purposes=self.purposes,
+            drop=round(now.dropout * 65536),
+            factor=1 / (1 - now.dropout),
+            noise=now.data_noise * self.shared["std"],
+            relabel=round(now.label_noise * 65536),
+            adam=str(spec.optimizer) == "adam",
+            rate=now.learning_rate,
+            momentum=float(spec.momentum),
+        )
 
     def run_epoch(self, epoch: int) -> float:
         """One pass over the training set; returns the mean loss over its steps, each taken before its update."""
-        now = self.member.settings(epoch)
-        n = len(self.shared["y"])
-        total = 0.0
-        for step, index in self.draws.batches(epoch, n):
-            total += self.gradient(now, step, index) * len(index)
-            self._update(now)
-        return total / n
+        n = len(self.data.x)
+        first_step, size, order = self.draws.order(epoch, n)
+        work, now = self._begin(self.member.settings(epoch), size)
+        return float(kernels.run_epoch(self.net, work, self.data, order, size, first_step, now))
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
-        """Loss of one batch; leaves the gradient of every parameter in ``self.g``."""
-        n = len(index)
-        if n not in self.buffers:
-            self.buffers[n] = _Buffers(self.sizes, n, self.dtype)
-        buffers = self.buffers[n]
-        threshold = np.uint16(round(now.dropout * 65536))
-        key, factor = np.uint64(self.draws.stream.key), 1 / (1 - now.dropout)
-        drops = [(threshold, factor, key, np.uint64(step), purpose) for purpose in self.purposes]
-        x = self._inputs(buffers, now, step, index)
-        y = self.draws.noisy_labels(self.shared["y"][index], step, now, self.shared["n_classes"])
-        loss = self._forward(buffers, x, y, drops)
-        self._backward(buffers, x, len(index), drops)
-        return loss
-
-    def _inputs(self, buffers: _Buffers, now: Settings, step: int, index: np.ndarray) -> _Rows:
-        """The batch with its noise, normalised but not yet scaled if there is BatchNorm."""
-        n, data, x = len(index), self.shared["x"], buffers.x
-        if self.normed and now.data_noise == 0 and n == data.shape[1]:
-            x, mean, variance = self.shared["whole"]
-        else:
-            kernels.gather(data, index, x.array)
-            if now.data_noise > 0:
-                noise = torch.from_numpy(self.draws.input_noise(step, n, len(data))).to(self.dtype)
-                x.tensor.add_(noise, alpha=now.data_noise * self.shared["std"])
-            if not self.normed:
-                return x
-            mean, variance = self.mean[0], self.inverse[0]
-            kernels.standardise(x.array, n, mean, variance)
-        kernels.follow(mean, variance, n, self.running_mean[0], self.running_var[0])
-        return x
-
-    def _forward(self, buffers: _Buffers, x: _Rows, y: np.ndarray, drops: list[Any]) -> float:
-        p, slope, last, n = self.p, float(self.member.network.slope), len(self.sizes) - 1, len(y)
-        below = x
-        for i in range(1, last):
-            weight, h, a, drop = p.tensor[f"weight {i}"], buffers.h[i - 1], buffers.a[i - 1], drops[i - 1]
-            if i == 1 and self.normed:
-                # The scale of the input's BatchNorm is folded into the weights.
-                weight = torch.mul(weight, p.tensor["gamma 0"], out=self.folded)
-            torch.mm(weight, below.tensor, out=h.tensor)
-            if self.normed:
-                kernels.forward_norm(
-                    h.array, n, a.array, p.array[f"gamma {i}"], p.array[f"beta {i}"], self.still[i],
-                    self.running_mean[i], self.running_var[i], self.mean[i], self.inverse[i], slope, drop,
-                    buffers.words,
-                )  # fmt: skip
-            else:
-                bias = p.array[f"bias {i}"]
-                kernels.forward_plain(h.array, n, a.array, bias, slope, self.member.scale, drop, buffers.words)
-            below = a
-        logits = buffers.h[-1]
-        torch.mm(p.tensor[f"weight {last}"], below.tensor, out=logits.tensor)
-        bias, d_bias = p.array[f"bias {last}"], self.g.array[f"bias {last}"]
-        return float(kernels.cross_entropy(logits.array, n, bias, y, d_bias))
-
-    def _backward(self, buffers: _Buffers, x: _Rows, n: int, drops: list[Any]) -> None:
-        p, g, slope = self.p, self.g, float(self.member.network.slope)
-        upper = buffers.h[-1]
-        for i in range(len(self.sizes) - 1, 1, -1):
-            a, h, d, drop = buffers.a[i - 2], buffers.h[i - 2], buffers.d[i % 2], drops[i - 2]
-            torch.mm(upper.tensor, a.tensor.t(), out=g.tensor[f"weight {i}"])
-            torch.mm(p.tensor[f"weight {i}"].t(), upper.tensor, out=d.tensor)
-            if self.normed:
-                kernels.backward_norm(
-                    d.array, n, a.array, h.array, p.array[f"gamma {i - 1}"], self.mean[i - 1], self.inverse[i - 1],
-                    slope, drop, g.array[f"gamma {i - 1}"], g.array[f"beta {i - 1}"],
-                )  # fmt: skip
-            else:
-                kernels.backward_plain(d.array, n, a.array, slope, self.member.scale, drop, g.array[f"bias {i - 1}"])
-            upper = d
-        torch.mm(upper.tensor, x.tensor.t(), out=g.tensor["weight 1"])
-        if self.normed:
-            product = g.array["weight 1"]
-            kernels.input_scale(product, p.array["weight 1"], p.array["gamma 0"], g.array["gamma 0"], product)
-        if not self.member.network.bias:
-            for name, array in g.array.items():
-                if name.startswith("bias"):
-                    array[...] = 0
-
-    def _update(self, now: Settings) -> None:
-        self.steps += 1
-        p, g, training = self.p.vector.numpy(), self.g.vector.numpy(), self.member.training
-        if training.optimizer == "adam":
-            kernels.adam(p, g, self.moments[0], self.moments[1], now.learning_rate, self.steps)
-        else:
-            kernels.sgd(p, g, self.moments[0], now.learning_rate, float(training.momentum))
+        """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
+        work, constants = self._begin(now, len(index))
+        return float(kernels.gradient(self.net, work, self.data, index, np.uint64(step), constants))
 
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Evaluation mode: features of the input and every hidden layer, each (n, units), and the output."""
-        p, last = self.p, len(self.sizes) - 1
-        a = torch.from_numpy(np.ascontiguousarray(np.asarray(x, dtype=str(self.member.training.dtype)).T))
+        net, sizes, last = self.net, self.sizes, len(self.sizes) - 1
+        below = matrix(len(x), sizes[0], self.dtype)
+        below[:, : sizes[0]] = x
         if self.normed:
-            a = self._evaluate_norm(0, a, p.tensor["gamma 0"], torch.zeros(self.sizes[0], dtype=self.dtype))
-        features = [a]
-        for i in range(1, last):
-            h = torch.mm(p.tensor[f"weight {i}"], a)
-            if self.normed:
-                h = self._evaluate_norm(i, h, p.tensor[f"gamma {i}"], p.tensor[f"beta {i}"])
+            self._evaluate_norm(0, below)
+        features = [below[:, : sizes[0]]]
+        slope, scale = (np.dtype(self.dtype).type(v) for v in (net.slope, net.scale))
+        for i in range(1, last + 1):
+            h = matrix(len(x), sizes[i], self.dtype)
+            rows = net.p[net.weight[i] : net.weight[i] + sizes[i - 1] * net.padded[i]]
+            multiply(h, below, rows.reshape(sizes[i - 1], -1), sizes[i - 1])
+            if self.normed and i < last:
+                self._evaluate_norm(i, h)
             else:
-                h += p.tensor[f"bias {i}"][:, None]
-            a = self.member.scale * torch.nn.functional.leaky_relu(h, float(self.member.network.slope))
-            features.append(a)
-        output = torch.mm(p.tensor[f"weight {last}"], a) + p.tensor[f"bias {last}"][:, None]
-        return [f.numpy().T for f in features], output.numpy().T
+                h[:, : sizes[i]] += self.part(net, net.p, "shift", i)
+            if i < last:
+                np.multiply(h, slope, out=h, where=h < 0)
+                h *= scale
+            below = h
+            features.append(h[:, : sizes[i]])
+        return features[:-1], features[-1]
 
-    def _evaluate_norm(self, i: int, h: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
-        mean = self.running_mean[i] - self.still[i] if i > 0 else self.running_mean[i]
-        g = gamma.double() / torch.from_numpy(np.sqrt(self.running_var[i] + kernels.EPSILON))
-        b = beta.double() - torch.from_numpy(mean) * g
-        return h * g.to(self.dtype)[:, None] + b.to(self.dtype)[:, None]
+    def _evaluate_norm(self, i: int, h: np.ndarray) -> None:
+        net, units = self.net, self.sizes[i]
+        mean = net.running_mean[i, :units] - net.still[i, :units]
+        g = self.part(net, net.p, "gain", i) / np.sqrt(net.running_var[i, :units] + kernels.EPSILON)
+        b = self.part(net, net.p, "shift", i) - mean * g
+        h[:, :units] *= g.astype(self.dtype)
+        h[:, :units] += b.astype(self.dtype)

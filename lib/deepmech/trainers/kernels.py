@@ -1,65 +1,105 @@
-"""Fused passes over activations, compiled by numba: what stands between two matrix products of a training step.
+"""One training step of a fully connected network, and a whole epoch of them, compiled by numba.
 
-Arrays are feature-major, shape (units, stride): the ``n`` samples of one unit lie side by side (then padding), so a
-unit's batch statistics, its normalisation, nonlinearity and dropout are one visit to a row that stays in the nearest
-cache. Sums are in float64; their order may be chosen by the compiler ("reassoc") but depends on the row's length alone,
-so a network's bits do not depend on what is trained beside it. Kernels release Python's lock and work in float32 and
-float64.
+Arrays are sample-major, shape (samples, padded units), so batch statistics are sums of rows and every pass runs along
+vectors of units. A step works through *blocks* of samples that stay in the nearest caches. Only the pre-activations h
+of each layer are kept: forward, a block of h is normalised, bent and thinned out (dropout) into a scratch block and
+multiplied at once; backward, the same is done again, which is cheaper than to fetch what was stored. Dropout is drawn
+once per step, as one bit for each activation.
+
+Sums over the batch are taken in the working precision within a block and in float64 from block to block. Their order
+depends on the shapes alone: a network's bits do not depend on what is trained beside it. Kernels release Python's lock
+and work in float32 and float64.
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from deepmech.core.philox import LOW, S32, philox
+from deepmech.core.philox import LOW, S32, fill_bits, fill_normal, philox
+from deepmech.trainers.fused_product import accumulate, multiply, transpose
 
 #: PyTorch's BatchNorm constants.
 EPSILON, MOMENTUM = 1e-5, 0.1
+#: Samples of a block; a multiple of the 32 bits of a word.
+BLOCK = 64
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _moments(row):
-    """Mean and (biased) variance of a row."""
-    total = 0.0
-    for i in range(row.shape[0]):
-        total += row[i]
-    mean = total / row.shape[0]
-    square = 0.0
-    for i in range(row.shape[0]):
-        d = row[i] - mean
-        square += d * d
-    return mean, square / row.shape[0]
+class Net(NamedTuple):
+    """Parameters of one network, and where they lie; layer 0 is the input, the last one the output.
+
+    ``p`` and ``g`` (parameters and gradient) hold for each layer gain, shift and, from layer 1, the weight with shape
+    (units below, padded units). With BatchNorm gain and shift are γ and β, without it the shift is the bias.
+    """
+
+    units: np.ndarray
+    padded: np.ndarray
+    weight: np.ndarray
+    gain: np.ndarray
+    shift: np.ndarray
+    p: np.ndarray
+    g: np.ndarray
+    moments: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    running_mean: np.ndarray
+    running_var: np.ndarray
+    still: np.ndarray
+    normed: bool
+    bias: bool
+    slope: float
+    scale: float
+
+
+class Work(NamedTuple):
+    """Buffers for batches of up to a given number of samples."""
+
+    x: np.ndarray
+    h: np.ndarray
+    d: np.ndarray
+    out: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    keep: np.ndarray
+    folded: np.ndarray
+    turned: np.ndarray
+    coefficients: np.ndarray
+    partial: np.ndarray
+    sums: np.ndarray
+    labels: np.ndarray
+    words: np.ndarray
+    normals: np.ndarray
+
+
+class Data(NamedTuple):
+    """The training set, padded; of ``y`` and ``targets`` the one that the loss does not need is empty."""
+
+    x: np.ndarray
+    y: np.ndarray
+    targets: np.ndarray
+    n_classes: int
+    squared: bool
+
+
+class Now(NamedTuple):
+    """What holds during one epoch. Thresholds are probabilities in units of 2⁻¹⁶."""
+
+    key: np.uint64
+    purposes: np.ndarray
+    drop: int
+    factor: float
+    noise: float
+    relabel: int
+    adam: bool
+    rate: float
+    momentum: float
 
 
 @njit(nogil=True, cache=True)
-def _follow(j, mean, variance, n, running_mean, running_var):
-    running_mean[j] += MOMENTUM * (mean - running_mean[j])
-    running_var[j] += MOMENTUM * (variance * n / (n - 1) - running_var[j])
-
-
-@njit(nogil=True, cache=True)
-def gather(x, index, out):
-    """out[j, i] = x[j, index[i]]."""
-    for j in range(x.shape[0]):
-        for i in range(index.shape[0]):
-            out[j, i] = x[j, index[i]]
-
-
-@njit(nogil=True, cache=True)
-def standardise(x, n, mean, variance):
-    """BatchNorm of the inputs, without its scale, in place."""
-    T = x.dtype.type
-    for j in range(x.shape[0]):
-        mean[j], variance[j] = _moments(x[j, :n])
-        inverse = 1 / np.sqrt(variance[j] + EPSILON)
-        for i in range(n):
-            x[j, i] = T((x[j, i] - mean[j]) * inverse)
-
-
-@njit(nogil=True, cache=True)
-def follow(mean, variance, n, running_mean, running_var):
-    """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
-    for j in range(mean.shape[0]):
-        _follow(j, mean[j], variance[j], n, running_mean, running_var)
+def _matrix(flat, start, rows, columns):
+    return flat[start : start + rows * columns].reshape(rows, columns)
 
 
 @njit(nogil=True, cache=True)
@@ -76,158 +116,353 @@ def _draw(words, first, blocks, key, step, purpose):
 
 
 @njit(nogil=True, cache=True)
-def _halves(j, n, key, step, purpose, words):
-    """The 16-bit numbers of row j: entry i is number j · n + i of Stream.keep, eight of them to a counter."""
-    first = (j * n) // 8
-    offset = j * n - 8 * first
-    _draw(words, first, (offset + n + 7) // 8, key, step, purpose)
-    return words.view(np.uint16)[offset : offset + n]
+def draw_mask(keep, units, n, threshold, key, step, purpose, words):
+    """Stream.keep of shape (units, n) as bits: bit i % 32 of keep[i // 32, j] is set where sample i keeps unit j."""
+    below = np.uint16(threshold - 1)
+    at_once = max(1, (2 * words.shape[0] - 16) // n)
+    for j0 in range(0, units, at_once):
+        j1 = min(units, j0 + at_once)
+        first = (j0 * n) // 8
+        offset = j0 * n - 8 * first
+        _draw(words, first, (offset + (j1 - j0) * n + 7) // 8, key, step, purpose)
+        halves = words.view(np.uint16)
+        for j in range(j0, j1):
+            start = offset + (j - j0) * n
+            for group in range((n + 31) // 32):
+                word = np.uint32(0)
+                row = halves[start + 32 * group : start + min(n, 32 * group + 32)]
+                for i in range(row.shape[0]):
+                    word |= np.uint32(row[i] > below) << np.uint32(i)
+                keep[group, j] = word
 
 
 @njit(nogil=True, cache=True)
-def _activate(h, out, g, b, positive, negative, threshold, halves):
-    """out = LeakyReLU(g h + b), with its two slopes, or 0 where ``halves`` lies below ``threshold``, of one row."""
-    zero = h.dtype.type(0)
-    if threshold > 0:
-        for i in range(h.shape[0]):
-            z = h[i] * g + b
-            z = positive * z if z > zero else negative * z
-            out[i] = z if halves[i] >= threshold else zero
-    else:
-        for i in range(h.shape[0]):
-            z = h[i] * g + b
-            out[i] = positive * z if z > zero else negative * z
-
-
-@njit(nogil=True, cache=True)
-def forward_norm(h, n, a, gamma, beta, bias, running_mean, running_var, mean, inverse, slope, dropout, words):
-    """a = dropout(LeakyReLU(BatchNorm(h + bias))), keeping mean and 1/standard deviation for the way back.
-
-    ``h`` comes without the Linear layer's bias, which only the running mean sees. ``dropout`` is
-    (threshold, factor, key, step, purpose); a threshold of 0 drops nothing.
-    """
-    T = h.dtype.type
-    threshold, factor, key, step, purpose = dropout
-    halves = words.view(np.uint16)
-    for j in range(h.shape[0]):
-        mean[j], variance = _moments(h[j, :n])
-        _follow(j, mean[j] + bias[j], variance, n, running_mean, running_var)
-        inverse[j] = 1 / np.sqrt(variance + EPSILON)
-        g = gamma[j] * inverse[j]
-        if threshold > 0:
-            halves = _halves(j, n, key, step, purpose, words)
-        shift = T(beta[j] - mean[j] * g)
-        _activate(h[j, :n], a[j, :n], T(g), shift, T(factor), T(factor * slope), threshold, halves)
-
-
-@njit(nogil=True, cache=True)
-def forward_plain(h, n, a, bias, slope, scale, dropout, words):
-    """a = dropout(scale · LeakyReLU(h + bias))."""
-    T = h.dtype.type
-    threshold, factor, key, step, purpose = dropout
-    halves = words.view(np.uint16)
-    for j in range(h.shape[0]):
-        if threshold > 0:
-            halves = _halves(j, n, key, step, purpose, words)
-        c = scale * factor
-        _activate(h[j, :n], a[j, :n], T(1), T(bias[j]), T(c), T(c * slope), threshold, halves)
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
-def _derivative(d, a, h, mean, positive, negative, at_zero):
-    """d := d · ∂a/∂z from the sign of a; returns Σ d and Σ d · (h - mean).
-
-    ``at_zero`` is the slope where a is exactly zero, which means dropped if anything is.
-    """
-    zero = a.dtype.type(0)
-    plain, weighted = 0.0, 0.0
-    for i in range(d.shape[0]):
-        f = positive if a[i] > zero else negative
-        f = at_zero if a[i] == zero else f
-        dz = d[i] * f
-        d[i] = dz
-        plain += dz
-        weighted += np.float64(dz * (h[i] - mean))
-    return plain, weighted
-
-
-@njit(nogil=True, cache=True)
-def backward_norm(d, n, a, h, gamma, mean, inverse, slope, dropout, d_gamma, d_beta):
-    """From ∂loss/∂a in ``d`` to ∂loss/∂h in its place, and the gradients of BatchNorm's scale and shift."""
-    T = h.dtype.type
-    threshold, factor = dropout[0], dropout[1]
-    at_zero = T(0) if threshold > 0 else T(slope)
-    for j in range(h.shape[0]):
-        m, row, below = T(mean[j]), d[j, :n], h[j, :n]
-        plain, weighted = _derivative(row, a[j, :n], below, m, T(factor), T(factor * slope), at_zero)
-        d_beta[j] = plain
-        d_gamma[j] = weighted * inverse[j]
-        g = gamma[j] * inverse[j]
-        # ∂loss/∂h = g (dz - mean(dz) - x̂ mean(dz x̂)) with x̂ = (h - mean) · inverse.
-        c0, c1, c2 = T(g), T(g * plain / n), T(g * inverse[j] * inverse[j] * weighted / n)
-        for i in range(n):
-            row[i] = row[i] * c0 - c1 - (below[i] - m) * c2
-
-
-@njit(nogil=True, cache=True)
-def backward_plain(d, n, a, slope, scale, dropout, d_bias):
-    """As :func:`backward_norm` without BatchNorm; here the bias has a gradient."""
-    T = a.dtype.type
-    threshold, factor = dropout[0], dropout[1]
-    at_zero = T(0) if threshold > 0 else T(slope * scale)
-    c = scale * factor
-    for j in range(a.shape[0]):
-        d_bias[j], _ = _derivative(d[j, :n], a[j, :n], a[j, :n], T(0), T(c), T(c * slope), at_zero)
-
-
-@njit(nogil=True, cache=True)
-def cross_entropy(logits, n, bias, labels, d_bias):
-    """Mean cross-entropy of ``logits + bias``, shape (classes, stride); ``logits`` becomes ∂loss/∂logits."""
-    classes = logits.shape[0]
-    T = logits.dtype.type
-    loss = 0.0
-    d_bias[:] = 0
+def _moments(block, mean, variance, seen, s):
+    """Bring batch mean and mean square deviation from ``seen`` samples to those with ``block`` (Chan's formula)."""
+    n, units = block.shape
+    T = block.dtype.type
+    for j in range(units):
+        s[0, j] = 0
+        s[1, j] = 0
     for i in range(n):
-        top = logits[0, i] + bias[0]
+        for j in range(units):
+            s[0, j] += block[i, j]
+    for j in range(units):
+        s[0, j] *= T(1.0 / n)
+    for i in range(n):
+        for j in range(units):
+            e = block[i, j] - s[0, j]
+            s[1, j] += e * e
+    share = n / (seen + n)
+    for j in range(units):
+        if seen == 0:
+            mean[j], variance[j] = 0.0, 0.0
+        apart = s[0, j] - mean[j]
+        mean[j] += apart * share
+        variance[j] += (s[1, j] / n - variance[j]) * share + apart * apart * share * (1 - share)
+
+
+@njit(nogil=True, cache=True)
+def follow(mean, variance, n, bias, running_mean, running_var):
+    """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
+    for j in range(mean.shape[0]):
+        running_mean[j] += MOMENTUM * (mean[j] + bias[j] - running_mean[j])
+        running_var[j] += MOMENTUM * (variance[j] * n / (n - 1) - running_var[j])
+
+
+@njit(nogil=True, cache=True)
+def standardise(x, units, mean, variance, partial):
+    """BatchNorm of the inputs, without its scale, in place."""
+    T = x.dtype.type
+    for start in range(0, x.shape[0], BLOCK):
+        _moments(x[start : start + BLOCK], mean, variance, start, partial)
+    for j in range(units):
+        partial[0, j] = T(mean[j])
+        partial[1, j] = T(1 / np.sqrt(variance[j] + EPSILON))
+    for i in range(x.shape[0]):
+        for j in range(units):
+            x[i, j] = (x[i, j] - partial[0, j]) * partial[1, j]
+
+
+@njit(nogil=True, cache=True)
+def _activate(h, out, c, positive, negative, keep, first, dropped):
+    """out = LeakyReLU(c0 h + c1), with its two slopes, or 0 where dropped."""
+    zero = h.dtype.type(0)
+    for i in range(h.shape[0]):
+        if dropped:
+            bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
+            for j in range(h.shape[1]):
+                z = h[i, j] * c[0, j] + c[1, j]
+                z = z * positive if z > zero else z * negative
+                out[i, j] = z if (bits[j] >> place) & np.uint32(1) else zero
+        else:
+            for j in range(h.shape[1]):
+                z = h[i, j] * c[0, j] + c[1, j]
+                out[i, j] = z * positive if z > zero else z * negative
+
+
+@njit(nogil=True, cache=True)
+def _derivative(d, h, c, positive, negative, keep, first, dropped, s):
+    """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
+    zero = h.dtype.type(0)
+    for j in range(h.shape[1]):
+        s[0, j] = 0
+        s[1, j] = 0
+    for i in range(h.shape[0]):
+        if dropped:
+            bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
+            for j in range(h.shape[1]):
+                dz = d[i, j] * (positive if h[i, j] * c[0, j] + c[1, j] > zero else negative)
+                dz = dz if (bits[j] >> place) & np.uint32(1) else zero
+                d[i, j] = dz
+                s[0, j] += dz
+                s[1, j] += dz * (h[i, j] - c[2, j])
+        else:
+            for j in range(h.shape[1]):
+                dz = d[i, j] * (positive if h[i, j] * c[0, j] + c[1, j] > zero else negative)
+                d[i, j] = dz
+                s[0, j] += dz
+                s[1, j] += dz * (h[i, j] - c[2, j])
+
+
+@njit(nogil=True, cache=True)
+def _through_norm(d, h, out, c):
+    """out = ∂loss/∂h from d = ∂loss/∂z."""
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            out[i, j] = d[i, j] * c[0, j] - c[3, j] - (h[i, j] - c[2, j]) * c[4, j]
+
+
+@njit(nogil=True, cache=True)
+def cross_entropy(output, classes, bias, labels, n):
+    """Sum of the cross-entropies of ``output + bias``; ``output`` becomes ∂loss/∂output of the mean over n samples."""
+    T = output.dtype.type
+    loss = 0.0
+    for i in range(output.shape[0]):
+        top = output[i, 0] + bias[0]
         for k in range(classes):
-            logits[k, i] += bias[k]
-            top = max(top, logits[k, i])
+            output[i, k] += bias[k]
+            top = max(top, output[i, k])
         total = 0.0
-        own = np.float64(logits[labels[i], i] - top)
+        own = np.float64(output[i, labels[i]] - top)
         for k in range(classes):
-            logits[k, i] = np.exp(logits[k, i] - top)
-            total += logits[k, i]
+            output[i, k] = np.exp(output[i, k] - top)
+            total += output[i, k]
         loss += np.log(total) - own
         for k in range(classes):
-            p = logits[k, i] / total
-            d = T((p - 1.0 if k == labels[i] else p) / n)
-            logits[k, i] = d
-            d_bias[k] += d
+            p = output[i, k] / total
+            output[i, k] = T((p - 1.0 if k == labels[i] else p) / n)
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def squared_error(output, units, bias, labels, targets, index, n):
+    """As :func:`cross_entropy` for squared errors, averaged over the outputs; real targets if there are no classes."""
+    T = output.dtype.type
+    loss = 0.0
+    for i in range(output.shape[0]):
+        for k in range(units):
+            wanted = targets[index[i], k] if targets.shape[0] else T(k == labels[i])
+            error = np.float64(output[i, k] + bias[k] - wanted)
+            loss += error * error / units
+            output[i, k] = T(2 * error / (n * units))
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def _inputs(net, work, data, index, step, now):
+    """The batch with its noise, normalised but not yet scaled if there is BatchNorm; and its labels."""
+    n, units = index.shape[0], net.units[0]
+    x = work.x[:n]
+    T = x.dtype.type
+    whole = now.noise == 0 and n == data.x.shape[0]
+    if not whole:
+        for i in range(n):
+            x[i] = data.x[index[i]]
+        if now.noise > 0:
+            count = n * units + (n * units) % 2
+            fill_bits(work.words[:count], now.key, step, now.purposes[0])
+            fill_normal(work.normals[:count], work.words[:count])
+            for i in range(n):
+                for j in range(units):
+                    x[i, j] += T(work.normals[j * n + i]) * T(now.noise)
+        if net.normed:
+            standardise(x, units, net.mean[0], net.variance[0], work.partial)
+    if net.normed:
+        follow(net.mean[0, :units], net.variance[0, :units], n, net.still[0], net.running_mean[0], net.running_var[0])
+    if data.y.shape[0]:
+        for i in range(n):
+            work.labels[i] = data.y[index[i]]
+        if now.relabel > 0:
+            fill_bits(work.words[: (n + 1) // 2], now.key, step, now.purposes[1])
+            halves = work.words.view(np.uint16)
+            for i in range(n):
+                work.labels[i] = work.labels[i] if halves[i] >= now.relabel else -1
+            fill_bits(work.words[:n], now.key, step, now.purposes[2])
+            for i in range(n):
+                if work.labels[i] < 0:
+                    work.labels[i] = int(np.floor((work.words[i] + 0.5) * 2.0**-32 * data.n_classes))
+    return x
+
+
+@njit(nogil=True, cache=True)
+def _prepare_layer(net, layer, n, c):
+    """The coefficients by which a block of h becomes activations: c0 h + c1, and the mean c2."""
+    T = net.p.dtype.type
+    gain, shift = net.p[net.gain[layer] :], net.p[net.shift[layer] :]
+    mean, variance = net.mean[layer], net.variance[layer]
+    units = net.units[layer]
+    if net.normed:
+        follow(mean[:units], variance[:units], n, net.still[layer], net.running_mean[layer], net.running_var[layer])
+    for j in range(units):
+        if net.normed:
+            g = gain[j] / np.sqrt(variance[j] + EPSILON)
+            c[0, j], c[1, j], c[2, j] = T(g), T(shift[j] - mean[j] * g), T(mean[j])
+        else:
+            c[0, j], c[1, j], c[2, j] = T(1), shift[j], T(0)
+
+
+@njit(nogil=True, cache=True)
+def _finish_layer(net, layer, n, sums, c):
+    """Gradients of gain and shift, and the coefficients of :func:`_through_norm`."""
+    T = net.p.dtype.type
+    d_gain, d_shift = net.g[net.gain[layer] :], net.g[net.shift[layer] :]
+    for j in range(net.units[layer]):
+        d_shift[j] = T(sums[0, j]) if net.normed or net.bias else T(0)
+        if net.normed:
+            inverse = 1 / np.sqrt(net.variance[layer, j] + EPSILON)
+            d_gain[j] = T(sums[1, j] * inverse)
+            # ∂loss/∂h = g (dz - mean(dz) - x̂ mean(dz x̂)) with x̂ = (h - mean) · inverse and g = γ · inverse.
+            g = net.p[net.gain[layer] + j] * inverse
+            c[3, j], c[4, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
+
+
+@njit(nogil=True, cache=True)
+def _block(q, n, forward):
+    """The samples of a pass's q-th block."""
+    block = q if forward else (n - 1) // BLOCK - q
+    return block * BLOCK, min(n, block * BLOCK + BLOCK)
+
+
+@njit(nogil=True, cache=True)
+def _below(net, work, x, layer, start, stop, positive, negative, dropped):
+    """What a block of samples brings to ``layer``: the inputs, or the activations of the layer below."""
+    if layer == 1:
+        return x[start:stop]
+    lower, h, c = work.lower[: stop - start], work.h[layer - 2, start:stop], work.coefficients[layer - 2]
+    _activate(h, lower, c, positive, negative, work.keep[layer - 2], start, dropped)
+    return lower
+
+
+@njit(nogil=True, cache=True)
+def gradient(net, work, data, index, step, now):
+    """Mean loss of the batch ``index`` with the noise of ``step``; leaves its gradient in ``net.g``."""
+    n, last = index.shape[0], net.units.shape[0] - 1
+    T = net.p.dtype.type
+    positive, negative = T(now.factor * net.scale), T(now.factor * net.scale * net.slope)
+    dropped = now.drop > 0
+    blocks = (n + BLOCK - 1) // BLOCK
+    x = _inputs(net, work, data, index, step, now)
+    first_weight = _matrix(net.p, net.weight[1], net.units[0], net.padded[1])
+    if net.normed:
+        # The scale of the input's BatchNorm is folded into the weights.
+        for k in range(net.units[0]):
+            for j in range(net.padded[1]):
+                work.folded[k, j] = first_weight[k, j] * net.p[net.gain[0] + k]
+        first_weight = work.folded
+
+    forward = False
+    for layer in range(1, last + 1):
+        weight = _matrix(net.p, net.weight[layer], net.units[layer - 1], net.padded[layer])
+        if layer == 1:
+            weight = first_weight
+        if layer < last and dropped:
+            purpose = np.uint64(now.purposes[2 + layer])
+            draw_mask(work.keep[layer - 1], net.units[layer], n, now.drop, now.key, step, purpose, work.words)
+        # Every pass begins with the blocks that the one before it left in the cache.
+        forward = not forward
+        for q in range(blocks):
+            start, stop = _block(q, n, forward)
+            lower = _below(net, work, x, layer, start, stop, positive, negative, dropped)
+            if layer == last:
+                multiply(work.out[start:stop], lower, weight, net.units[layer - 1])
+                continue
+            h = work.h[layer - 1, start:stop]
+            multiply(h, lower, weight, net.units[layer - 1])
+            if net.normed:
+                seen = start if forward else n - stop
+                _moments(h, net.mean[layer], net.variance[layer], seen, work.partial)
+        if layer < last:
+            _prepare_layer(net, layer, n, work.coefficients[layer - 1])
+
+    loss, bias = 0.0, net.p[net.shift[last] :]
+    if data.squared:
+        loss = squared_error(work.out[:n], net.units[last], bias, work.labels, data.targets, index, n)
+    else:
+        loss = cross_entropy(work.out[:n], net.units[last], bias, work.labels, n)
+    net.g[:] = 0
+    if net.bias:
+        d_bias = net.g[net.shift[last] :]
+        for i in range(n):
+            for k in range(net.units[last]):
+                d_bias[k] += work.out[i, k]
+
+    sums = work.sums
+    for layer in range(last, 0, -1):
+        d_weight = _matrix(net.g, net.weight[layer], net.units[layer - 1], net.padded[layer])
+        turned = _matrix(work.turned, 0, net.units[layer], net.padded[layer - 1])
+        if layer > 1:
+            weight = _matrix(net.p, net.weight[layer], net.units[layer - 1], net.padded[layer])
+            transpose(weight, turned, net.units[layer - 1])
+        sums[:] = 0
+        forward = not forward
+        for q in range(blocks):
+            start, stop = _block(q, n, forward)
+            upper = work.out[start:stop]
+            if layer < last:
+                upper = work.upper[: stop - start]
+                _through_norm(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
+            lower = _below(net, work, x, layer, start, stop, positive, negative, dropped)
+            accumulate(d_weight, lower, upper)
+            if layer > 1:
+                d = work.d[start:stop]
+                multiply(d, upper, turned, net.units[layer])
+                _derivative(
+                    d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], positive, negative,
+                    work.keep[layer - 2], start, dropped, work.partial,
+                )  # fmt: skip
+                for j in range(sums.shape[1]):
+                    sums[0, j] += work.partial[0, j]
+                    sums[1, j] += work.partial[1, j]
+        if layer > 1:
+            _finish_layer(net, layer - 1, n, sums, work.coefficients[layer - 2])
+    if net.normed:
+        _scale_inputs(net)
     return loss / n
 
 
 @njit(nogil=True, cache=True)
-def input_scale(product, weight, gamma, d_gamma, d_weight):
-    """Gradients of the first weights and of the input's BatchNorm scale from ``product`` = ∂loss/∂h · x̂ᵀ.
+def _scale_inputs(net):
+    """Gradients of the first weights and of the input's BatchNorm scale from P = x̂ᵀ · ∂loss/∂h.
 
-    With a₀ = γ x̂ the chain rule gives ∂/∂W_kj = product_kj γ_j and ∂/∂γ_j = Σ_k W_kj product_kj: no third pass over the
-    batch is needed.
+    With a₀ = γ x̂ the chain rule gives ∂/∂W_kj = γ_k P_kj and ∂/∂γ_k = Σ_j W_kj P_kj: no third pass over the batch.
     """
-    d_gamma[:] = 0
-    for k in range(product.shape[0]):
-        for j in range(product.shape[1]):
-            d_gamma[j] += weight[k, j] * product[k, j]
-            d_weight[k, j] = product[k, j] * gamma[j]
+    weight = _matrix(net.p, net.weight[1], net.units[0], net.padded[1])
+    product = _matrix(net.g, net.weight[1], net.units[0], net.padded[1])
+    for k in range(net.units[0]):
+        total = 0.0
+        for j in range(net.units[1]):
+            total += weight[k, j] * product[k, j]
+            product[k, j] *= net.p[net.gain[0] + k]
+        net.g[net.gain[0] + k] = net.p.dtype.type(total)
 
 
 @njit(nogil=True, cache=True)
-def adam(p, g, first, second, learning_rate, t):
+def adam(p, g, first, second, rate, t):
     """One step of Adam with PyTorch's defaults over all parameters at once; t counts from 1."""
     T = p.dtype.type
-    b1, b2, eps = T(0.9), T(0.999), T(1e-8)
-    one = T(1)
-    size = T(learning_rate / (1 - 0.9**t))
-    root = T(1 / np.sqrt(1 - 0.999**t))
+    b1, b2, eps, one = T(0.9), T(0.999), T(1e-8), T(1)
+    size, root = T(rate / (1 - 0.9**t)), T(1 / np.sqrt(1 - 0.999**t))
     for i in range(p.shape[0]):
         first[i] = b1 * first[i] + (one - b1) * g[i]
         second[i] = b2 * second[i] + (one - b2) * g[i] * g[i]
@@ -235,10 +470,24 @@ def adam(p, g, first, second, learning_rate, t):
 
 
 @njit(nogil=True, cache=True)
-def sgd(p, g, velocity, learning_rate, momentum):
+def sgd(p, g, velocity, rate, momentum):
     """One step of gradient descent with (heavy-ball) momentum, as torch.optim.SGD."""
     T = p.dtype.type
-    rate, mu = T(learning_rate), T(momentum)
+    size, mu = T(rate), T(momentum)
     for i in range(p.shape[0]):
         velocity[i] = mu * velocity[i] + g[i]
-        p[i] -= rate * velocity[i]
+        p[i] -= size * velocity[i]
+
+
+@njit(nogil=True, cache=True)
+def run_epoch(net, work, data, order, size, first_step, now):
+    """Steps over the samples in ``order``, ``size`` at a time; returns the mean loss, each taken before its update."""
+    total = 0.0
+    for start in range(0, order.shape[0], size):
+        index, step = order[start : start + size], first_step + start // size
+        total += gradient(net, work, data, index, np.uint64(step), now) * index.shape[0]
+        if now.adam:
+            adam(net.p, net.g, net.moments[0], net.moments[1], now.rate, step + 1)
+        else:
+            sgd(net.p, net.g, net.moments[0], now.rate, now.momentum)
+    return total / order.shape[0]
