@@ -1,0 +1,132 @@
+"""Diagrams of the supplement: what each changes in Fig. 1, and the numbers that their claims share."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech import figures
+from deepmech.core.random import Stream
+from deepmech.data import DataMissing
+from deepmech.experiments.spring_block import networks, summaries
+from deepmech.experiments.spring_block.diagrams import DIAGRAMS, diagram
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import run
+
+TINY = {"name": "digits", "n_train": 120, "n_test": 100}
+
+
+def test_a_diagram_trains_the_networks_of_figure_1_under_its_own_settings():
+    size = {"network": {"width": 12}, "training": {"epochs": 3}}
+    one = run(diagram("S5a", TINY, [1e-3], [0.0, 1.0], 1, **size))
+    same = run(
+        networks.figure_1("learning_rate", TINY, [1e-3], [0.0, 1.0], 1, {"width": 12, "depth": 6}, {"epochs": 3})
+    )
+    xr.testing.assert_identical(one.drop_attrs(), same.drop_attrs())
+    assert one.sizes["layer"] == 6
+
+
+def test_what_the_supplement_changes():
+    sweeps = {name: diagram(name, "digits") for name in DIAGRAMS}
+    assert all(sweep.n_cells == 480 for sweep in sweeps.values())
+    assert {name: sweep.fixed["training"]["epochs"] for name, sweep in sweeps.items() if "S5" in name} == {
+        "S5a": 200,
+        "S5b": 200,
+    }
+    assert sweeps["S7b"].fixed["training"] == {
+        "optimizer": "sgd",
+        "learning_rate": 1e-3,
+        "epochs": 1000,
+        "batch_size": 100,
+    }
+    assert sweeps["S9b"].fixed["network"] == {"depth": 20}
+    names = [sweep.name for sweep in sweeps.values()] + [networks.figure_1(p, "digits").name for p in networks.PANELS]
+    # A stored result is found by "name-*": no name may begin with another.
+    assert not [(a, b) for a in names for b in names if a is not b and b.startswith(a)]
+
+
+def test_requests_that_cannot_be_met_are_named(monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match=r"figure = 'S4'.*S5a"):
+        diagram("S4")
+    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
+    with pytest.raises(DataMissing, match="deepmech data fetch fashion-mnist"):
+        diagram("S7a", n_seeds=1)
+
+
+def made_up(bend: np.ndarray, accuracy: np.ndarray, error: float = 0.01) -> xr.Dataset:
+    dims = ("slope", "dropout")
+    coords = {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]}
+    variables = {"curvature": (dims, bend), "accuracy": (dims, accuracy), "curvature_error": (dims, 0 * bend + error)}
+    return xr.Dataset(variables, coords)
+
+
+BEND = np.array([[0.3, 0.1, -0.1], [0.05, -0.15, -0.35]])
+
+
+def test_numbers_of_two_diagrams_side_by_side():
+    peaked, rising = made_up(BEND, 1 - abs(BEND)), made_up(BEND, 0.5 + BEND)
+    found = {"peaked": networks.measures(peaked), "rising": networks.measures(rising)}
+    falls = summaries.accuracy_falls(found)
+    assert falls["measured"].sel(diagram="peaked") == pytest.approx(-1)
+    assert falls["interval"][0].dims == ("diagram",) and (falls["interval"][0] <= falls["measured"]).all()
+    assert falls["null"].values == pytest.approx([-abs(found["peaked"].accuracy_by_noise), -1])
+    assert summaries.bends_with_noise(found).values == pytest.approx(np.full((2, 2), -1))
+    best = summaries.bend_of_best({"peaked": peaked, "rising": rising})
+    assert best["measured"].values == pytest.approx([0.05, 0.3])
+    assert best["interval"][1].values - best["interval"][0].values == pytest.approx([2 * 1.96 * 0.01] * 2)
+    assert best["null"].values == pytest.approx([BEND.mean()] * 2)
+    table = summaries.table(found)
+    assert table.loc["best accuracy"].tolist() == ["95.0 %", "80.0 %"]
+    assert table.loc["in the cell", "peaked"] == "α = 1, dropout 0"
+
+
+def test_the_input_off_the_line_of_the_layers():
+    """A line with residuals orthogonal to it: the fit is exact, and so is the ratio."""
+    left = np.array([1.0, -1.0, -1.0, 1.0]) / 10
+    line = 3 - 0.5 * np.arange(5)
+    load = xr.DataArray(line + np.concatenate([[0.7], left]), dims="layer")
+    assert summaries.off_line(load) == pytest.approx(0.7 / np.sqrt(4 * 0.01 / 2))
+    assert summaries.off_line(2 * load - 1) == pytest.approx(float(summaries.off_line(load)))
+
+
+def test_scatter_alone_puts_the_input_where_the_docstring_says():
+    noise = xr.DataArray(Stream.of("off line", 0).normal("d", 0, (20_000, 8)), dims=("run", "layer"))
+    layers = noise - 0.5 * np.arange(8)
+    # The distance itself has variance 1 + 1/7 + 16/28; the layers' own, estimated, is near 1.
+    coefficients = np.polyfit(np.arange(1, 8), layers.values[:, 1:].T, 1)
+    assert np.std(layers.values[:, 0] - coefficients[1]) == pytest.approx(np.sqrt(1 + 1 / 7 + 16 / 28), rel=0.02)
+    assert 0.8 < summaries.off_line(layers).median() < 1.1
+
+
+def test_curves_without_their_first_layers_and_their_spread():
+    load = xr.DataArray(
+        [[[5.0, 2.0, 1.0, 0.0], [5.0, 2.0, 1.5, 0.0]]],
+        dims=("slope", "seed", "layer"),
+        coords={"slope": [0.0], "seed": [0, 1], "layer": np.arange(4)},
+    )
+    result = xr.Dataset({"load_curve": load, "curvature": curvature(load)})
+    kept = summaries.from_layer(result, 1)
+    assert kept.curvature.values[0] == pytest.approx([0.0, 0.125])
+    assert summaries.spread(kept) == pytest.approx(0.125 / np.sqrt(2))
+
+
+def test_diagrams_alike():
+    one = made_up(BEND, BEND).curvature
+    assert summaries.alike(one, (3 * one).transpose()).rho == pytest.approx(1)
+    with pytest.raises(ValueError):
+        summaries.alike(one, one.isel(slope=[0]))
+
+
+def test_a_network_diagram_knows_its_noise():
+    means = made_up(BEND, 1 - abs(BEND))
+    load = xr.DataArray(np.linspace(1, 0, 4), dims="layer", coords={"layer": np.arange(4)})
+    means["load_curve"] = load * xr.ones_like(means.curvature)
+    axes = figures.network_diagram(means, alt="six small load curves").render().axes
+    assert axes[1].get_xlabel() == "dropout probability"
+    assert [t.get_text() for t in axes[1].get_xticklabels()] == ["0.2", "0.1", "0"]
+    batches = means.rename(dropout="batch_size").assign_coords(batch_size=[1000, 100, 10])
+    axes = figures.network_diagram(batches, alt="six small load curves").render().axes
+    assert [t.get_text() for t in axes[1].get_xticklabels()] == ["10", "100", "1000"]
+    points = figures.accuracy_by_bend(means, (-1, -1, -1), alt="six points of accuracy").render().axes[0].collections[0]
+    assert sorted(points.get_offsets()[:, 0]) == pytest.approx(sorted(abs(BEND).ravel()))
+    with pytest.raises(ValueError, match="exactly one"):
+        figures.network_diagram(means.rename(dropout="heat"), alt="six small load curves")
