@@ -1,0 +1,96 @@
+"""Where networks come to rest over size and weight decay (Figs. 1, A3): two transitions of the landscape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.experiments.glass.data import binary
+from deepmech.sweeps import Sweep
+from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.langevin import Dynamics, Preparation, settle
+from deepmech.trainers.langevin_engines import layer_sizes, n_weights
+
+FLOOR = 1e-20
+"""Least loss in geometric means, as in the paper's programs."""
+
+
+def plane(
+    data: dict[str, Any],
+    widths: Sequence[int],
+    regularisations: Sequence[float] = (0.0,),
+    n_seeds: int = 4,
+    preparation: dict[str, Any] | None = None,
+    name: str = "plane",
+) -> Sweep:
+    """Networks at rest over ``width``, ``regularisation`` and ``seed``.
+
+    Examples
+    --------
+    >>> plane({"name": "digits", "n_data": 500}, [4, 8], [0.0, 0.1], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    return Sweep(
+        f"glass-{name}-{data['name']}",
+        f"{__name__}:rest",
+        {
+            "width": over("width", list(widths)),
+            "regularisation": over("regularisation", list(regularisations)),
+            "seed": over("seed", range(n_seeds)),
+        },
+        {"data": dict(data), "preparation": preparation or {}},
+        data=binary(**data).fingerprint,
+        tolerance=0.5,  # trajectories are chaotic: other processors take other paths
+    )
+
+
+def rest(cells: list[dict[str, Any]], data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
+    """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
+    index = {"cell": np.arange(len(cells))}
+    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
+    made = settle(
+        Dynamics(width=columns["width"], regularisation=columns["regularisation"]),
+        Preparation(**preparation),
+        binary(**data),
+        seed=columns["seed"],
+        experiment="glass transitions",
+    )
+    result = made[["loss", "data_loss", "error", "norm", "n_weights"]].drop_vars("cell")
+    lost = ~np.isfinite(result.loss)
+    result = result.assign(diverged=lost)
+    result.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
+    return result
+
+
+def ratio(result: xr.Dataset) -> xr.DataArray:
+    """N/P_D of every width."""
+    n_data = sweep_of(result).fixed["data"]["n_data"]
+    values = [n_weights(layer_sizes(10, int(w), 6)) / n_data for w in result.width.values]
+    return xr.DataArray(np.round(values, 4), dims="width", coords={"width": result.width})
+
+
+def typical(loss: xr.DataArray) -> xr.DataArray:
+    """Geometric mean over seeds with the floor :data:`FLOOR`; diverged networks are left out."""
+    return np.exp(np.log(np.maximum(loss, FLOOR).where(np.isfinite(loss))).mean("seed"))
+
+
+def threshold(x: np.ndarray, loss: np.ndarray, level: float) -> float:
+    """Where the logarithm of ``loss`` first crosses ``level``, linearly interpolated in x; nan if it does not."""
+    x, gap = np.asarray(x, float), np.log(np.maximum(loss, FLOOR)) - np.log(level)
+    for k in range(len(x) - 1):
+        if np.isfinite(gap[k : k + 2]).all() and gap[k] * gap[k + 1] <= 0 and gap[k] != gap[k + 1]:
+            return float(x[k] + (x[k + 1] - x[k]) * gap[k] / (gap[k] - gap[k + 1]))
+    return float("nan")
+
+
+def collapse_points(result: xr.Dataset, level: float = 0.45) -> xr.DataArray:
+    """Per width and seed, the smallest λ from which on the data loss stays above ``level`` (½ at zero weights)."""
+    above = (result.data_loss > level).transpose("width", "seed", "regularisation").values
+    lambdas = result.regularisation.values
+    stays = np.flip(np.minimum.accumulate(np.flip(above, -1), -1), -1)
+    first = np.where(stays.any(-1), lambdas[np.argmax(stays, -1)], np.nan)
+    return xr.DataArray(first, dims=("width", "seed"), coords={"width": result.width, "seed": result.seed})

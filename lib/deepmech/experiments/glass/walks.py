@@ -1,0 +1,260 @@
+"""Networks that walk in three phases (Figs. 2-5, 7, 8 and their appendices): one sweep per phase feeds them all.
+
+Scaling down. The paper's networks have P_D = 60,000 samples. Here P_D is smaller; kept are N/P_D (through the width),
+μ, λ, χ, the times, and the noise of a step, that is D = μT/P_D. Temperatures are given as the paper gives them, at
+P_D = 60,000: the walk itself runs at T · P_D / 60,000. What scaling changes is the width, hence how many units are silent,
+and the landscape, of fewer samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.experiments.glass.data import binary
+from deepmech.metrics import glass
+from deepmech.metrics.glass_times import decorrelation_time
+from deepmech.simulators.brownian import free_overlap, free_time
+from deepmech.sweeps import Sweep
+from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
+from deepmech.trainers.langevin_engines import layer_sizes, n_weights
+
+P_D = 60_000
+"""Samples of the paper's data sets, to which temperatures refer."""
+RATE = 1e-3
+"""Learning rate μ of the walk, the paper's."""
+
+#: N/P_D of widths 30 and 72 at P_D = 60,000, λ and χ of Fig. 3.
+PHASES: dict[str, dict[str, float]] = {
+    "regularised": {"ratio": 4830 / P_D, "regularisation": 0.01, "chi": 300.0},
+    "underparameterised": {"ratio": 4830 / P_D, "regularisation": 0.0, "chi": 500.0},
+    "overparameterised": {"ratio": 26712 / P_D, "regularisation": 0.0, "chi": 6000.0},
+}
+TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0)
+#: A preparation for narrow networks: a wider start and longer steps than the paper's, see the page on relaxation.
+PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+
+
+def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
+    """The width whose number of weights is nearest to ``ratio`` · P_D.
+
+    Examples
+    --------
+    >>> width_for(4830 / 60000, 60000), width_for(4830 / 60000, 4000), width_for(26712 / 60000, 4000)
+    (30, 7, 18)
+    """
+    sizes = range(1, 400)
+    return min(sizes, key=lambda w: abs(n_weights(layer_sizes(inputs, w, hidden)) - ratio * n_data))
+
+
+def phase_sweep(
+    phase: str,
+    data: dict[str, Any],
+    temperatures: Sequence[float] = TEMPERATURES,
+    n_seeds: int = 8,
+    steps: int = 150_000,
+    waiting: Sequence[int] = (10_000, 20_000, 50_000, 100_000),
+    per_decade: int = 8,
+    preparation: dict[str, Any] | None = None,
+    width: int | None = None,
+    name: str | None = None,
+) -> Sweep:
+    """Walks of one phase over temperatures and initial conditions.
+
+    Parameters
+    ----------
+    phase : a name of :data:`PHASES`.
+    data : arguments of :func:`~deepmech.experiments.glass.data.binary`, with ``n_data``.
+    temperatures : in the paper's units (at P_D = 60,000).
+    waiting : waiting times; the overlap's window comes from the first one.
+
+    Examples
+    --------
+    >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], n_seeds=3).grid.shape
+    (3, 2)
+    """
+    if phase not in PHASES:
+        raise ValueError(f"phase_sweep: phase = {phase!r}: must be one of {', '.join(map(repr, PHASES))}")
+    kind = PHASES[phase]
+    n_data = int(data["n_data"])
+    fixed = {
+        "data": dict(data),
+        "width": width_for(kind["ratio"], n_data) if width is None else width,
+        "regularisation": kind["regularisation"],
+        "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)],
+        "steps": steps,
+        "waiting": list(waiting),
+        "times": log_times(steps - min(waiting), per_decade).tolist(),
+        "preparation": PREPARATION if preparation is None else preparation,
+    }
+    return Sweep(
+        name or f"glass-{phase}-{data['name']}",
+        f"{__name__}:walk_cells",
+        {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))},
+        fixed,
+        data=binary(**data).fingerprint,
+        tolerance=0.5,  # trajectories are chaotic: other processors take other paths
+    )
+
+
+def batch_sweep(
+    data: dict[str, Any],
+    batches: Sequence[int],
+    n_seeds: int = 4,
+    steps: int = 120_000,
+    waiting: Sequence[int] = (20_000,),
+    per_decade: int = 8,
+    preparation: dict[str, Any] | None = None,
+    name: str | None = None,
+) -> Sweep:
+    """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
+    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting, per_decade, preparation)
+    cells = {"seed": over("seed", range(n_seeds)), "batch_size": over("batch_size", list(batches))}
+    return Sweep(
+        name or f"glass-batches-{data['name']}", like.compute, cells, like.fixed, data=like.data, tolerance=0.5
+    )
+
+
+def walk_cells(
+    cells: list[dict[str, Any]],
+    data: dict[str, Any],
+    width: int,
+    regularisation: float,
+    chi: list[float],
+    steps: int,
+    waiting: list[int],
+    times: list[int],
+    preparation: dict[str, Any],
+) -> xr.Dataset:
+    """Walk one network per cell (``seed``, and ``temperature`` or ``batch_size``) and reduce its record.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all weights),
+        ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per layer and
+        alive or not, would give), ``loss``; ``alive_share`` (fraction of
+        weights, over waiting); ``motility`` (waiting, bin) and ``still`` at the last recorded time of each; ``sigma``,
+        ``n_weights``, ``diverged``.
+    """
+    loaded = binary(**data)
+    n_data = len(loaded.x)
+    index = {"cell": np.arange(len(cells))}
+    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
+    dynamics = Dynamics(
+        width=width,
+        regularisation=regularisation,
+        learning_rate=RATE,
+        temperature=columns["temperature"] * (n_data / P_D) if "temperature" in columns else 0.0,
+        batch_size=columns.get("batch_size", 0),
+    )
+    last = [max(t for t in times if t + w <= steps) for w in waiting]
+    made = walk(
+        dynamics, Preparation(**preparation), loaded, steps=steps, seed=columns["seed"], waiting=waiting, times=times,
+        chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
+    )  # fmt: skip
+    groups = ["layer", "alive"]
+    total = made.sum(groups, skipna=False)
+    count, alive = made["count"], made.isel(alive=1, drop=True)
+    ends = xr.DataArray(last, {"waiting": waiting}, dims="waiting")
+    result = xr.Dataset(
+        {
+            "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
+            "msd": total["square"] / total["count"],
+            "alpha": _alpha(total["square"], total["fourth"], total["count"]),
+            "alpha_alive": _alpha(*(alive[k].sum("layer", skipna=False) for k in ("square", "fourth", "count"))),
+            "alpha_mixture": _mixture(made["square"], count, groups),
+            "msd_layer": made["square"].sum("alive", skipna=False) / count.sum("alive"),
+            "loss": made["loss"],
+            "loss_waited": made["loss_waited"],
+            "alive_share": count.isel(alive=1, drop=True).sum("layer") / total["count"],
+            "motility": made["motility"].sel(motility_time=ends).drop_vars("motility_time"),
+            "still": made["still"].sel(motility_time=ends).drop_vars("motility_time"),
+            "sigma": made["sigma"],
+            "n_weights": made["n_weights"],
+            "diverged": made["diverged"],
+        }
+    ).drop_vars("cell")
+    for k in (
+        "overlap",
+        "msd",
+        "alpha",
+        "alpha_alive",
+        "alpha_mixture",
+        "msd_layer",
+        "loss",
+        "loss_waited",
+        "alive_share",
+    ):
+        result[k] = result[k].astype("float32")
+    result = result.transpose("cell", ...)
+    result.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
+    return result
+
+
+def _alpha(square: xr.DataArray, fourth: xr.DataArray, count: xr.DataArray) -> xr.DataArray:
+    return xr.apply_ufunc(glass.non_gaussian, square, fourth, count)
+
+
+def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr.DataArray:
+    one = square.stack(group=groups)
+    many = count.stack(group=groups).broadcast_like(one).transpose(*one.dims)
+    values = glass.mixture_non_gaussian(one.values, many.values, one.dims.index("group"))
+    return xr.DataArray(values, dims=[d for d in one.dims if d != "group"]).assign_coords(
+        {d: one[d] for d in one.dims if d != "group"}
+    )
+
+
+def kept(result: xr.Dataset) -> xr.Dataset:
+    """Survivors: initial conditions that diverged at no temperature."""
+    dims = [d for d in result.diverged.dims if d != "seed"]
+    good = ~result.diverged.any(dims)
+    return result.isel(seed=np.flatnonzero(good.values))
+
+
+def times_at(result: xr.Dataset, level: float = 0.9, chi: int = 1) -> xr.Dataset:
+    """Decorrelation time of every run: ``tau`` (nan if not crossed) and ``state``, over all but ``time`` and ``chi``.
+
+    ``chi`` counts the recorded windows; 1 is the paper's.
+    """
+    overlap = result.overlap.isel(chi=chi, drop=True)
+    rest = [d for d in overlap.dims if d != "time"]
+    stacked = overlap.stack(run=rest).transpose("run", "time")
+    found = [decorrelation_time(stacked.time.values, q, level) for q in stacked.values]
+    run = {"run": stacked.run}
+    return xr.Dataset(
+        {
+            "tau": xr.DataArray([c.time for c in found], run, dims="run"),
+            "state": xr.DataArray([c.state for c in found], run, dims="run"),
+        }
+    ).unstack("run")
+
+
+def window(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
+    """ε = σ/χ of every run."""
+    return result.sigma / float(result.chi[chi])
+
+
+def free_curve(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
+    """The free walk's overlap, with the exact prefactor, for the mean window at each temperature."""
+    epsilon = window(result, chi).mean("seed")
+    curves = [
+        free_overlap(result.time.values, float(e), RATE * float(t) / P_D)
+        for e, t in zip(epsilon.values, result.temperature.values, strict=True)
+    ]
+    return xr.DataArray(
+        curves, dims=("temperature", "time"), coords={"temperature": result.temperature, "time": result.time}
+    )
+
+
+def free_taus(result: xr.Dataset, level: float = 0.9, chi: int = 1) -> xr.DataArray:
+    """0.1848 ε²/D of every run (at level 0.9); infinite at T = 0."""
+
+    def one(epsilon: float, temperature: float) -> float:
+        return free_time(epsilon, RATE * temperature / P_D, level) if temperature > 0 else np.inf
+
+    return xr.apply_ufunc(one, window(result, chi), result.temperature, vectorize=True)

@@ -1,0 +1,129 @@
+"""How far weights have moved: overlap, mean squared displacement, non-Gaussian parameter, motility (glass paper).
+
+Everything is made from sums over groups of weights (:func:`displacement_sums`), such as layers, so that the same record
+gives a quantity for the whole network, per layer, or without some of the weights: add the sums of the groups first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class DisplacementSums:
+    """Sums over the weights of each group; ``within`` has shape (groups, windows), the others (groups,).
+
+    Attributes
+    ----------
+    within : number of weights that moved by less than each window.
+    square, fourth : sums of Δw² and Δw⁴, in units of weight squared and to the fourth.
+    """
+
+    within: np.ndarray
+    square: np.ndarray
+    fourth: np.ndarray
+
+
+def displacement_sums(
+    now: np.ndarray, reference: np.ndarray, group: np.ndarray, n_groups: int, windows: Sequence[float]
+) -> DisplacementSums:
+    """Sums over groups of weights that moved from ``reference`` to ``now``.
+
+    Parameters
+    ----------
+    now, reference : (N,) weights.
+    group : (N,) integers in 0 … n_groups - 1.
+    windows : sensitivities ε > 0 in units of weight (Eq. 4).
+
+    Raises
+    ------
+    ValueError
+        If shapes differ or a window is not positive.
+
+    Examples
+    --------
+    >>> sums = displacement_sums(np.array([0.0, 0.3]), np.zeros(2), np.array([0, 1]), 2, [0.1])
+    >>> sums.within.tolist()
+    [[1.0], [0.0]]
+    """
+    now, reference = np.asarray(now, float), np.asarray(reference, float)
+    if not now.shape == reference.shape == np.shape(group):
+        raise ValueError(
+            f"displacement_sums: now {now.shape}, reference {reference.shape} and group {np.shape(group)} must be equal"
+        )
+    if not all(window > 0 for window in windows):
+        raise ValueError(f"displacement_sums: windows = {list(windows)!r}: must be > 0")
+    moved = np.abs(now - reference)
+    within = [np.bincount(group, moved < window, n_groups) for window in windows]
+    square = moved * moved
+    return DisplacementSums(
+        np.stack(within, -1), np.bincount(group, square, n_groups), np.bincount(group, square * square, n_groups)
+    )
+
+
+def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """α₂ = ⟨Δw⁴⟩ / (3 ⟨Δw²⟩²) - 1 (Eq. 9) from sums over ``count`` weights; nan where nothing moved.
+
+    Examples
+    --------
+    >>> float(non_gaussian(np.array(2.0), np.array(2.0), np.array(2.0)))  # every weight moved by one
+    -0.6666666666666667
+    """
+    square, fourth, count = (np.asarray(a, float) for a in (square, fourth, count))
+    top, bottom = fourth * count, 3 * square**2
+    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    return np.divide(top, bottom, out=np.full(shape, np.nan), where=np.broadcast_to(bottom > 0, shape)) - 1
+
+
+def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) -> np.ndarray:
+    """α₂ that groups along ``axis`` give if each is Gaussian with its own mean square: a null for Eq. 9.
+
+    It is the squared coefficient of variation of the groups' mean squares, weighted by their sizes; no weight need move
+    in fits and starts for it to be positive.
+
+    Examples
+    --------
+    >>> float(mixture_non_gaussian(np.array([1.0, 9.0]), np.array([1, 1])))
+    0.64
+    """
+    square, count = np.asarray(square, float), np.broadcast_to(np.asarray(count, float), np.shape(square))
+    mean = np.divide(square, count, out=np.zeros(square.shape), where=count > 0)
+    total, first = count.sum(axis), square.sum(axis)
+    second = (count * mean**2).sum(axis)
+    return np.divide(second * total, first**2, out=np.full(first.shape, np.nan), where=first > 0) - 1
+
+
+def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.ndarray:
+    """χ₄ = N Var(Q) over runs along ``axis`` (unbiased variance); independent weights give Q (1 - Q).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two runs.
+    """
+    overlap = np.asarray(overlap, float)
+    if overlap.shape[axis] < 2:
+        raise ValueError(f"susceptibility: {overlap.shape[axis]} run along axis {axis}: a variance needs at least two")
+    return n_weights * overlap.var(axis, ddof=1)
+
+
+#: Edges of motility histograms: log₁₀ |Δw| in steps of 0.05.
+MOTILITY_EDGES = np.round(np.arange(-14.0, 1.0001, 0.05), 2)
+
+
+def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILITY_EDGES) -> tuple[np.ndarray, int]:
+    """Histogram of log₁₀ |Δw| and the number of weights that did not move at all; values beyond the edges count there.
+
+    Examples
+    --------
+    >>> counts, still = motility(np.array([1e-3, 0.0]), np.zeros(2))
+    >>> int(counts.sum()), still
+    (1, 1)
+    """
+    moved = np.abs(np.asarray(now, float) - np.asarray(reference, float))
+    logs = np.log10(moved[moved > 0])
+    counts, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
+    return counts, int((moved == 0).sum())

@@ -1,0 +1,150 @@
+"""One mode or two: Hartigan's dip test (Hartigan and Hartigan, Annals of Statistics 13, 70, 1985)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from deepmech.core.random import Stream
+
+
+@njit(cache=True, error_model="numpy")
+def _below(x, y):
+    """Largest convex function below the points (x, y), at x; x increasing."""
+    n = len(x)
+    hull = np.empty(n, np.int64)
+    size = 0
+    for i in range(n):
+        while size > 1:
+            a, b = hull[size - 2], hull[size - 1]
+            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            size -= 1
+        hull[size] = i
+        size += 1
+    out = np.empty(n)
+    out[0] = y[0]
+    for k in range(1, size):
+        a, b = hull[k - 1], hull[k]
+        for i in range(a, b + 1):
+            out[i] = y[a] + (y[b] - y[a]) * (x[i] - x[a]) / (x[b] - x[a])
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _left(x, before, after, m):
+    """Least half-width of a band around the distribution that has room for a convex piece up to a mode at x[m].
+
+    ``before`` and ``after`` are the distribution just below and at each x. At the mode itself the piece may jump.
+    """
+    convex = _below(x[: m + 1], before[: m + 1])
+    need = 0.0
+    for i in range(m):
+        need = max(need, after[i] - convex[i])
+    return need / 2
+
+
+@njit(cache=True, error_model="numpy")
+def _dip(x, before, after):
+    # Mirrored, the concave piece on the right is a convex one on the left.
+    mirror, first, second = -x[::-1].copy(), 1 - after[::-1].copy(), 1 - before[::-1].copy()
+    n = len(x)
+    low, high = 0, n - 1
+    # The need on the left grows with the mode's place, that on the right falls: the best mode is where they cross.
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _left(x, before, after, middle) < _left(mirror, first, second, n - 1 - middle):
+            low = middle
+        else:
+            high = middle
+    best = 1.0
+    for m in (low, high):
+        best = min(best, max(_left(x, before, after, m), _left(mirror, first, second, n - 1 - m)))
+    return best
+
+
+def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """The dip: largest distance of the sample's distribution from the nearest unimodal one.
+
+    For each mode the nearest distribution is convex before it and concave after; how wide a band such a curve needs
+    follows from one convex hull on each side.
+
+    Parameters
+    ----------
+    sample : real numbers, any shape (flattened), at least one; ties allowed.
+    weights : how often each counts (a histogram's counts at its bins' centres); default once.
+
+    Returns
+    -------
+    float
+        Between 1/(2n) and 1/4.
+
+    Raises
+    ------
+    ValueError
+        If the sample is empty or not finite.
+
+    Examples
+    --------
+    >>> dip([0.0, 0.0, 1.0, 1.0]), dip(range(10))
+    (0.25, 0.05)
+    """
+    values = np.ravel(np.asarray(sample, float))
+    counts = np.ones(len(values)) if weights is None else np.ravel(np.asarray(weights, float))
+    if values.size == 0 or not np.isfinite(values).all() or counts.sum() <= 0 or len(counts) != len(values):
+        raise ValueError(f"dip: sample of {values.size} numbers: must be finite, not empty, with weights that fit")
+    x, place = np.unique(values[counts > 0], return_inverse=True)
+    each = np.bincount(place, counts[counts > 0])
+    total = each.sum()
+    after = np.cumsum(each) / total
+    return float(max(_dip(x, after - each / total, after), 1 / (2 * total)))
+
+
+@dataclass(frozen=True)
+class DipTest:
+    """The dip of ``n`` numbers and the part ``p`` of uniform samples of that size with a dip at least as large."""
+
+    dip: float
+    p: float
+    n: int
+
+
+def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
+    """Hartigan's test of one mode against more: a small ``p`` speaks for two modes or more.
+
+    The uniform distribution is the unimodal one with the largest dips, so the test errs on the side of one mode. At
+    least ``1 / (n_null + 1)`` is reported.
+
+    Parameters
+    ----------
+    sample : as for :func:`dip`.
+    stream : random numbers of the uniform samples.
+
+    Examples
+    --------
+    >>> s = Stream.of("doctest", 0)
+    >>> two = np.concatenate([s.normal("a", 0, 200) - 3, s.normal("b", 0, 200) + 3])
+    >>> dip_test(two, s, 100).p < 0.02
+    True
+    """
+    values = np.ravel(np.asarray(sample, float))
+    measured = dip(values)
+    null = [dip(stream.uniform("uniform", i, len(values))) for i in range(n_null)]
+    return DipTest(measured, (1 + sum(d >= measured for d in null)) / (n_null + 1), len(values))
+
+
+def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """As many numbers as a histogram counted, evenly spread inside each bin, for :func:`dip_test`.
+
+    Examples
+    --------
+    >>> unbinned(np.array([2, 1]), np.array([0.0, 1.0, 2.0])).tolist()
+    [0.25, 0.75, 1.5]
+    """
+    counts = np.asarray(counts).astype(int)
+    return np.concatenate(
+        [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]
+        or [np.empty(0)]
+    )

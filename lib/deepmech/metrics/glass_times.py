@@ -1,0 +1,184 @@
+"""Times, exponents and collapse of decaying curves: τ at any level, time-temperature superposition, power laws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deepmech.core.random import Stream
+
+CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """When a curve first fell to a level.
+
+    ``state`` is ``"crossed"`` (``time`` is interpolated between the records ``low`` and ``high``), ``"censored"`` (it
+    had not fallen by the last record: ``time`` is nan, ``low`` that record) or ``"early"`` (it had fallen at the first
+    record: ``time`` is nan, ``high`` that record).
+    """
+
+    time: float
+    low: float
+    high: float
+    state: str
+
+
+def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.9) -> Crossing:
+    """First time at which ``overlap`` is at or below ``level``: τ₉₀ at 0.9, τ_e at 1/e.
+
+    Between two records the overlap is taken as linear in the logarithm of time. Nan ends the curve.
+
+    Parameters
+    ----------
+    times : (n,) increasing, > 0, in steps.
+    overlap : (n,) Q at these times; Q(0) = 1 is understood.
+    level : in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, times are not increasing and positive, or the level is outside (0, 1).
+
+    Examples
+    --------
+    >>> decorrelation_time([1, 10, 100], [1.0, 0.95, 0.5]).state, decorrelation_time([1, 10], [1.0, 0.95]).state
+    ('crossed', 'censored')
+    """
+    times, overlap = np.asarray(times, float), np.asarray(overlap, float)
+    if times.shape != overlap.shape or times.ndim != 1 or not (np.diff(times) > 0).all() or not (times > 0).all():
+        raise ValueError(
+            f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
+        )
+    if not 0 < level < 1:
+        raise ValueError(f"decorrelation_time: level = {level!r}: must be in (0, 1)")
+    known = np.isfinite(overlap)
+    n = len(overlap) if known.all() else int(np.argmin(known))
+    below = np.flatnonzero(overlap[:n] <= level)
+    if len(below) == 0:
+        return Crossing(np.nan, times[n - 1] if n else 0.0, np.inf, CENSORED)
+    k = int(below[0])
+    if k == 0:
+        return Crossing(np.nan, 0.0, times[0], EARLY)
+    share = (overlap[k - 1] - level) / (overlap[k - 1] - overlap[k])
+    time = times[k - 1] * (times[k] / times[k - 1]) ** share
+    return Crossing(float(time), times[k - 1], times[k], CROSSED)
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """Slope of log y over log x, its interval [low, high] (95 %), and log y at x = 1."""
+
+    value: float
+    low: float
+    high: float
+    intercept: float
+    n: int
+
+
+def exponent(x: np.ndarray, y: np.ndarray, stream: Stream | None = None, n_boot: int = 1000) -> Exponent:
+    """The power of x that y follows, by least squares of the logarithms.
+
+    Parameters
+    ----------
+    x : (n,) > 0, at least two.
+    y : (n,) or (runs, n), > 0. With runs, the fit is to the mean over runs, and the interval holds the middle 95 % of
+        fits to resampled runs; without, it is the fit's own standard error times 1.96. Nan in y drops a point (of all
+        runs).
+    stream : random numbers of the resampling; needed with runs.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two usable points, or runs without a stream.
+
+    Examples
+    --------
+    >>> round(exponent([1, 10, 100], [3, 0.3, 0.03]).value, 6)
+    -1.0
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    runs = y if y.ndim == 2 else y[None]
+    usable = (x > 0) & (runs > 0).all(0) & np.isfinite(runs).all(0)
+    if usable.sum() < 2:
+        raise ValueError(f"exponent: {int(usable.sum())} points with x > 0 and y > 0: give at least two")
+    if len(runs) > 1 and stream is None:
+        raise ValueError("exponent: y has several runs; give a stream for resampling them")
+    at, runs = np.log(x[usable]), runs[:, usable]
+
+    def fit(values: np.ndarray) -> tuple[float, float]:
+        slope, intercept = np.polyfit(at, np.log(values), 1)
+        return float(slope), float(intercept)
+
+    slope, intercept = fit(runs.mean(0))
+    if len(runs) > 1:
+        assert stream is not None
+        picks = (stream.uniform("runs", 0, (n_boot, len(runs))) * len(runs)).astype(int)
+        low, high = np.quantile([fit(runs[p].mean(0))[0] for p in picks], [0.025, 0.975])
+    else:
+        residual = np.log(runs[0]) - slope * at - intercept
+        free = max(len(at) - 2, 1)
+        error = np.sqrt((residual**2).sum() / free / ((at - at.mean()) ** 2).sum())
+        low, high = slope - 1.96 * error, slope + 1.96 * error
+    return Exponent(slope, float(low), float(high), intercept, int(usable.sum()))
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """Curves on a common axis of rescaled time: ``curves`` (n, points), nan outside each curve's record.
+
+    ``spread`` is the root mean square distance of the curves from their mean at equal rescaled time, ``before`` the
+    same at equal time; ``quality`` = 1 - (spread / before)², 1 for a perfect collapse, 0 for none.
+    """
+
+    rescaled: np.ndarray
+    curves: np.ndarray
+    spread: float
+    before: float
+    quality: float
+
+
+def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: int = 60) -> Collapse:
+    """Time-temperature superposition: curves over t/τ, compared with the same curves over t.
+
+    Parameters
+    ----------
+    times : (n,) > 0. ``curves`` : (m, n), one per temperature. ``taus`` : (m,) > 0; curves whose τ is nan are left out.
+    points : points of the common axis, evenly spaced in the logarithm.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two curves have a τ, or shapes do not fit.
+    """
+    times, curves, taus = (np.asarray(a, float) for a in (times, curves, taus))
+    if curves.shape != (len(taus), len(times)):
+        raise ValueError(f"collapse: curves {curves.shape}: must be (taus, times) = ({len(taus)}, {len(times)})")
+    kept = np.isfinite(taus)
+    if kept.sum() < 2:
+        raise ValueError(f"collapse: {int(kept.sum())} curves have a time τ: nothing to lay over one another")
+    curves, taus = curves[kept], taus[kept]
+    axis = np.geomspace(times[0] / taus.max(), times[-1] / taus.min(), points)
+    rescaled = _on(axis, times[None] / taus[:, None], curves)
+    spread = _spread(rescaled)
+    before = _spread(_on(np.geomspace(times[0], times[-1], points), np.repeat(times[None], len(taus), 0), curves))
+    quality = 1 - (spread / before) ** 2 if before > 0 else np.nan
+    return Collapse(axis, rescaled, spread, before, quality)
+
+
+def _on(axis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    logs = np.log(axis)
+    return np.array(
+        [
+            np.interp(logs, np.log(a[np.isfinite(b)]), b[np.isfinite(b)], left=np.nan, right=np.nan)
+            for a, b in zip(x, y, strict=True)
+        ]
+    )
+
+
+def _spread(curves: np.ndarray) -> float:
+    enough = np.isfinite(curves).sum(0) >= 2
+    shared = curves[:, enough]
+    return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2))) if enough.any() else np.nan

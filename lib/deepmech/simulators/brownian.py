@@ -1,0 +1,197 @@
+"""Weights that know nothing of one another: free walks and harmonic wells, in closed form and step by step.
+
+These are the nulls of the glass paper. Energy is P_D times the loss, so a weight of a network trained by overdamped
+Langevin dynamics diffuses with D = μT/P_D (App. A). Times are in steps; one step is one unit of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from scipy.special import erf, erfinv
+
+from deepmech.core.random import Stream
+from deepmech.core.spec import Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Well(Spec):
+    """Independent weights in the loss ½ k w² (App. F), or free ones with ``stiffness`` 0.
+
+    Parameters
+    ----------
+    stiffness : k ≥ 0, loss per weight squared; of weight decay, the regularisation λ.
+    temperature : T ≥ 0.
+    learning_rate : μ > 0, the step; μk < 2 or steps diverge.
+    n_data : P_D > 0; 1 gives the noise of App. F.
+
+    Examples
+    --------
+    >>> Well(temperature=0.5, learning_rate=1e-3, n_data=1000).diffusion
+    5e-07
+    """
+
+    stiffness: float = 0.0
+    temperature: float = 0.0
+    learning_rate: float = 1e-3
+    n_data: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.require_finite("stiffness", "temperature", "learning_rate", "n_data")
+        self.require("temperature", self.temperature >= 0, ">= 0")
+        self.require("learning_rate", self.learning_rate > 0, "> 0")
+        self.require("n_data", self.n_data > 0, "> 0")
+        self.require("stiffness", 0 <= self.stiffness * self.learning_rate < 2, ">= 0, and below 2 / learning_rate")
+
+    @property
+    def diffusion(self) -> float:
+        """D = μT/P_D, weight squared per step."""
+        return self.learning_rate * self.temperature / self.n_data
+
+    @property
+    def variance(self) -> float:
+        """Stationary variance T/(kP_D) of a weight (the variance of Eq. H2); infinite for a free one."""
+        return self.temperature / (self.stiffness * self.n_data) if self.stiffness > 0 else np.inf
+
+
+def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarray:
+    """Q(t) = erf(ε/√(4Dt)) of a free walk: Eq. 6 without its factor 2/√π, with which Q(0) would not be 1.
+
+    Examples
+    --------
+    >>> float(free_overlap(np.array(0.0), 0.1, 1e-6))
+    1.0
+    """
+    times = np.asarray(times, float)
+    width = np.sqrt(4 * diffusion * times)
+    return erf(np.divide(window, width, out=np.full(width.shape, np.inf), where=width > 0))
+
+
+def free_time(window: float, diffusion: float, level: float = 0.9) -> float:
+    """Time at which a free walk's overlap falls to ``level``: ε²/(4D erfinv(level)²), which is 0.1848 ε²/D at 0.9.
+
+    Examples
+    --------
+    >>> round(free_time(1.0, 1.0), 4)
+    0.1848
+    """
+    return float(window**2 / (4 * diffusion * erfinv(level) ** 2))
+
+
+def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
+    """Probability density of a weight that began at ``start`` (Eqs. 5, F3, F4)."""
+    mean, spread = _moments(np.asarray(time, float), well, start)
+    return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
+
+
+def _moments(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance at ``times`` of a weight that began at ``start``."""
+    rate = well.learning_rate * well.stiffness
+    if rate == 0:
+        return start + 0 * times, 2 * well.diffusion * times
+    return start * np.exp(-rate * times), -well.variance * np.expm1(-2 * rate * times)
+
+
+def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> np.ndarray:
+    """Q(t) of weights that began at ``start`` (Eq. F6, with T/P_D for T)."""
+    times = np.asarray(times, float)
+    mean, spread = _moments(times, well, start)
+    gap, scale = start - mean, np.sqrt(2 * spread)
+    scale = np.where(scale > 0, scale, np.finfo(float).tiny)
+    with np.errstate(over="ignore"):
+        return 0.5 * (erf((gap + window) / scale) - erf((gap - window) / scale))
+
+
+def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.ndarray:
+    """Q∞ of weights that began at ``start`` (Eq. G1)."""
+    scale = 1 / np.sqrt(2 * well.variance)
+    start = np.asarray(start, float)
+    return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
+
+
+def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.ndarray:
+    """⟨(w(t) - w(0))²⟩ for weights that began at ``start``, or, with None, in equilibrium.
+
+    In equilibrium it rises to 2T/(kP_D), twice Eq. H4, which is the variance: both times fluctuate.
+    """
+    times = np.asarray(times, float)
+    rate = well.learning_rate * well.stiffness
+    if rate == 0:
+        return 2 * well.diffusion * times
+    if start is None:
+        return -2 * well.variance * np.expm1(-rate * times)
+    mean, spread = _moments(times, well, start)
+    return (start - mean) ** 2 + spread
+
+
+def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np.ndarray:
+    """e^{μλt_w}: by how much weight decay alone, with no data and no noise, slows decorrelation after a wait.
+
+    Weights shrink as e^{-μλt}, so the time in which one moves by a fixed small window grows by this factor.
+    """
+    return np.exp(learning_rate * decay * np.asarray(waiting, float))
+
+
+def simulate(
+    well: Well,
+    times: Sequence[int],
+    start: np.ndarray | None = None,
+    *,
+    windows: Sequence[float] = (),
+    n_weights: int = 10_000,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Walk ``n_weights`` weights step by step, as the trainer does, and record them at ``times`` (steps, increasing).
+
+    Parameters
+    ----------
+    start : (n_weights,) or a number; None draws from equilibrium (from 0 if free).
+    windows : sensitivities of the overlap.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``overlap`` (time, window), ``msd`` (time), ``position`` (time, weight).
+
+    Raises
+    ------
+    ValueError
+        If times are not increasing positive integers.
+
+    Examples
+    --------
+    >>> free = Well(temperature=1.0, learning_rate=0.1)
+    >>> float(simulate(free, [100], 0.0, n_weights=2000).msd[0]) > 10
+    True
+    """
+    steps = np.asarray(times)
+    if steps.ndim != 1 or len(steps) == 0 or steps[0] < 1 or not (np.diff(steps) > 0).all():
+        raise ValueError(f"simulate: times = {list(times)!r}: must be increasing integers >= 1")
+    stream = Stream.of("brownian", seed)
+    if start is None:
+        spread = np.sqrt(well.variance) if well.stiffness > 0 else 0.0
+        w = spread * stream.normal("start", 0, n_weights)
+    else:
+        w = np.broadcast_to(np.asarray(start, float), (n_weights,)).copy()
+    first, noise = w.copy(), np.sqrt(2 * well.diffusion)
+    shrink = 1 - well.learning_rate * well.stiffness
+    positions, t = [], 0
+    for step in steps:
+        while t < step:
+            w = shrink * w + noise * stream.normal("step", t, n_weights)
+            t += 1
+        positions.append(w.copy())
+    position = np.array(positions)
+    moved = np.abs(position - first)
+    within = [(moved < window).mean(1) for window in windows]
+    return xr.Dataset(
+        {
+            "overlap": (("time", "window"), np.stack(within, -1) if within else np.empty((len(steps), 0))),
+            "msd": ("time", (moved**2).mean(1)),
+            "position": (("time", "weight"), position),
+        },
+        {"time": steps, "window": list(windows)},
+    )

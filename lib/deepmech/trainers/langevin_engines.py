@@ -1,0 +1,182 @@
+"""One network that walks: the blocked CPU engine, and the plain torch engine that says what it should do.
+
+Both hold the weights as one flat vector, layer after layer, each (units above, units below), and share their draws, so
+they take the same path up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from deepmech.core.random import Stream, purpose_word
+from deepmech.trainers import langevin_kernels, langevin_vector
+
+#: Types of (weights, products) for each ``dtype`` of a spec.
+TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
+CACHE = 32 * 1024
+"""Bytes that one layer's activations of one block may take: the nearest cache of today's processors."""
+
+
+def layer_sizes(inputs: int, width: int, hidden: int) -> tuple[int, ...]:
+    """Units of every layer, input and output included."""
+    return (inputs, *[width] * hidden, 1)
+
+
+def n_weights(sizes: Sequence[int]) -> int:
+    """Number of weights N.
+
+    Examples
+    --------
+    >>> n_weights(layer_sizes(10, 30, 6)), n_weights(layer_sizes(10, 82, 6))
+    (4830, 34522)
+    """
+    return sum(a * b for a, b in zip(sizes[1:], sizes[:-1], strict=True))
+
+
+def initial(sizes: Sequence[int], stream: Stream) -> np.ndarray:
+    """Weights drawn uniformly from ±1/√(units below), flat, float64."""
+    parts = [
+        (2 * stream.uniform(f"weight {i}", 0, above * below) - 1) / np.sqrt(below)
+        for i, (above, below) in enumerate(zip(sizes[1:], sizes[:-1], strict=True))
+    ]
+    return np.concatenate(parts)
+
+
+def _aligned(n: int, dtype: str) -> np.ndarray:
+    """``n`` zeros that begin on a 64-byte boundary."""
+    size = np.dtype(dtype).itemsize
+    raw = np.zeros(n * size + 64, np.uint8)
+    skip = -raw.ctypes.data % 64
+    return raw[skip : skip + n * size].view(dtype)
+
+
+class Blocked:
+    """Walks one network; samples go through all its layers and back block by block, inside the cache.
+
+    Parameters
+    ----------
+    sizes : units of every layer, :func:`layer_sizes`.
+    x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
+    dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, products in float32.
+    """
+
+    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
+        self.sizes = np.array(sizes, np.int64)
+        self.weight_type, self.type = TYPES[dtype]
+        self.n, self.lanes = len(x), langevin_vector.vectors(self.type)
+        widest = int(self.sizes[1:].max())
+        unit = langevin_vector.WIDE * self.lanes
+        whole = -(-self.n // self.lanes) * self.lanes
+        #: Samples in a block: fixed by the sizes alone, so that sums have one order.
+        self.block = min(max(CACHE // (widest * np.dtype(self.type).itemsize) // unit * unit, unit), whole)
+        blocks = -(-self.n // self.block)
+        self.samples = np.ascontiguousarray(x.T, dtype=self.type)
+        self.labels = np.ascontiguousarray(y, dtype=self.type)
+        padded = np.zeros((self.samples.shape[0], blocks * self.block), self.type)
+        padded[:, : self.n] = self.samples
+        self.x = _aligned(padded.size, self.type)
+        self.x[:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
+        self.y = _aligned(blocks * self.block, self.type)
+        self.y[: self.n] = self.labels
+        hidden = len(sizes) - 2
+        self.a = _aligned(hidden * widest * self.block, self.type)
+        self.d = _aligned(2 * widest * self.block, self.type)
+        self.xb, self.yb = _aligned(self.samples.shape[0] * self.block, self.type), _aligned(self.block, self.type)
+        self.small = _aligned(langevin_vector.SQUARE**2, self.type)
+        self.g = np.zeros(n_weights(sizes))
+        even = len(self.g) + len(self.g) % 2
+        self.bits, self.z = np.empty(even, np.uint32), np.empty(even)
+        self.w = np.zeros(len(self.g), self.weight_type)
+        self.v = self.w if self.weight_type == self.type else np.zeros(len(self.g), self.type)
+
+    def set(self, weights: np.ndarray) -> None:
+        """Put the network at these weights (flat)."""
+        self.w[:] = weights
+        self.v[:] = self.w
+
+    def gradient(self) -> np.ndarray:
+        """Gradient of the mean loss over all samples, without regularisation; flat, float64."""
+        langevin_kernels.whole_gradient(
+            self.v, self.sizes, self.x, self.y, self.n, self.block, self.a, self.d, self.small, self.g, self.lanes
+        )
+        return self.g.copy()
+
+    def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
+        """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
+        langevin_kernels.follow(
+            self.w, self.v, self.sizes, self.x, self.y, self.n, self.block, self.a, self.d, self.small, self.g,
+            self.lanes, steps, first, rate, decay, noise, np.uint64(stream.key), np.uint64(purpose_word("thermal")),
+            self.bits, self.z,
+        )  # fmt: skip
+
+    def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
+        """Steps ``begin`` … ``end`` - 1 of an epoch of stochastic gradient descent over the samples in ``order``."""
+        langevin_kernels.epoch(
+            self.w, self.v, self.sizes, self.samples, self.labels, order, batch, self.block, self.xb, self.yb, self.a,
+            self.d, self.small, self.g, self.lanes, rate, decay, begin, end,
+        )  # fmt: skip
+
+
+class Reference:
+    """As :class:`Blocked`, in plain torch with automatic differentiation: slow, and easy to read."""
+
+    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
+        self.sizes = sizes
+        weight_type, self.type = TYPES[dtype]
+        self.x, self.y = (torch.tensor(np.ascontiguousarray(a), dtype=getattr(torch, self.type)) for a in (x, y))
+        self.w = np.zeros(n_weights(sizes), weight_type)
+
+    def set(self, weights: np.ndarray) -> None:
+        self.w[:] = weights
+
+    def gradient(self, chosen: np.ndarray | slice = slice(None)) -> np.ndarray:
+        flat = torch.tensor(self.w, dtype=getattr(torch, self.type), requires_grad=True)
+        data_loss(flat, self.sizes, self.x[chosen], self.y[chosen]).backward()
+        assert flat.grad is not None
+        return flat.grad.double().numpy()
+
+    def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
+        for t in range(first, first + steps):
+            step = rate * (self.gradient() + decay * self.w.astype(float))
+            self.w[:] = self.w - step + noise * stream.normal("thermal", t, len(self.w))
+
+    def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
+        for step in range(begin, end):
+            chosen = order[step * batch : (step + 1) * batch]
+            self.w[:] = self.w - rate * (self.gradient(chosen) + decay * self.w.astype(float))
+
+
+def data_loss(weights: torch.Tensor, sizes: Sequence[int], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Mean quadratic hinge loss (Eq. 1), ½ max(0, 1 - y f(x))², of flat weights."""
+    start, a = 0, x
+    for i in range(1, len(sizes)):
+        size = sizes[i] * sizes[i - 1]
+        a = a @ weights[start : start + size].view(sizes[i], sizes[i - 1]).T
+        a = torch.relu(a) if i < len(sizes) - 1 else a
+        start += size
+    return (0.5 * torch.relu(1 - y * a[:, 0]) ** 2).mean()
+
+
+ENGINES: dict[str, type[Blocked] | type[Reference]] = {"blocked": Blocked, "reference": Reference}
+
+
+def evaluate(
+    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
+) -> tuple[float, float, list[np.ndarray]]:
+    """Mean data loss, fraction of samples on the wrong side, and per hidden layer which units are not always silent.
+
+    In float64, whatever the engine.
+    """
+    start, a, active = 0, np.asarray(x, float), []
+    for i in range(1, len(sizes)):
+        size = sizes[i] * sizes[i - 1]
+        a = a @ np.asarray(weights[start : start + size], float).reshape(sizes[i], sizes[i - 1]).T
+        if i < len(sizes) - 1:
+            np.maximum(a, 0, out=a)
+            active.append((a > 0).any(0))
+        start += size
+    margin = np.asarray(y, float) * a[:, 0]
+    return float(0.5 * (np.maximum(0, 1 - margin) ** 2).mean()), float((margin <= 0).mean()), active
