@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,7 @@ def walk(
         {k: batch.unflatten(np.array([row[k] for row in rows]), *dims.get(k, ())) for k in rows[0]},
         {
             **batch.coords, "waiting": list(waiting), "time": at, "chi": list(chi), "alive": [0, 1],
-            "layer": np.arange(1, walkers[0].dynamics.hidden + 2), "motility_time": list(motility_times),
+            "layer": np.arange(1, int(walkers[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
             "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
         },
     )  # fmt: skip
@@ -350,7 +351,7 @@ def _stochastic(
 def _alive(active: list[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
     """1 for weights between two units that are not silent on all data, flat; inputs and the output never are."""
     lit = [np.ones(sizes[0], bool), *active, np.ones(1, bool)]
-    return np.concatenate([np.outer(b, a).ravel() for a, b in zip(lit[:-1], lit[1:], strict=True)]).astype(int)
+    return np.concatenate([np.outer(b, a).ravel() for a, b in pairwise(lit)]).astype(int)
 
 
 def _sizes(walker: Walker, data: Any) -> tuple[int, ...]:

@@ -108,7 +108,7 @@ class Blocked:
         """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
         langevin_kernels.follow(
             self.w, self.v, self.sizes, self.x, self.y, self.n, self.block, self.a, self.d, self.small, self.g,
-            self.lanes, steps, first, rate, decay, noise, np.uint64(stream.key), np.uint64(purpose_word("thermal")),
+            self.lanes, steps, first, rate, decay, noise, (np.uint64(stream.key), np.uint64(purpose_word("thermal"))),
             self.bits, self.z,
         )  # fmt: skip
 

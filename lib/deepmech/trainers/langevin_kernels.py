@@ -26,31 +26,14 @@ def block_gradient(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
     layer = widest * s
     start = 0
     for i in range(1, last + 1):
-        ending = RELU if i < last else LINEAR
+        m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
         if i == 1:
-            rows(ending, a, 0, sizes[i], w, start, sizes[i - 1], 1, x, x0, sizes[0], a, 0, s, n)
+            rows(RELU, a, 0, m, w, start, k, 1, x, x0, k, a, 0, s, n)
         elif i < last:
-            below = (i - 2) * layer
-            rows(ending, a, below + layer, sizes[i], w, start, sizes[i - 1], 1, a, below, sizes[i - 1], a, 0, s, n)
+            rows(RELU, a, below + layer, m, w, start, k, 1, a, below, k, a, 0, s, n)
         else:
-            rows(
-                ending,
-                d,
-                (i % 2) * layer,
-                sizes[i],
-                w,
-                start,
-                sizes[i - 1],
-                1,
-                a,
-                (i - 2) * layer,
-                sizes[i - 1],
-                a,
-                0,
-                s,
-                n,
-            )
-        start += sizes[i] * sizes[i - 1]
+            rows(LINEAR, d, (i % 2) * layer, m, w, start, k, 1, a, below, k, a, 0, s, n)
+        start += m * k
     up = (last % 2) * layer
     zero, one, factor = d.dtype.type(0), d.dtype.type(1), d.dtype.type(scale)
     for b in range(n):
@@ -58,29 +41,14 @@ def block_gradient(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
         gap = gap if gap > zero else zero
         d[up + b] = -y[y0 + b] * gap * factor
     for i in range(last, 0, -1):
-        start -= sizes[i] * sizes[i - 1]
+        m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
         up, down = (i % 2) * layer, ((i - 1) % 2) * layer
+        start -= m * k
         if i > 1:
-            pairs(g, start, d, up, sizes[i], a, (i - 2) * layer, sizes[i - 1], s, n, small)
-            rows(
-                WHERE_ACTIVE,
-                d,
-                down,
-                sizes[i - 1],
-                w,
-                start,
-                1,
-                sizes[i - 1],
-                d,
-                up,
-                sizes[i],
-                a,
-                (i - 2) * layer,
-                s,
-                n,
-            )
+            pairs(g, start, d, up, m, a, below, k, s, n, small)
+            rows(WHERE_ACTIVE, d, down, k, w, start, 1, k, d, up, m, a, below, s, n)
         else:
-            pairs(g, start, d, up, sizes[i], x, x0, sizes[0], s, n, small)
+            pairs(g, start, d, up, m, x, x0, k, s, n, small)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -95,15 +63,15 @@ def whole_gradient(w, sizes, x, y, samples, s, a, d, small, g, lanes):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def follow(
-    w, v, sizes, x, y, samples, s, a, d, small, g, lanes, steps, first, rate, decay, noise, key, purpose, bits, z
-):
-    """``steps`` steps w -= rate (∂loss/∂w + decay · w) + noise · ξ over the whole data set (overdamped Langevin, Eq. 3).
+def follow(w, v, sizes, x, y, samples, s, a, d, small, g, lanes, steps, first, rate, decay, noise, stream, bits, z):
+    """``steps`` steps w -= rate (∂loss/∂w + decay · w) + noise · ξ over the whole data set (Langevin, Eq. 3).
 
-    ``w`` are the weights, ``v`` the same in the type of the products (which may be ``w`` itself); ``first`` numbers the
-    steps, for their random numbers. Updates are computed in float64 and rounded once.
+    ``stream`` is the key and the purpose of the random numbers. ``w`` are the weights, ``v`` the same in the type of the
+    products (which may be ``w`` itself); ``first`` numbers the steps, for their random numbers. Updates are computed in
+    float64 and rounded once.
     """
     W, V = w.dtype.type, v.dtype.type
+    key, purpose = stream
     for t in range(steps):
         whole_gradient(v, sizes, x, y, samples, s, a, d, small, g, lanes)
         if noise > 0:

@@ -40,8 +40,8 @@ class Dynamics(_Checked):
     regularisation : λ ≥ 0.
     temperature : T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (App. A).
     learning_rate : μ > 0.
-    batch_size : 0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size,
-        and then the temperature must be 0: batches make their own noise.
+    batch_size : 0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this
+        size, and then the temperature must be 0: batches make their own noise.
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision
         loses noise that is smaller than the spacing of its numbers, which mixed precision does not.
 

@@ -2,10 +2,10 @@
 
 Two shapes of product make a network's step. In both, samples lie side by side in vectors of 64 bytes:
 
-- :func:`rows`: out[j, b] = Σ_k w[j, k] a[k, b], the way forward (ReLU at the end) and back (zero where the unit below was
-  silent). Up to six rows and four vectors of samples stay in registers while k runs.
-- :func:`pairs`: g[j, i] += Σ_b d[j, b] a[i, b], the gradient. Up to four by four sums of vectors stay in registers while
-  b runs; then the lanes are added, always in the same order.
+- :func:`rows`: out[j, b] = Σ_k w[j, k] a[k, b], the way forward (ReLU at the end) and back (zero where the unit below
+  was silent). Up to six rows and four vectors of samples stay in registers while k runs.
+- :func:`pairs`: g[j, i] += Σ_b d[j, b] a[i, b], the gradient. Up to four by four sums of vectors stay in registers
+  while b runs; then the lanes are added, always in the same order.
 
 Every product is a fused multiply-add and every sum has one order, so results do not depend on the processor's vector
 width, nor on what else is computed. Compilers are not left to choose: at these sizes they take half the vector width,
@@ -190,8 +190,8 @@ _plain_tile, _relu_tile, _masked_tile = _rows(LINEAR), _rows(RELU), _rows(WHERE_
 def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
     """out[o + j s + b] = Σ_k w[w0 + j wj + k wk] a[a0 + k s + b] for j < n_rows, k < count, b < n.
 
-    Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's length.
-    ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0).
+    Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's
+    length. ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0).
     """
     lanes = BYTES // out.itemsize
     tiles = -(-n_rows // ROWS)
@@ -215,7 +215,7 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
-    """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` scratch of 16."""
+    """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` holds 16."""
     lanes = BYTES // small.itemsize
     down, across = -(-n_rows // SQUARE), -(-n_columns // SQUARE)
     top = 0
@@ -225,7 +225,9 @@ def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
         for q in range(across):
             right = (n_columns * (q + 1)) // across
             sizes = (bottom - top, right - left)
-            _pairs(sizes, small, d, d0 + top * s, a, a0 + left * s, s, n // lanes)
+            _pairs(  # type: ignore[call-arg]
+                sizes, small, d, d0 + top * s, a, a0 + left * s, s, n // lanes
+            )
             for j in range(sizes[0]):
                 for i in range(sizes[1]):
                     g[g0 + (top + j) * n_columns + left + i] += small[j * sizes[1] + i]

@@ -30,8 +30,8 @@ def binary(name: str = "digits", n_data: int | None = None, components: int = 10
     """Even against odd digits (of CIFAR-10, the paper's split), reduced to their leading principal components.
 
     Pixels are standardised each by its own mean and standard deviation over the training samples used (pixels that
-    never change are left out), then projected on the leading ``components`` axes of their covariance, and each component is
-    scaled to unit variance. An axis's sign is such that its largest entry is positive.
+    never change are left out), then projected on the leading ``components`` axes of their covariance, and each
+    component is scaled to unit variance. An axis's sign is such that its largest entry is positive.
 
     Parameters
     ----------

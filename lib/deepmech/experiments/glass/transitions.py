@@ -75,7 +75,8 @@ def ratio(result: xr.Dataset) -> xr.DataArray:
 
 def typical(loss: xr.DataArray) -> xr.DataArray:
     """Geometric mean over seeds with the floor :data:`FLOOR`; diverged networks are left out."""
-    return np.exp(np.log(np.maximum(loss, FLOOR).where(np.isfinite(loss))).mean("seed"))
+    logs = xr.apply_ufunc(np.log, loss.clip(min=FLOOR))
+    return xr.apply_ufunc(np.exp, logs.where(np.isfinite(logs)).mean("seed"))
 
 
 def threshold(x: np.ndarray, loss: np.ndarray, level: float) -> float:

@@ -2,8 +2,8 @@
 
 Scaling down. The paper's networks have P_D = 60,000 samples. Here P_D is smaller; kept are N/P_D (through the width),
 μ, λ, χ, the times, and the noise of a step, that is D = μT/P_D. Temperatures are given as the paper gives them, at
-P_D = 60,000: the walk itself runs at T · P_D / 60,000. What scaling changes is the width, hence how many units are silent,
-and the landscape, of fewer samples.
+P_D = 60,000: the walk itself runs at T · P_D / 60,000. What scaling changes is the width, hence how many units are
+silent, and the landscape, of fewer samples.
 """
 
 from __future__ import annotations
@@ -135,9 +135,9 @@ def walk_cells(
     Returns
     -------
     Dataset
-        Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all weights),
-        ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per layer and
-        alive or not, would give), ``loss``; ``alive_share`` (fraction of
+        Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all
+        weights), ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per
+        layer and alive or not, would give), ``loss``; ``alive_share`` (fraction of
         weights, over waiting); ``motility`` (waiting, bin) and ``still`` at the last recorded time of each; ``sigma``,
         ``n_weights``, ``diverged``.
     """
@@ -179,18 +179,9 @@ def walk_cells(
             "diverged": made["diverged"],
         }
     ).drop_vars("cell")
-    for k in (
-        "overlap",
-        "msd",
-        "alpha",
-        "alpha_alive",
-        "alpha_mixture",
-        "msd_layer",
-        "loss",
-        "loss_waited",
-        "alive_share",
-    ):
-        result[k] = result[k].astype("float32")
+    for k, values in result.data_vars.items():
+        if values.dtype == float and k != "sigma":
+            result[k] = values.astype("float32")
     result = result.transpose("cell", ...)
     result.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
     return result
