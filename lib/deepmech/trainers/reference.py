@@ -66,14 +66,15 @@ class Reference:
     """Trains one member; ``network`` and ``optimizer`` may be inspected at any time."""
 
     @staticmethod
-    def prepare(data: Any, dtype: str) -> dict[str, Any]:
-        """What all members share: the training set as tensors and the scale of its noise."""
+    def prepare(data: Any, dtype: str, device: str = "cpu") -> dict[str, Any]:
+        """What all members share: the training set as tensors, the scale of its noise, the device."""
         return {
             "x": torch.from_numpy(np.asarray(data.x_train, dtype=dtype)),
             "y": np.asarray(data.y_train),
             "n_classes": data.n_classes,
             "shape": getattr(data, "shape", (data.x_train.shape[1],)),
             "std": float(np.std(data.x_train, dtype=np.float64)),
+            "device": torch.device(device),
         }
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
@@ -86,6 +87,7 @@ class Reference:
             self.network = ConvolutionalNetwork(member, draws, shared["shape"], n_outputs, self.dtype)
         else:
             self.network = Network(member, draws, shared["x"].shape[1], n_outputs, self.dtype)
+        self.network.to(shared["device"])
         trained = [p for p in self.network.parameters() if p.requires_grad]
         self.optimizer: torch.optim.Optimizer
         if spec.optimizer == "adam":
@@ -113,13 +115,15 @@ class Reference:
         x, y = self.shared["x"][index], self.shared["y"][index]
         if now.data_noise > 0:
             noise = draws.input_noise(step, len(index), x.shape[1]).T
-            x = x + (now.data_noise * self.shared["std"]) * torch.from_numpy(noise.copy()).to(self.dtype)
+            x = x + (now.data_noise * self.shared["std"]) * torch.from_numpy(noise.copy()).to(x)
         if n_classes:
             y = draws.noisy_labels(y, step, now, n_classes)
-        masks = self.network.masks(draws, step, len(index), now.dropout) if now.dropout > 0 else None
+        masks = None
+        if now.dropout > 0:
+            masks = [m.to(x.device) for m in self.network.masks(draws, step, len(index), now.dropout)]
         self.network.train()
         _, output = self.network(x, masks)
-        target = torch.from_numpy(y)
+        target = torch.from_numpy(y).to(x.device)
         if self.member.training.loss == "cross_entropy":
             return nn.functional.cross_entropy(output, target)
         if n_classes:
@@ -129,15 +133,16 @@ class Reference:
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Evaluation mode: features of the input and every hidden layer, each (n, units), and the output."""
         self.network.eval()
+        inputs = torch.from_numpy(np.asarray(x, dtype=str(self.member.training.dtype))).to(self.shared["device"])
         with torch.no_grad():
-            features, output = self.network(torch.from_numpy(np.asarray(x, dtype=str(self.member.training.dtype))))
-        return [f.flatten(1).numpy() for f in features], output.numpy()
+            features, output = self.network(inputs)
+        return [f.flatten(1).cpu().numpy() for f in features], output.cpu().numpy()
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Every parameter and running statistic by name, copied."""
-        return {k: v.numpy().copy() for k, v in self.network.state_dict().items() if "num_batches" not in k}
+        return {k: v.cpu().numpy().copy() for k, v in self.network.state_dict().items() if "num_batches" not in k}
 
     def gradients(self) -> dict[str, np.ndarray]:
         """The gradient of every trained parameter after the last backward pass, copied."""
         named = self.network.named_parameters()
-        return {k: p.grad.numpy().copy() for k, p in named if p.grad is not None}
+        return {k: p.grad.cpu().numpy().copy() for k, p in named if p.grad is not None}

@@ -6,10 +6,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,22 +20,16 @@ from tqdm import tqdm
 from deepmech.core import provenance
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec
+from deepmech.trainers.batched import Batched
+from deepmech.trainers.devices import device_in_words, free_memory, products_in, require_device
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
-from deepmech.trainers.recording import METRICS, Record, dataset
+from deepmech.trainers.recording import METRICS, Features, Record, dataset
 from deepmech.trainers.reference import Reference
 from deepmech.trainers.specs import CNN, MLP, Member, Training, labelled, with_values
 
-
-class Engine(Protocol):
-    """What trains one member. ``prepare`` is called once for all members."""
-
-    def run_epoch(self, epoch: int) -> float: ...
-
-    def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]: ...
-
-
-ENGINES: dict[str, Any] = {"reference": Reference, "fused": Fused}
+#: ``prepare`` of each is called once for all members; then Batched trains many members at a time, the others one.
+ENGINES: dict[str, Any] = {"reference": Reference, "fused": Fused, "batched": Batched}
 
 
 def train(
@@ -48,12 +43,16 @@ def train(
     metrics: Sequence[str] = ("D",),
     class_means: bool = False,
     threads: int | None = None,
+    device: str = "cpu",
+    memory: float | None = None,
+    tf32: bool = False,
     experiment: str = "train",
 ) -> xr.Dataset:
     """Train one network for every combination of the labels in ``network``, ``training`` and ``seed``.
 
     A member's result depends on its own parameters, its seed and ``experiment`` alone: its bits are the same whether it
-    is trained alone, among others, or on any number of threads (same machine, same engine).
+    is trained alone, among others, or on any number of threads (same machine, same engine). The batched engine promises
+    that to rounding only (:mod:`deepmech.trainers.batched`).
 
     Parameters
     ----------
@@ -62,14 +61,19 @@ def train(
         the first axis), ``n_classes`` and ``fingerprint``; for CNN also ``shape``, that of one image.
     seed : an integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
-    engine : ``"reference"`` (plain torch), ``"fused"`` (the same numbers to rounding, faster), or ``"auto"``: the
-        fastest that can train these specs.
+    engine : ``"reference"`` (plain torch), ``"fused"`` (the same numbers to rounding, faster on a CPU), ``"batched"``
+        (the same to rounding; members of equal shape at once, for GPUs), or ``"auto"``: the fastest on ``device`` that
+        can train these specs.
     record : epochs after which to measure load curves and accuracies; None measures once, at the end. 0 is before
         training, when BatchNorm still has its initial averages (mean 0, variance 1). A member that stopped early keeps
         its last state.
     metrics : ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
     class_means : whether to record the mean features of every class as well.
-    threads : members trained at a time; None uses every core available.
+    threads : members trained at a time; None uses every core available. Not for ``"batched"``.
+    device : ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on.
+    memory : bytes that one batch of ``"batched"`` may take, by estimate; members are cut into as many batches as that
+        needs. None takes 2 GiB on a CPU, 70 % of what is free on a GPU.
+    tf32 : whether products of float32 may use TF32 (ten bits of mantissa) on a GPU. Off, they are true float32.
     experiment : name that enters the random streams: another name gives independent draws for the same seeds.
 
     Returns
@@ -111,45 +115,63 @@ def train(
     started = time.perf_counter()
     if threads is not None and threads < 1:
         raise ValueError(f"train: threads = {threads}: must be at least 1, or None for every core")
+    on_gpu = require_device(device)
     batch = _batch(network, training, seed)
     members = _members(batch, network, training)
-    engines = [_engine(engine, m) for m in members]
+    engines = [_engine(engine, m, on_gpu) for m in members]
     _check(data, members, metrics, record, class_means)
     shared = {
-        (kind, dtype): kind.prepare(data, dtype)
+        (kind, dtype): kind.prepare(data, dtype, device) if on_gpu else kind.prepare(data, dtype)
         for kind, dtype in {(e, str(m.training.dtype)) for e, m in zip(engines, members, strict=True)}
     }
+    draws = [Draws.of(m, experiment) for m in members]
 
-    def fit(i: int) -> Record:
-        member, kind = members[i], engines[i]
-        engine = kind(member, Draws.of(member, experiment), shared[kind, str(member.training.dtype)])
-        made = Record(member, data, record, metrics, class_means)
-        made.begin(engine.features)
-        while not made.over:
-            made.add(engine.run_epoch(made.epoch + 1), engine.features)
-        return made
+    def fit(job: list[int]) -> list[tuple[int, Record]]:
+        """Train the members of one job: many for the batched engine, one for the others."""
+        kind, own = engines[job[0]], [members[i] for i in job]
+        common = shared[kind, str(own[0].training.dtype)]
+        records = [Record(m, data, record, metrics, class_means) for m in own]
+        if kind is Batched:
+            many = Batched(own, [draws[i] for i in job], common)
+            measure: list[Features] = [partial(many.features, k) for k in range(len(own))]
+            run: Callable[[int], Any] = many.run_epoch
+        else:
+            one = kind(own[0], draws[job[0]], common)
+            measure, run = [one.features], lambda epoch: [one.run_epoch(epoch)]
+        for made, features in zip(records, measure, strict=True):
+            made.begin(features)
+        for epoch in range(1, int(own[0].training.epochs) + 1):
+            if all(made.over for made in records):
+                break
+            for made, features, loss in zip(records, measure, run(epoch), strict=True):
+                # A member that has stopped is carried along, unrecorded, until its batch ends.
+                if not made.over:
+                    made.add(float(loss), features)
+        return list(zip(job, records, strict=True))
 
+    jobs = _jobs(members, engines, shared, memory, device if on_gpu else "")
+    workers = 1 if on_gpu or Batched in engines else threads or _cores()
+    done: dict[int, Record] = {}
     # Members run beside one another, each on one thread: products of this size gain little from more, and a sum that is
     # cut among threads rounds according to their number.
-    with _one_torch_thread(), ThreadPoolExecutor(threads or _cores()) as pool:
+    with _one_torch_thread(), products_in(tf32), ThreadPoolExecutor(workers) as pool:
         bar = tqdm(total=len(members), desc="networks", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
-        records = []
-        for made in pool.map(fit, range(len(members))):
-            records.append(made)
-            bar.update()
+        for finished in pool.map(fit, jobs):
+            done |= dict(finished)
+            bar.update(len(finished))
         bar.close()
-    result = dataset(batch, records, record)
+    result = dataset(batch, [done[i] for i in range(len(members))], record)
     spec = json.dumps({"network": network.to_json(), "training": training.to_json()})
     seeds = int(seed) if not isinstance(seed, xr.DataArray) else json.dumps(seed.values.tolist())
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
-    result.attrs = provenance.attributes(
-        spec=spec, seed=seeds, dtype=precision, wall_seconds=time.perf_counter() - started
-    )
+    seconds, place = time.perf_counter() - started, device_in_words(device)
+    result.attrs = provenance.attributes(spec=spec, seed=seeds, device=place, dtype=precision, wall_seconds=seconds)
     names = {kind: name for name, kind in ENGINES.items()}
     result.attrs |= {
         "engine": ", ".join(sorted({names[e] for e in engines})),
         "experiment": experiment,
         "data": str(data.fingerprint),
+        "tf32": "on" if tf32 else "off",
     }
     return result
 
@@ -178,15 +200,44 @@ def _members(batch: Batch, network: MLP | CNN, training: Training) -> list[Membe
     return members
 
 
-def _engine(name: str, member: Member) -> Any:
+def _engine(name: str, member: Member, on_gpu: bool) -> Any:
     if name not in ("auto", *ENGINES):
         raise ValueError(f"train: engine = {name!r}: must be 'auto' or one of {', '.join(map(repr, ENGINES))}")
-    reason = "CNN" if isinstance(member.network, CNN) else Fused.cannot(member)
+    cannot = {
+        "reference": "",
+        "fused": Fused.cannot(member) if isinstance(member.network, MLP) else Batched.cannot(member),
+        "batched": Batched.cannot(member),
+    }
+    if on_gpu:
+        cannot["fused"] = cannot["fused"] or "on a GPU"
     if name == "auto":
-        return Reference if reason else Fused
-    if name == "fused" and reason:
-        raise ValueError(f"train: engine = 'fused' cannot train {reason}; use engine='auto' or 'reference'")
+        fast = "batched" if on_gpu else "fused"
+        return ENGINES["reference" if cannot[fast] else fast]
+    if cannot[name]:
+        raise ValueError(f"train: engine = {name!r} cannot train {cannot[name]}; use engine='auto' or 'reference'")
     return ENGINES[name]
+
+
+def _jobs(
+    members: list[Member], engines: list[Any], shared: dict[Any, Any], memory: float | None, gpu: str
+) -> list[list[int]]:
+    """Members by number, cut into what is trained at once: one each, or batches of equal shape that fit the memory."""
+    jobs: list[list[int]] = []
+    groups: dict[Any, list[int]] = {}
+    for i, (member, kind) in enumerate(zip(members, engines, strict=True)):
+        if kind is Batched:
+            groups.setdefault(Batched.shape(member), []).append(i)
+        else:
+            jobs.append([i])
+    room = (free_memory(gpu) if gpu else 2**31) if memory is None else memory
+    for group in groups.values():
+        member = members[group[0]]
+        need = Batched.bytes_per_member(member, shared[Batched, str(member.training.dtype)])
+        if room < need:
+            raise ValueError(f"train: memory = {room:.3g} bytes: one member takes about {need:.3g}; give that at least")
+        size = int(room // need)
+        jobs += [group[i : i + size] for i in range(0, len(group), size)]
+    return jobs
 
 
 def _check(
