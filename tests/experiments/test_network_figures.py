@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from deepmech.experiments.spring_block import chain_fits
 from deepmech.experiments.spring_block import network_figures as figures
 from deepmech.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
 from deepmech.experiments.spring_block.networks import figure_1
@@ -68,27 +69,27 @@ def test_orthonormal_data_are_white_and_differ_between_seeds():
 
 
 def test_the_fit_follows_a_chain_but_not_one_upside_down_nor_so_well_backwards():
-    chain = {name: values[3] for name, values in figures.CHAINS.items()}
+    chain = {name: values[3] for name, values in chain_fits.CHAINS.items()}
     run = averaged(Chain(n_blocks=5, **chain), 60.0, dt=0.5, record=np.arange(1.5, 60.1, 1.5))
     load = run["load_curve"].isel(block=slice(0, -1)).rename(block="layer", time="at_epoch")
     load = (3 * load - 2).expand_dims(regime=["made"]).assign_coords(at_epoch=np.arange(1, 41))
-    fit = figures.fitted_chains(load, n_rates=60).squeeze()
+    fit = chain_fits.fitted_chains(load, n_rates=60).squeeze()
     assert fit.r2 > 0.999
     np.testing.assert_allclose(fit["load_curve"], load.squeeze().transpose("layer", "at_epoch"), atol=0.1)
     backwards = load.assign_coords(at_epoch=load.at_epoch.values[::-1]).sortby("at_epoch")
     # Most of the variance lies between layers, so that even this one reaches 0.91.
-    assert 0.85 < figures.fitted_chains(backwards).r2.item() < 0.95
+    assert 0.85 < chain_fits.fitted_chains(backwards).r2.item() < 0.95
     upside_down = load.assign_coords(layer=load.layer.values[::-1]).sortby("layer")
-    assert figures.fitted_chains(upside_down).r2.item() < 0.5
+    assert chain_fits.fitted_chains(upside_down).r2.item() < 0.5
 
 
 def test_relaxation_explains_exponentials_and_nothing_else():
     epoch = np.arange(1, 61)
     load = np.stack([a + b * np.exp(-epoch / t) for a, b, t in [(1, 2, 5), (0, -1, 20), (3, 1, 50)]])[None]
     made = xr.DataArray(load, {"regime": ["made"], "layer": [0, 1, 2], "at_epoch": epoch})
-    assert figures.relaxation(made).item() == pytest.approx(1, abs=1e-3)
+    assert chain_fits.relaxation(made).item() == pytest.approx(1, abs=1e-3)
     wave = made.copy(data=np.broadcast_to(np.sin(epoch), load.shape))
-    assert figures.relaxation(wave).item() < 0.2
+    assert chain_fits.relaxation(wave).item() < 0.2
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():

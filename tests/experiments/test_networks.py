@@ -77,7 +77,7 @@ def test_measures_of_an_ideal_diagram(name, values):
 
 
 def test_untrained_networks_start_from_the_same_weights_and_learn_nothing():
-    made = untrained(TINY, n_seeds=2)
+    made = run(untrained(TINY, n_seeds=2)).squeeze()
     assert dict(made["load_curve"].sizes) == {"seed": 2, "layer": 8}
     # Random layers do not separate classes: D does not fall along them.
     assert (made["load_curve"].isel(layer=-1) > made["load_curve"].isel(layer=0)).all()

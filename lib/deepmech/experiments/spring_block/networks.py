@@ -7,7 +7,7 @@ seeds, and :func:`measures` gives the numbers that the claims of Fig. 1 are abou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -171,21 +171,21 @@ def train_cells(
     return result
 
 
-def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> xr.Dataset:
+def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> Sweep:
     """The paper's network with its initial weights: what a load curve looks like before anything is learnt.
 
     BatchNorm needs its averages, so the data pass fifty times through a network whose learning rate is too small to
-    change any weight. The initial weights are those of the networks of :func:`figure_1` with the same seeds.
+    change any weight. The initial weights are those of the networks of :func:`figure_1` with the same seeds; the sweep
+    is a single cell of Fig. 1(c), over ``seed``.
 
-    Returns
-    -------
-    Dataset
-        Over ``seed``: ``load_curve`` (with ``layer``), ``curvature``.
+    Examples
+    --------
+    >>> untrained(n_seeds=3).grid.shape
+    (1, 1, 3)
     """
     still = {"learning_rate": 1e-30, "epochs": 50, "stop_change": 0.0}
-    cells = [{"slope": slope, "seed": s} for s in range(n_seeds)]
-    made = train_cells(cells, DATA[data] if isinstance(data, str) else data, {}, still)
-    return made[["load_curve", "curvature"]].rename(cell="seed").assign_coords(seed=np.arange(n_seeds))
+    one = figure_1("dropout", data, [0.0], [slope], n_seeds, training=still)
+    return replace(one, name=one.name.replace("figure-1c", "untrained"))
 
 
 def panel(result: xr.Dataset) -> xr.Dataset:

@@ -32,6 +32,19 @@ def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | Non
     return pd.DataFrame(columns)
 
 
+def origin(*results: xr.Dataset) -> str:
+    """Where stored results come from, in words, for the detail of a claim.
+
+    Examples
+    --------
+    >>> seen = xr.Dataset({"curvature": ("seed", [0.1, 0.2])}, attrs={"sweep": "figure-S5a-mnist"})
+    >>> origin(seen)
+    "At the paper's size, from stored results: 2 networks (figure-S5a-mnist)."
+    """
+    words = ", ".join(f"{r['curvature'].size} networks ({r.attrs['sweep']})" for r in results)
+    return f"At the paper's size, from stored results: {words}."
+
+
 def _column(one: Measures) -> dict[str, str]:
     rank, best = one.accuracy_falls, one.best_cell
     noise = next(name for name in PANELS if name in best)
