@@ -111,6 +111,7 @@ def lines(
         if theory is not None or legend:
             ax.legend(loc="best")
         if ends:
+            ax.autoscale_view()  # limits are worked out lazily, and the names need them now
             end_labels(ax, ends, theme, height - 0.9)
 
     return Picture(draw, alt=alt, height=height, figure=figure)

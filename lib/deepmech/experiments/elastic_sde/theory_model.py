@@ -1,0 +1,203 @@
+"""The locally elastic SDE itself: its closed forms against integration, small steps against the limit, and App. E."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.integrate import solve_ivp
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.metrics.elasticity import margins
+from deepmech.simulators.elastic_sde import (
+    ElasticSDE,
+    PowerLaw,
+    mean_solution,
+    mixed_logits,
+    simulate,
+    train_discrete,
+)
+
+INTRA, INTER = PowerLaw(1.5, 0.6), PowerLaw(-0.5, 1.2)
+"""Effects that change in time, and their ratio with them: a test that constants would not be."""
+
+
+def start(n_classes: int, n_features: int, seed: int = 0) -> np.ndarray:
+    """Standard normal class means, (K, p)."""
+    return Stream.of("elastic theory", seed).normal("start", n_classes, (n_classes, n_features))
+
+
+def integrated(model: ElasticSDE, times: Any, x0: np.ndarray) -> np.ndarray:
+    """The LE-ODE straight from the words of Eqs. 1 and 4, by Runge–Kutta steps: (time, class, feature).
+
+    Class c is drawn with probability p_c and labelled l with P_cl; class k moves by E_kl H_kl X̄^c. Nothing of the
+    closed forms or of the matrices behind them is used.
+    """
+    k, blocks, times = model.n_classes, model.blocks(), np.asarray(times, float)
+    (alpha, _), (beta, _) = model.rates()
+    mixing, p = model.mixing(model.batch())[0], model.weights()
+
+    def slope(t: float, y: np.ndarray) -> np.ndarray:
+        x, same, other = y.reshape(k, -1), float(np.ravel(alpha(t))[0]), float(np.ravel(beta(t))[0])
+        out = np.zeros_like(x)
+        for j in range(k):
+            for label in range(k):
+                seen = (p * mixing[:, label]) @ x
+                out[j] += (same if j == label else other) * blocks[j, label] @ seen
+        return out.ravel()
+
+    found = solve_ivp(slope, (0.0, times[-1]), np.ravel(x0), t_eval=times, method="LSODA", rtol=1e-10, atol=1e-12)
+    return found.y.T.reshape(len(times), k, -1)
+
+
+def closed_form_error(n_classes: Sequence[int] = (2, 3, 5, 10), t_end: float = 5.0) -> xr.DataArray:
+    """Largest distance of Eqs. 3, 7 and 9 from integration, over the size of the solution; effects change in time.
+
+    Dimensions ``model`` ("isotropic", "logits") and ``classes``.
+    """
+    times = np.linspace(0, t_end, 6)[1:]
+    out = xr.DataArray(
+        np.zeros((2, len(n_classes))),
+        dims=("model", "classes"),
+        coords={"model": ["isotropic", "logits"], "classes": list(n_classes)},
+    )
+    for name in out.model.values:
+        for k in n_classes:
+            model = ElasticSDE(INTRA, INTER, n_classes=k, n_features=k, structure=str(name))
+            x0 = start(k, k)
+            exact = integrated(model, times, x0)
+            gap = np.abs(mean_solution(model, times, x0)["mean"].values - exact).max()
+            out.loc[{"model": name, "classes": k}] = gap / np.abs(exact).max()
+    return out
+
+
+def paths(intra: float, inter: float, n_samples: int = 12, t_end: float = 4.0, seed: int = 0) -> xr.Dataset:
+    """Two classes on a line (Eq. 2): ``mean``, ``low`` and ``high`` over samples, dimensions ``class`` and ``time``."""
+    model = ElasticSDE(intra, inter, noise=0.3)
+    run = simulate(model, np.linspace(0, t_end, 41), [[0.6], [0.2]], n_samples, start_spread=0.15, seed=seed)
+    x = run.feature_value.isel(run=0, feature=0, drop=True).rename({"class": "kind"})
+    x = x.assign_coords(kind=["class 1", "class 2"])
+    return xr.Dataset({"mean": x.mean("sample"), "low": x.min("sample"), "high": x.max("sample")})
+
+
+def step_error(steps: Sequence[float], n_runs: int = 2000, t_end: float = 2.0) -> xr.Dataset:
+    """Single-sample training (Eq. 1) against the SDE as steps shrink, without noise of its own.
+
+    Over ``step``: ``mean``, the largest distance of the expected class means from Eq. 3 (by the recursion of Eq. 1,
+    whose expectation is exact), and ``variance`` of a class mean over runs, all of which comes from the drawing of
+    samples.
+    """
+    model = ElasticSDE(1.0, -0.5, noise=0.0)
+    x0 = np.array([[1.0], [-0.4]])
+    limit = mean_solution(model, [t_end], x0)["mean"].values.ravel()
+    parts = model.drift_parts(model.batch())
+    drift = 1.0 * parts[0][0] - 0.5 * parts[1][0]
+    means, variances = [], []
+    for h in steps:
+        power = np.linalg.matrix_power(np.eye(2) + h * drift, round(t_end / h))
+        means.append(np.abs(power @ x0.ravel() - limit).max())
+        run = train_discrete(model, [t_end], x0, h, n_samples=5, n_runs=n_runs)
+        variances.append(float(run.feature_value.mean("sample").var("run").max()))
+    return xr.Dataset({"mean": ("step", means), "variance": ("step", variances)}, {"step": list(steps)})
+
+
+def order_in_step(error: xr.DataArray) -> float:
+    """Slope of log error over log step, by least squares."""
+    return float(np.polyfit(np.log(error.step), np.log(error), 1)[0])
+
+
+def imbalance(weights: Sequence[float], n_runs: int = 400, t_end: float = 6.0, step: float = 0.02) -> xr.Dataset:
+    """Own-class margins of the L-model under class weights p: predicted, and by single-sample training (App. E).
+
+    ``predicted`` and ``trained`` over ``time`` and ``class``, ``error`` the standard error of the latter.
+    """
+    k = len(weights)
+    model = ElasticSDE(1.0, -0.2, n_classes=k, structure="logits", noise=0.1, class_weights=list(weights))
+    times = np.linspace(0, t_end, 7)[1:]
+    x0 = np.eye(k) * 0.5
+    seen = train_discrete(model, times, x0, step, n_samples=10, n_runs=n_runs).feature_value.mean("sample")
+    own = margins(seen.rename({"feature": "logit"}))
+    predicted = margins(mean_solution(model, times, x0)["mean"].rename({"feature": "logit"}))
+    return xr.Dataset(
+        {"predicted": predicted, "trained": own.mean("run"), "error": own.std("run", ddof=1) / np.sqrt(n_runs)}
+    )
+
+
+def corrupted_gap(fractions: Sequence[float], n_classes: int = 3, t_end: float = 4.0) -> xr.DataArray:
+    """Growth rate of class differences in the I-model under label corruption, over that with true labels.
+
+    Measured from an integration of the LE-ODE with α = 1, β = −0.5, over ``p_err``.
+    """
+    rates = []
+    for w in fractions:
+        model = ElasticSDE(1.0, -0.5, n_classes=n_classes, n_features=2, label_mixing=w)
+        x0 = start(n_classes, 2)
+        x = integrated(model, [t_end], x0)[0]
+        difference, before = x - x.mean(0), x0 - x0.mean(0)
+        growth = np.log(np.sum(difference * before) / np.sum(before**2)) / t_end
+        rates.append(growth / (1.5 / n_classes))
+    return xr.DataArray(rates, dims="p_err", coords={"p_err": list(fractions)}, name="rate")
+
+
+def corrupted_separation(
+    fractions: Sequence[float], n_classes: int = 3, n_samples: int = 20, n_runs: int = 200, t_end: float = 60.0
+) -> xr.DataArray:
+    """Share of runs in which the first two classes are separated on the line through their means, over ``p_err``.
+
+    I-model with α = 1, β = −0.5, unit noise, class means one unit from one another.
+    """
+    from deepmech.metrics.separability import separated_along
+
+    model = ElasticSDE(1.0, -0.5, n_classes, 2, label_mixing=over("p_err", list(fractions)))
+    x0 = np.array([[np.cos(a), np.sin(a)] for a in 2 * np.pi * np.arange(n_classes) / n_classes]) / np.sqrt(3)
+    run = simulate(model, [t_end], x0, n_samples, n_runs, 0.2, mean="infinite")
+    apart = separated_along(run.feature_value.isel(time=0), x0[1] - x0[0])
+    return apart.sel(pair="0-1").mean("run").rename("separated")
+
+
+def hadamard_bound(n_features: Sequence[int] = (1, 2, 3, 5), n_draws: int = 50, n_classes: int = 3) -> xr.Dataset:
+    """Largest drift eigenvalue over Schur's bound λ_max(E) max H_ii, for random positive definite E and H (App. E).
+
+    ``printed``: of (E ⊗ 1_p) ∘ H, which keeps only the diagonals of the blocks; ``drift``: of the blocks E_kl H_kl that
+    the dynamics has. Largest ratio over draws, over ``features``.
+    """
+    rows = []
+    for p in n_features:
+        worst = [0.0, 0.0]
+        for draw in range(n_draws):
+            stream = Stream.of("elastic hadamard", draw, p)
+            a = stream.normal("E", 0, (n_classes, n_classes))
+            e = a @ a.T
+            shared = np.kron(stream.normal("H", 0, (n_classes,)), np.ones(p))  # features of a class act alike
+            h = np.outer(shared, shared) + 0.1 * np.eye(n_classes * p)
+            bound = np.linalg.eigvalsh(e)[-1] * h.diagonal().max()
+            for i, inner in enumerate((np.eye(p), np.ones((p, p)))):
+                worst[i] = max(worst[i], np.linalg.eigvalsh(np.kron(e, inner) * h)[-1] / bound)
+        rows.append(worst)
+    values = np.array(rows)
+    return xr.Dataset(
+        {"printed": ("features", values[:, 0]), "drift": ("features", values[:, 1])}, {"features": list(n_features)}
+    )
+
+
+def between_the_models(shares: Sequence[float], n_classes: int = 3, t_end: float = 3.0) -> xr.DataArray:
+    """Eq. E.1's H against its two ends: largest distance of mean logits at ``t_end``, over the size of the solution.
+
+    Over ``share`` (of a class's own direction) and ``end``: "L" is the L-model, "I" the I-model with effects divided by
+    K − 1, acting on centred logits, to which Eq. E.1 is equal at share 1/K.
+    """
+    k = n_classes
+    x0 = start(k, k)
+    x0 = x0 - x0.mean(1, keepdims=True)
+    low = ElasticSDE(1 / (k - 1), -0.4 / (k - 1), k, k)
+    ends = {"L": ElasticSDE(1.0, -0.4, k, structure="logits"), "I": low}
+    at_ends = {name: mean_solution(m, [t_end], x0)["mean"].values for name, m in ends.items()}
+    rows = []
+    for share in shares:
+        model = ElasticSDE(1.0, -0.4, k, structure=mixed_logits(k, share))
+        x = mean_solution(model, [t_end], x0)["mean"].values
+        rows.append([np.abs(x - y).max() / np.abs(y).max() for y in at_ends.values()])
+    return xr.DataArray(rows, dims=("share", "end"), coords={"share": list(shares), "end": list(ends)})

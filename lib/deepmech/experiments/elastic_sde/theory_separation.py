@@ -1,0 +1,219 @@
+"""When classes come apart: Theorems 2.1 and 3.1 by simulation and in numbers, chance, directions, and neural
+collapse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.metrics.collapse import etf_distance
+from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
+from deepmech.simulators.elastic_sde import (
+    ElasticSDE,
+    PowerLaw,
+    critical_strength,
+    mean_over_noise,
+    mean_solution,
+    separated_by_chance,
+    separation_probability,
+    simulate,
+)
+
+SIDES = {2: 3.4, 3: 3.8, 4: 4.0, 5: 4.1}
+"""Distances of class means, in widths, at which about half of the runs with 15 samples in the plane are separable."""
+
+
+def wilson(share: xr.DataArray, n: int, z: float = 1.96) -> tuple[xr.DataArray, xr.DataArray]:
+    """Wilson's 95 % interval of a share of ``n`` runs, which stays meaningful at 0 and 1."""
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (middle - half).clip(0, 1), (middle + half).clip(0, 1)
+
+
+START_SPREAD = 0.5
+"""Width of a class at the start, where class means are one unit apart."""
+
+
+def _two_classes(gaps: Sequence[float]) -> ElasticSDE:
+    gap = over("gap", list(gaps))
+    return ElasticSDE(intra=0.1 + gap / 2, inter=0.1 - gap / 2)
+
+
+def binary(
+    gaps: Sequence[float], samples: Sequence[int], n_runs: int = 400, t_end: float = 100.0, seed: int = 0
+) -> xr.Dataset:
+    """Theorem 2.1: two classes on a line, α + β = 0.2, unit noise, means one unit apart.
+
+    Returns
+    -------
+    Dataset
+        Over ``n`` and ``gap`` = α − β: ``share`` of runs that are separated at ``t_end`` (exact law, the LE-ODE's means
+        in the drift as in the paper), its ``low`` and ``high`` (95 %), ``theory`` in closed form, ``chance``.
+    """
+    shares = []
+    for n in samples:
+        run = simulate(
+            _two_classes(gaps), [t_end], [[0.5], [-0.5]], n, n_runs, START_SPREAD, mean="infinite", seed=seed
+        )
+        apart = separated_along(run.feature_value.isel(time=0, drop=True), [1.0])
+        shares.append(apart.isel(pair=0, drop=True).mean("run"))
+    share = xr.concat(shares, xr.DataArray(list(samples), dims="n", name="n"))
+    low, high = wilson(share, n_runs)
+    chance = ("n", [separated_by_chance(n) for n in samples])
+    theory = binary_theory(gaps, samples, t_end)
+    return xr.Dataset({"share": share, "low": low, "high": high, "theory": theory, "chance": chance})
+
+
+def binary_theory(gaps: Sequence[float], samples: Sequence[int], t_end: float = 100.0) -> xr.DataArray:
+    """The probability that :func:`binary` counts, in closed form, over ``n`` and ``gap``."""
+    signal = mean_over_noise(_two_classes(gaps), [t_end], start_spread=START_SPREAD).isel(time=0, drop=True)
+    label = xr.DataArray(list(samples), dims="n", name="n")
+    return xr.concat([separation_probability(signal, n) for n in samples], label)
+
+
+def by_chance(features: Sequence[int], samples: Sequence[int], n_draws: int = 300) -> xr.DataArray:
+    """Share of draws in which n + n points of one normal law are linearly separable, over ``p`` and ``n``."""
+    out = np.empty((len(features), len(samples)))
+    for i, p in enumerate(features):
+        for j, n in enumerate(samples):
+            found = 0
+            for draw in range(n_draws):
+                x = Stream.of("elastic chance", draw).normal("points", 100 * p + n, (2 * n, p))
+                found += linearly_separable(x[:n], x[n:])
+            out[i, j] = found / n_draws
+    return xr.DataArray(out, dims=("p", "n"), coords={"p": list(features), "n": list(samples)}, name="share")
+
+
+def threshold(
+    n_classes: int, factors: Sequence[float], times: Sequence[float], n_samples: int = 15, n_runs: int = 100,
+    mean: Any = "infinite", label_noise: float = 0.0, seed: int = 0,
+) -> xr.DataArray:  # fmt: skip
+    """Theorem 3.1 at its edge: α = a/(1 + t), β = 0 in the I-model, features in the plane.
+
+    Class means start as corners of a regular polygon with sides :data:`SIDES`, classes with the width of the noise, so
+    that at a = K/2 mean and width grow alike and the chance of separation is the same at all times.
+
+    Returns
+    -------
+    DataArray of bool
+        ``separable`` by hyperplanes of their own for all pairs, over ``factor`` = a/(K/2), ``run`` and ``time``.
+    """
+    factor = over("factor", list(factors))
+    law = PowerLaw(factor * critical_strength(n_classes, label_noise), 1.0)
+    model = ElasticSDE(law, 0.0, n_classes, 2, label_mixing=label_noise)
+    angles = 2 * np.pi * np.arange(n_classes) / n_classes
+    x0 = SIDES[n_classes] / 2 / np.sin(np.pi / n_classes) * np.stack([np.cos(angles), np.sin(angles)], 1)
+    run = simulate(model, times, x0, n_samples, n_runs, 1.0, mean=mean, seed=seed)
+    return separable(run.feature_value).all("pair").rename("separable")
+
+
+def crossing(separable_runs: xr.DataArray, n_boot: int = 200) -> tuple[float, float, float]:
+    """Where the curves of the first and the last time cross, over ``factor``: estimate and 95 % bootstrap over runs.
+
+    Below the threshold waiting makes separation less likely, above it more so; a straight line through the difference
+    of the two shares, near its zero, gives the place.
+    """
+    change = separable_runs.isel(time=-1).astype(float) - separable_runs.isel(time=0).astype(float)
+    rows = change.transpose("factor", "run").values
+    x = change.factor.values
+
+    def zero(values: np.ndarray) -> float:
+        slope, offset = np.polyfit(x, values, 1)
+        return float(-offset / slope)
+
+    stream, n = Stream.of("elastic crossing", 0), rows.shape[1]
+    picks = [(stream.uniform("bootstrap", b, n) * n).astype(int) for b in range(n_boot)]
+    low, high = np.quantile([zero(rows[:, p].mean(1)) for p in picks], [0.025, 0.975])
+    return zero(rows.mean(1)), float(low), float(high)
+
+
+def decay_diagram(
+    strengths: Sequence[float], exponents: Sequence[float], n_classes: int = 3, n: int = 50, t_end: float = 1e6
+) -> xr.DataArray:
+    """Probability that two classes are separated along the line of their means for α − β = a/(1 + t)^r, in closed form.
+
+    Over ``r`` and ``a``; means 5 widths apart at t = 0. The logarithm of signal over noise is cut off at 600.
+    """
+    model = ElasticSDE(PowerLaw(over("a", list(strengths)), over("r", list(exponents))), n_classes=n_classes)
+    with np.errstate(over="ignore"):
+        signal = mean_over_noise(model, [t_end], distance=5.0, start_spread=1.0).isel(time=0, drop=True)
+    return separation_probability(signal.clip(max=1e300), n).rename("probability")
+
+
+def directions(n_draws: int = 300, n_classes: int = 3, n_features: int = 3) -> xr.Dataset:
+    """How well three choices of a common direction keep projected class means apart (App. C.3), over ``draw``.
+
+    ``gap``, the smallest distance of projected means relative to the best possible one, per ``choice``: "best"
+    (Eq. C.23), "two classes" (Eq. C.24: the difference of two means, the best of all pairs), "first pair" (Eq. C.24
+    for an arbitrary pair), "random".
+    """
+    names = ("best", "two classes", "first pair", "random")
+    out = np.empty((n_draws, len(names)))
+    for draw in range(n_draws):
+        stream = Stream.of("elastic directions", draw)
+        m = stream.normal("means", 0, (n_classes, n_features))
+        _, best = best_direction(m)
+
+        def gap(nu: np.ndarray, m: np.ndarray = m) -> float:
+            return float(np.diff(np.sort(m @ nu / np.linalg.norm(nu))).min())
+
+        pairs = [gap(m[k] - m[l]) for k in range(n_classes) for l in range(k)]
+        out[draw] = np.array([best, max(pairs), pairs[0], gap(stream.normal("nu", 0, n_features))]) / best
+    return xr.Dataset({"gap": (("draw", "choice"), out)}, {"draw": np.arange(n_draws), "choice": list(names)})
+
+
+def collapse(
+    inter: Sequence[float], n_classes: int = 3, t_end: float = 120.0, n_starts: int = 20, intra: float = 1.0
+) -> xr.DataArray:
+    """Distance of the L-model's class means from an equiangular tight frame (Prop. 3.4), constant effects.
+
+    Over ``inter`` β, ``start`` (random class means) and ``time``; sides of the simplex are decided by the sign of the
+    mean margin, which starts out positive here as it does in training.
+    """
+    model = ElasticSDE(intra, over("inter", list(inter)), n_classes, structure="logits", noise=0.0)
+    times = np.linspace(0, t_end, 31)
+    found = []
+    for seed in range(n_starts):
+        x0 = Stream.of("elastic collapse", seed).normal("start", n_classes, (n_classes, n_classes))
+        x0 = x0 * np.sign(np.trace(x0) - x0.sum() / n_classes)
+        found.append(etf_distance(mean_solution(model, times, x0)["mean"]))
+    return xr.concat(found, xr.DataArray(np.arange(n_starts), dims="start", name="start"))
+
+
+def collapse_rate(distance: xr.DataArray) -> xr.DataArray:
+    """Rate at which the distance falls in the last half of the time: minus the slope of its logarithm."""
+    late = distance.isel(time=slice(distance.sizes["time"] // 2, None))
+    fit = np.log(late).polyfit("time", 1).polyfit_coefficients.sel(degree=1)
+    return -fit.mean("start")
+
+
+def stationary_inter(strength: float = 1.0, rate: float = 1.0, n_starts: int = 60, t_end: float = 60.0) -> xr.DataArray:
+    """Prop. 3.4 with B(t) < 0 that stays bounded: β = −strength · e^{−rate·t}, α = 1, K = 3; over ``start``.
+
+    Distance from an equiangular tight frame at ``t_end``, mean margin positive at the start.
+    """
+    model = ElasticSDE(1.0, _Fading(strength, rate), 3, structure="logits", noise=0.0)
+    out = []
+    for seed in range(n_starts):
+        x0 = Stream.of("elastic collapse", seed).normal("start", 3, (3, 3))
+        x0 = x0 * np.sign(np.trace(x0) - x0.sum() / 3)
+        out.append(float(etf_distance(mean_solution(model, [t_end], x0)["mean"].isel(time=0))))
+    return xr.DataArray(out, dims="start")
+
+
+class _Fading:
+    """β(t) = −strength · e^{−rate·t}, with a name that a spec can keep."""
+
+    def __init__(self, strength: float, rate: float) -> None:
+        self.strength, self.rate = strength, rate
+
+    def __repr__(self) -> str:
+        return f"-{self.strength:g}*exp(-{self.rate:g}*t)"
+
+    def __call__(self, t: Any) -> Any:
+        return -self.strength * np.exp(-self.rate * np.asarray(t, float))

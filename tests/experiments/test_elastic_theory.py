@@ -1,0 +1,103 @@
+"""Experiments of the elastic SDE's theory pages: what they return, and laws that their claims rest on."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech.experiments.elastic_sde import theory_errata, theory_estimators, theory_model, theory_separation
+
+
+def test_closed_forms_and_steps():
+    assert float(theory_model.closed_form_error([2, 4], t_end=2.0).max()) < 1e-8
+    error = theory_model.step_error([0.1, 0.05, 0.025], n_runs=1000)
+    assert 0.9 < theory_model.order_in_step(error["mean"]) < 1.1
+    assert 0.6 < theory_model.order_in_step(error.variance) < 1.4
+
+
+def test_corruption_follows_the_closed_form_for_any_number_of_classes():
+    for k in (2, 3, 5):
+        rate = theory_model.corrupted_gap([0.0, 0.3, (k - 1) / k, 0.9], k)
+        np.testing.assert_allclose(rate, 1 - rate.p_err * k / (k - 1), atol=1e-7)
+    share = theory_model.corrupted_separation([0.0, 0.8], n_runs=50)
+    assert share.values.tolist() == [1.0, 0.0]
+
+
+def test_imbalanced_training_follows_the_prediction():
+    made = theory_model.imbalance([0.7, 0.3], n_runs=300, t_end=3.0)
+    assert (abs(made.trained - made.predicted) < 4 * made.error + 0.02 * made.predicted).all()
+
+
+def test_equation_e1_joins_the_two_models():
+    for k in (3, 4):
+        found = theory_model.between_the_models([1 / k, 0.7, 1.0], k)
+        assert found.sel(end="I")[0] < 1e-12 and found.sel(end="L")[2] < 1e-12 and found[1].min() > 0.05
+
+
+def test_binary_shares_lie_on_the_closed_form():
+    made = theory_separation.binary([-0.2, 0.04, 0.06, 0.5], [2, 5], n_runs=2000)
+    spread = np.sqrt(made.theory * (1 - made.theory) / 2000)
+    assert (abs(made.share - made.theory) < 4 * spread + 1e-9).all()
+    assert ((made.low <= made.share) & (made.share <= made.high)).all()
+
+
+def test_wilson_covers_at_the_ends():
+    low, high = theory_separation.wilson(xr.DataArray([0.0, 0.5, 1.0]), 100)
+    assert low[0] < 1e-12 and 0.02 < high[0] < 0.05 and high[2] > 1 - 1e-12
+    assert float(high[1] - low[1]) == pytest.approx(0.19, abs=0.01)
+
+
+@pytest.mark.parametrize("label_noise", [0.0, 0.3])
+def test_the_crossing_lies_at_the_critical_strength(label_noise):
+    runs = theory_separation.threshold(2, [0.9, 1.0, 1.1], [1e2, 1e6], n_runs=60, label_noise=label_noise)
+    at, low, high = theory_separation.crossing(runs)
+    assert low <= at <= high and abs(at - 1) < 0.06
+
+
+def test_collapse_and_its_rate():
+    distance = theory_separation.collapse([-0.3, 0.2], n_starts=5, t_end=60)
+    rate = theory_separation.collapse_rate(distance)
+    assert float(rate[0]) == pytest.approx(0.15, rel=0.05) and abs(float(rate[1])) < 0.01
+    assert 0.2 < float((theory_separation.stationary_inter(n_starts=30) > 0.1).mean()) < 0.95
+
+
+def test_directions_never_beat_the_best():
+    gap = theory_separation.directions(50).gap
+    assert (gap <= 1 + 1e-9).all() and (gap.sel(choice="best") == 1).all()
+
+
+def test_estimators_recover_known_effects_on_their_own_model():
+    for structure, model in (("isotropic", "I"), ("logits", "L")):
+        found = theory_estimators.errors(theory_estimators.recovered(structure, 60, 4)).sel(model=model)
+        assert found.A_error < 0.45 and found.B_error < 0.45 and found.intra_error < 0.12
+
+
+def test_units_matter_to_the_printed_formula_only():
+    found = theory_estimators.error_by_scale([0.3, 3.0], n_logs=2)
+    ratio = found.max("scale") / found.min("scale")
+    assert ratio.sel(model=["I", "L"]).max() < 1 + 1e-9 and ratio.sel(model="L-paper") > 1.2
+
+
+def test_tails():
+    found = theory_estimators.tails([0.5, 2.0], [3.0])
+    np.testing.assert_allclose(found.slope[0], [0.5, 2.0], atol=1e-3)
+    assert found.by_A[0, 1] < 1
+
+
+def test_errata_numbers():
+    assert theory_errata.multiplicity([3, 4]).values.tolist() == [2, 3]
+    printed, right = theory_errata.frame_residual(4)
+    assert right < 1e-12 < 0.1 < printed
+    assert theory_errata.fixed_vectors(0.8) < 1e-9 < 1e-6 < theory_errata.fixed_vectors(2.0)
+    right, printed = theory_errata.proof_solution()
+    assert right < 1e-8 < 0.1 < printed
+    found, big_b = theory_errata.ratio_of_means()
+    assert found == pytest.approx(-big_b)
+    assert theory_errata.offset_of_null_vectors().std() > 0.5
+    assert theory_errata.v2_on_d() == pytest.approx(4 / 3)
+    assert theory_errata.smaller_rate(n_runs=20)[0] == 1
+    between, above = theory_errata.between_the_rates(8)
+    assert (between < 0).all() and (above > 0).all()
+    assert theory_errata.midpoint() < 0
+    unbalanced, balanced = theory_errata.kronecker_weights()
+    assert balanced < 1e-12 < 0.1 < unbalanced
+    assert theory_errata.two_norms().max() < 1
