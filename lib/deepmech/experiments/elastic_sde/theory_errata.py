@@ -122,7 +122,7 @@ def between_the_rates(decades: int = 12) -> tuple[xr.DataArray, xr.DataArray]:
     found = []
     for rate in (slow, PowerLaw(1.2, 1.0)):
         ratio = mean_over_noise(ElasticSDE(rate, 0.0), times, start_spread=1.0)
-        found.append(np.log10(ratio).diff("time"))
+        found.append(xr.apply_ufunc(np.log10, ratio).diff("time"))
     return found[0], found[1]
 
 

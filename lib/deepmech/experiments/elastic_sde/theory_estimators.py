@@ -94,11 +94,11 @@ def errors(data: xr.Dataset) -> xr.Dataset:
     for name in ("A", "B"):
         off = data[name] - data[f"{name}_true"]
         out[f"{name}_bias"] = off.mean(("log", "time"))
-        out[f"{name}_spread"] = np.sqrt(off.var("log", ddof=1).mean("time"))
-        out[f"{name}_error"] = np.sqrt((off**2).mean(("log", "time")))
+        out[f"{name}_spread"] = off.var("log", ddof=1).mean("time") ** 0.5
+        out[f"{name}_error"] = ((off**2).mean(("log", "time"))) ** 0.5
         out[f"{name}_standard_error"] = off.mean("time").std("log", ddof=1) / np.sqrt(data.sizes["log"])
     off = (data.intra - data.intra_true).isel(time=slice(25, -25))
-    out["intra_error"] = np.sqrt((off**2).mean(("log", "time"))) / data.intra_true.max()
+    out["intra_error"] = (off**2).mean(("log", "time")) ** 0.5 / data.intra_true.max()
     return xr.Dataset(out)
 
 

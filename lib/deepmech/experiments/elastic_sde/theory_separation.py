@@ -188,7 +188,7 @@ def collapse(
 def collapse_rate(distance: xr.DataArray) -> xr.DataArray:
     """Rate at which the distance falls in the last half of the time: minus the slope of its logarithm."""
     late = distance.isel(time=slice(distance.sizes["time"] // 2, None))
-    fit = np.log(late).polyfit("time", 1).polyfit_coefficients.sel(degree=1)
+    fit = xr.apply_ufunc(np.log, late).polyfit("time", 1).polyfit_coefficients.sel(degree=1)
     return -fit.mean("start")
 
 
