@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged
+from deepmech.figures.labels import palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
 
@@ -65,8 +66,8 @@ def layer_curves(
 
 def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
     at, names = np.arange(curve.sizes["layer"]), _names(curve)
-    values = curve[by].values if by else [None]
-    for i, (value, colour) in enumerate(zip(values, style.categories(len(values), theme), strict=True)):
+    values = curve[by].values if by else np.array([None])
+    for i, (value, colour) in enumerate(zip(values, palette(values, theme), strict=True)):
         d = curve.values[:, i] if by else curve.values
         ax.plot(at, d, "o-", color=colour, label=None if value is None else style.number(value), zorder=3)
     if not by:

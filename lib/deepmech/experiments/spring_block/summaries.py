@@ -13,6 +13,7 @@ from deepmech.core.random import Stream
 from deepmech.experiments.spring_block.networks import PANELS, Measures
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.statistics import RankCorrelation, rank_correlation
+from deepmech.sweeps.results import sweep_of
 
 
 def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | None = None) -> pd.DataFrame:
@@ -37,11 +38,14 @@ def origin(*results: xr.Dataset) -> str:
 
     Examples
     --------
-    >>> seen = xr.Dataset({"curvature": ("seed", [0.1, 0.2])}, attrs={"sweep": "figure-S5a-mnist"})
-    >>> origin(seen)
-    "At the paper's size, from stored results: 2 networks (figure-S5a-mnist)."
+    >>> import json
+    >>> from deepmech.experiments.spring_block.networks import figure_1
+    >>> sweep = figure_1("dropout", values=[0.0, 0.1], n_seeds=3)
+    >>> origin(xr.Dataset(attrs={"spec": json.dumps(sweep.to_json())}))
+    "At the paper's size, from stored results: 36 networks (figure-1c-digits)."
     """
-    words = ", ".join(f"{r['curvature'].size} networks ({r.attrs['sweep']})" for r in results)
+    sweeps = [sweep_of(result) for result in results]
+    words = ", ".join(f"{sweep.n_cells} networks ({sweep.name})" for sweep in sweeps)
     return f"At the paper's size, from stored results: {words}."
 
 
