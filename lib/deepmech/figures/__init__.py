@@ -5,16 +5,20 @@ from deepmech.figures.dots import dots
 from deepmech.figures.images import images
 from deepmech.figures.layers import layer_curves
 from deepmech.figures.networks import accuracy_by_bend, network_diagram
+from deepmech.figures.panels import curve_panels
 from deepmech.figures.phase import phase_diagram
 from deepmech.figures.picture import Picture
 from deepmech.figures.plots import lines, scatter
 from deepmech.figures.ruler import folding_ruler
 from deepmech.figures.sketches import analogy, friction_law
+from deepmech.figures.spaces import clouds
 
 __all__ = [
     "Picture",
     "accuracy_by_bend",
     "analogy",
+    "clouds",
+    "curve_panels",
     "dots",
     "folding_ruler",
     "friction_law",

@@ -1,0 +1,173 @@
+"""Intra- and inter-class effects of trained LeNets: Figs. 3, D.1, D.3 and D.4 of paper B."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.metrics.elasticity import Model, effects, integrated_effects
+
+MODELS: tuple[Model, ...] = ("I", "L")
+START = 100
+"""Iterations at the beginning whose mean stands for t = 0. Single means are too noisy: logits start near zero."""
+
+
+def step_of(means: xr.DataArray | xr.Dataset, time: str = "time") -> float:
+    """Iterations from one recorded time to the next."""
+    return float(np.diff(means[time].values[:2])[0])
+
+
+def window_of(means: xr.DataArray | xr.Dataset, iterations: int) -> int:
+    """A window of about that many iterations as an odd number of recorded times, at least 5."""
+    return max(5, 2 * round((iterations / step_of(means) - 1) / 2) + 1)
+
+
+def estimate(
+    result: xr.Dataset, window: int = 191, models: Sequence[Model] = MODELS, mean: str = "mean", start: int = START
+) -> xr.Dataset:
+    """Â, B̂, α̂ and β̂ of a result of :func:`~deepmech.experiments.elastic_sde.networks.trials`, by model.
+
+    Parameters
+    ----------
+    result : with ``mean``, dims (…, time, class, logit).
+    window : of the Savitzky–Golay filter, in iterations.
+    mean : which means: ``"mean"`` (by label) or ``"mean_true"`` (by true class).
+    start : iterations averaged into t = 0.
+
+    Returns
+    -------
+    Dataset
+        Over ``model`` and ``time``: ``A``, ``B`` (pure numbers), ``intra``, ``inter``, ``gap`` (per iteration).
+    """
+    means = result[mean].astype(float)
+    found = []
+    for model in models:
+        both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
+        found.append(both.assign(effects(both, window_of(means, window))))
+    return xr.concat(found, xr.Variable("model", list(models)), combine_attrs="drop")
+
+
+def resampled(result: xr.Dataset, n: int = 200, seed: int = 0) -> xr.DataArray:
+    """Class means of resampled groups of trials, dims (resample, time, class, logit), in coarse blocks of time.
+
+    Groups are drawn with replacement; every group holds the same number of trials.
+    """
+    groups = result["group_mean"].rename(slow_time="time").transpose("group", ...).astype(float)
+    size = groups.sizes["group"]
+    draws = (Stream.of("groups of trials", seed).uniform("bootstrap", 0, (n, size)) * size).astype(int)
+    weights = np.stack([np.bincount(d, minlength=size) for d in draws]) / size
+    return xr.dot(xr.DataArray(weights, dims=("resample", "group")), groups, dim="group").transpose("resample", ...)
+
+
+def interval(result: xr.Dataset, models: Sequence[Model] = MODELS, n: int = 200) -> xr.Dataset:
+    """95 % intervals of Â and B̂ by model, over ``end`` (low, high) and coarse times: a bootstrap over groups."""
+    means = resampled(result, n)
+    found = xr.concat([integrated_effects(means, m) for m in models], xr.Variable("model", list(models)))
+    return found.quantile([0.025, 0.975], "resample").rename(quantile="end").assign_coords(end=["low", "high"])
+
+
+def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS, n: int = 400) -> xr.Dataset:
+    """Growth of Â over the second half of training by model, and the ratio of two models (second by first).
+
+    Returns
+    -------
+    Dataset
+        ``growth`` (model, what) and ``ratio`` (what); ``what`` is value, low, high.
+    """
+
+    def grown(means: xr.DataArray, model: Model) -> xr.DataArray:
+        a = integrated_effects(means, model)["A"]
+        tenth = max(1, a.sizes["time"] // 20)
+        middle = a.sizes["time"] // 2
+        return a.isel(time=slice(-tenth, None)).mean("time") - a.isel(time=slice(middle, middle + tenth)).mean("time")
+
+    whole = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
+    draws = resampled(result, n)
+    value = np.array([float(grown(whole, m)) for m in models])
+    spread = np.stack([grown(draws, m).values for m in models])
+    ends = np.quantile(spread, [0.025, 0.975], axis=1)
+    ratios = np.quantile(spread[1] / spread[0], [0.025, 0.975])
+    what = ["value", "low", "high"]
+    return xr.Dataset(
+        {
+            "growth": (("what", "model"), np.vstack([value, ends])),
+            "ratio": ("what", [value[1] / value[0], *ratios]),
+        },
+        {"what": what, "model": list(models)},
+    )
+
+
+def stages(estimates: xr.Dataset) -> xr.Dataset:
+    """The rise and fall of α̂, by model.
+
+    Returns
+    -------
+    Dataset
+        ``peak``, α̂'s maximum; ``peak_at``, its time as a share of training; ``before``, the mean over the first 3 % of
+        training by the maximum; ``after``, the size of the mean over the last tenth by the maximum; ``below``, the
+        share of the times up to a third of training at which β̂ < α̂.
+    """
+    alpha, n = estimates["intra"], estimates.sizes["time"]
+    peak = alpha.max("time")
+    third = estimates.isel(time=slice(0, n // 3))
+    return xr.Dataset(
+        {
+            "peak": peak,
+            "peak_at": alpha.fillna(-np.inf).argmax("time") / n,
+            "before": alpha.isel(time=slice(0, max(1, 3 * n // 100))).mean("time") / peak,
+            "after": abs(alpha.isel(time=slice(-(n // 10), None)).mean("time")) / peak,
+            "below": (third["inter"] < third["intra"]).mean("time"),
+        }
+    )
+
+
+def roughness(
+    result: xr.Dataset, windows: Sequence[int], trend: int = 551, models: Sequence[Model] = MODELS
+) -> xr.Dataset:
+    """α̂ for several windows (Fig. D.1), and what each adds to the trend.
+
+    Returns
+    -------
+    Dataset
+        Over ``window`` (iterations): ``intra``, ``inter`` (model, time), and ``rough`` (model), the root mean square
+        difference of α̂ from that with the window ``trend``, as a share of the trend's maximum.
+    """
+    found = xr.concat([estimate(result, w, models) for w in windows], xr.Variable("window", list(windows)))
+    smooth = estimate(result, trend, models)["intra"]
+    rough = np.sqrt(((found["intra"] - smooth) ** 2).mean("time")) / smooth.max("time")
+    return found[["intra", "inter"]].assign(rough=rough)
+
+
+def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -> xr.Dataset:
+    """How far curves of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
+
+    Parameters
+    ----------
+    estimates : dims (per_class, first_seed, …, time).
+    name : the curve, A or B.
+    skip : share of the training at its beginning that is left out; both are zero there.
+
+    Returns
+    -------
+    Dataset
+        Root mean square differences over time: ``sizes``, of means over sets of trials, over ``pair`` of sizes;
+        ``seeds``, between two sets of trials, over ``per_class``, divided by √2: the noise that a difference of means
+        over the sets has.
+    """
+    curves = estimates[name].isel(time=slice(int(skip * estimates.sizes["time"]), None))
+    means = curves.mean("first_seed")
+    pairs = list(combinations(curves["per_class"].values.tolist(), 2))
+
+    def rms(gap: xr.DataArray) -> xr.DataArray:
+        return (gap**2).mean("time") ** 0.5
+
+    sizes = [
+        rms(means.sel(per_class=a) - means.sel(per_class=b)).drop_vars("per_class", errors="ignore") for a, b in pairs
+    ]
+    two = curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)
+    names = [f"{a:g} and {b:g}" for a, b in pairs]
+    return xr.Dataset({"sizes": xr.concat(sizes, xr.Variable("pair", names)), "seeds": rms(two) / np.sqrt(2)})

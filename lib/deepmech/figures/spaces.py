@@ -1,0 +1,83 @@
+"""Points in a plane: clouds of features, one panel per moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from deepmech.figures import style
+from deepmech.figures.arrays import arranged, same_labels
+from deepmech.figures.picture import Picture
+from deepmech.figures.style import Theme
+
+MARKS = "osD^vPX"
+
+
+def clouds(
+    points: xr.DataArray,
+    group: xr.DataArray,
+    *,
+    axes: str,
+    alt: str,
+    panel: str,
+    point: str = "point",
+    names: Sequence[str],
+    x_label: str,
+    y_label: str,
+    title: str = "{}",
+    trace: xr.DataArray | None = None,
+    columns: int = 2,
+    figure: str | None = None,
+) -> Picture:
+    """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
+
+    Parameters
+    ----------
+    points : DataArray, dims (panel, point, axes)
+        ``axes`` has two values.
+    group : DataArray, dims (panel, point)
+        0 … len(names) - 1; every group has a mark of its own beside its colour.
+    names : of the groups, for the legend.
+    trace : DataArray, dims (group, time, axes), optional
+        A path for each group, the same in every panel.
+
+    Raises
+    ------
+    ValueError
+        If dimensions do not fit, or ``alt`` is missing.
+    """
+    points = arranged("clouds points", points, panel, point, axes)
+    group = arranged("clouds group", group, panel, point)
+    same_labels("clouds group", group, points, [panel, point])
+    if points.sizes[axes] != 2:
+        raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
+    if len(names) > len(MARKS):
+        raise ValueError(f"clouds names: {len(names)} groups: at most {len(MARKS)} can be told apart")
+    path = None if trace is None else arranged("clouds trace", trace, "group", "time", axes)
+    n = points.sizes[panel]
+    columns = min(columns, n)
+    rows = -(-n // columns)
+
+    def draw(fig: Figure, theme: Theme) -> None:
+        grid = fig.subplots(rows, columns, squeeze=False)
+        for ax in grid.flat[n:]:
+            ax.set_visible(False)
+        colours = style.categories(len(names), theme)
+        for i, ax in zip(range(n), grid.flat, strict=False):
+            for k, (name, colour, mark) in enumerate(zip(names, colours, MARKS, strict=False)):
+                own = points[i].values[group[i].values == k]
+                ax.scatter(*own.T, s=14, marker=mark, color=colour, alpha=0.7, lw=0, label=name if i == 0 else None)
+                if path is not None:
+                    ax.plot(*path[k].values.T, color=colour, lw=1.2)
+            ax.set_aspect("equal", adjustable="datalim")
+            ax.set_title(title.format(style.number(points[panel].values[i])), fontsize=style.TEXT)
+            ax.grid()
+        for ax in grid[:, 0]:
+            ax.set_ylabel(y_label)
+        for ax in grid[-1]:
+            ax.set_xlabel(x_label)
+        fig.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside lower left", ncols=len(names))
+
+    return Picture(draw, alt=alt, height=0.7 + 2.9 * rows, figure=figure)
