@@ -1,13 +1,15 @@
 """Room: grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
 
 Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
-returns the grid; :func:`load` refuses a grid with holes (:class:`Incomplete`), :func:`partial` shows it with a mask;
-:func:`ship`, :func:`shipped`, :func:`obtain` and :func:`verify` serve results that travel with the book.
+returns the grid; :func:`adopt` lets a grid grow; :func:`load` refuses a grid with holes (:class:`Incomplete`),
+:func:`partial` shows it with a mask; :func:`ship`, :func:`shipped`, :func:`obtain` and :func:`verify` serve results that
+travel with the book.
 """
 
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import ClusterExecutor, connect
+from deepmech.sweeps.extend import adopt
 from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
 from deepmech.sweeps.spec import Sweep
@@ -22,6 +24,7 @@ __all__ = [
     "Report",
     "StoreError",
     "Sweep",
+    "adopt",
     "cli_run",
     "cli_verify",
     "connect",

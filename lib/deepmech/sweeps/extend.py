@@ -1,0 +1,88 @@
+"""More seeds, or a finer grid, without computing again what is known."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import xarray as xr
+
+from deepmech.sweeps.assemble import missing
+from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps.spec import Sweep
+from deepmech.sweeps.store import Store
+
+
+def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
+    """Put the cells that ``result`` and ``sweep`` share into the store of ``sweep``, which :func:`run`
+    then completes.
+
+    A cell's result depends on its own parameters alone, so a grid of three seeds is a part of the grid of ten. What was
+    computed on another machine keeps that machine's rounding; the provenance of the whole names both.
+
+    Parameters
+    ----------
+    sweep : the larger sweep.
+    store : directory that keeps its cells.
+    result : what :func:`run`, :func:`shipped` or :func:`stored` returned for a sweep that differs in its grid only.
+
+    Returns
+    -------
+    int
+        Number of cells that were put into the store; those that it held before stay as they are.
+
+    Raises
+    ------
+    ValueError
+        If the two sweeps differ in more than name, tolerance and grid, or share no cell.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from deepmech import over
+    >>> few, more = (
+    ...     Sweep("doc", "deepmech.sweeps.example:powers", {"base": over("base", b)}, {"highest": 3})
+    ...     for b in ([1.0, 2.0], [1.0, 2.0, 3.0])
+    ... )
+    >>> from deepmech.sweeps import run
+    >>> with TemporaryDirectory() as store:
+    ...     adopt(more, store, run(few))
+    2
+    """
+    small = sweep_of(result)
+    for field in ("compute", "fixed", "version", "data"):
+        ours, theirs = getattr(sweep, field), getattr(small, field)
+        if ours != theirs:
+            raise ValueError(
+                f"adopt: {field} of the result is {theirs!r}, of sweep {sweep.name!r} {ours!r}; only grids may differ"
+            )
+    known = {_label(cell): i for i, cell in enumerate(small.parameters(range(small.n_cells)))}
+    wanted = [_label(cell) for cell in sweep.parameters(range(sweep.n_cells))]
+    if not any(label in known for label in wanted):
+        raise ValueError(f"adopt: no cell of sweep {small.name!r} is in the grid of {sweep.name!r}")
+    place = Store.open(store, sweep)
+    todo = [i for i in missing(sweep, place.read()) if wanted[i] in known]
+    cells = _flat(small, result)
+    for _, group in groupby(enumerate(todo), key=lambda pair: pair[1] - pair[0]):
+        piece = [i for _, i in group]
+        part = cells.isel(cell=[known[wanted[i]] for i in piece])
+        share = float(result.attrs.get("wall_seconds", 0.0)) * len(piece) / small.n_cells
+        place.write(piece[0], part.assign_attrs(wall_seconds=share))
+    return len(todo)
+
+
+def _label(cell: dict[str, object]) -> tuple[tuple[str, object], ...]:
+    return tuple(sorted(cell.items()))
+
+
+def _flat(sweep: Sweep, result: xr.Dataset) -> xr.Dataset:
+    """A result over ``cell`` again, with what chunks say of themselves."""
+    grid = sweep.grid
+    variables = {}
+    for name, array in result.data_vars.items():
+        wide = array.transpose(*grid.dims, ...)
+        own = wide.dims[len(grid.dims) :]
+        variables[name] = (("cell", *own), wide.values.reshape(grid.n, *wide.shape[len(grid.dims) :]), array.attrs)
+    coords = {k: v for k, v in result.coords.items() if not set(v.dims) & set(grid.dims) and k not in sweep.cells}
+    kept = ("versions", "machine", "device", "dtype")
+    return xr.Dataset(variables, coords, {k: result.attrs[k] for k in kept if k in result.attrs})

@@ -1,0 +1,67 @@
+"""A grid grows without computing again what is known."""
+
+import pytest
+import xarray as xr
+
+from deepmech import over
+from deepmech.sweeps import Sweep, adopt, partial, run, runner, ship
+from deepmech.sweeps.store import read_netcdf
+
+
+def walks(drifts, seeds, **more):
+    cells = {"drift": over("drift", drifts), "seed": over("seed", seeds)}
+    return Sweep(
+        **{"name": "walks", "compute": "sweep_functions:walk", "cells": cells, "fixed": {"steps": 6, "pause": 0.0}}
+        | more
+    )
+
+
+FEW, MORE = walks([0.5, 2.0], [0, 1]), walks([0.5, 1.0, 2.0], [0, 1, 2])
+
+
+def bare(result):
+    return result.drop_attrs()
+
+
+def test_the_grown_grid_has_the_bits_of_one_made_at_once(tmp_path):
+    assert adopt(MORE, tmp_path, run(FEW)) == 4
+    there = partial(MORE, tmp_path)["computed"]
+    assert there.sel(drift=[0.5, 2.0], seed=[0, 1]).all() and int(there.sum()) == 4
+    xr.testing.assert_identical(bare(run(MORE, tmp_path)), bare(run(MORE)))
+
+
+def test_a_shipped_result_will_do(tmp_path):
+    shipped = read_netcdf(ship(run(FEW), tmp_path / "shipped"))
+    adopt(MORE, tmp_path / "store", shipped)
+    assert adopt(MORE, tmp_path / "store", shipped) == 0
+    grown = run(MORE, tmp_path / "store", chunk=2)
+    xr.testing.assert_identical(bare(grown), bare(run(MORE)))
+    assert 0 < shipped.attrs["wall_seconds"] < grown.attrs["wall_seconds"]
+
+
+def test_only_cells_that_are_not_known_are_computed(tmp_path, monkeypatch):
+    computed, compute = [], runner.compute_chunk
+
+    def noted(spec, indices):
+        computed.extend(indices)
+        return compute(spec, indices)
+
+    monkeypatch.setattr(runner, "compute_chunk", noted)
+    adopt(MORE, tmp_path, run(FEW))
+    computed.clear()
+    run(MORE, tmp_path)
+    assert sorted(computed) == [2, 3, 4, 5, 8]
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (walks([0.5], [0], fixed={"steps": 7, "pause": 0.0}), "fixed"),
+        (walks([0.5], [0], version=2), "version"),
+        (walks([0.5], [0], data="abc"), "data"),
+        (walks([0.7], [5]), "no cell"),
+    ],
+)
+def test_results_of_other_experiments_are_refused(tmp_path, other, message):
+    with pytest.raises(ValueError, match=message):
+        adopt(MORE, tmp_path, run(other))
