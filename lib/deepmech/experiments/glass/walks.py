@@ -39,6 +39,57 @@ TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0)
 PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
 
 
+_COLD = (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0)
+_FLAT = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 0.0)
+_BRIEF = {"temperatures": (1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0), "n_seeds": 3, "steps": 5000, "waiting": (500, 1000, 2000)}
+_QUICK = {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500}
+_LONG = {"temperatures": _COLD, "n_seeds": 6, "steps": 120_000, "waiting": (10_000, 20_000, 50_000, 100_000)}
+#: What is run for each data set: P_D, and per phase the arguments of :func:`phase_sweep`.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "digits": {
+        "n_data": 1796,
+        "regularised": {**_BRIEF, "preparation": _QUICK, "width": 6},
+        "underparameterised": {**_BRIEF, "preparation": _QUICK, "width": 6},
+        "overparameterised": {
+            **_BRIEF,
+            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 0.0),
+            "steps": 3500,
+            "preparation": {**_QUICK, "sgd_steps": 80_000},
+        },
+        "batches": {"batches": (1, 16, 256, 1796), "n_seeds": 2, "steps": 5000, "waiting": (500,)},
+    },
+    "mnist": {
+        "n_data": 4000,
+        "regularised": _LONG,
+        "underparameterised": _LONG,
+        "overparameterised": {
+            "temperatures": _FLAT,
+            "n_seeds": 5,
+            "steps": 60_000,
+            "waiting": (10_000, 20_000, 40_000),
+            "preparation": {**PREPARATION, "sgd_steps": 600_000},
+        },
+        "batches": {"batches": (1, 4, 16, 64, 256, 1000, 4000), "n_seeds": 3, "steps": 120_000, "waiting": (20_000,)},
+    },
+}
+SETTINGS["digits"]["batches"]["preparation"] = _QUICK
+
+
+def standard(kind: str, dataset: str) -> Sweep:
+    """The sweep of a phase (a name of :data:`PHASES`), or of ``"batches"``, that this book runs on a data set.
+
+    Examples
+    --------
+    >>> standard("regularised", "digits").fixed["width"]
+    6
+    """
+    if dataset not in SETTINGS:
+        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
+    how = SETTINGS[dataset]
+    data = {"name": dataset, "n_data": how["n_data"]}
+    return batch_sweep(data, **how["batches"]) if kind == "batches" else phase_sweep(kind, data, **how[kind])
+
+
 def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
     """The width whose number of weights is nearest to ``ratio`` · P_D.
 

@@ -1,0 +1,182 @@
+"""Decorrelation times over temperature, waiting time and window, with the free walk beside them (Figs. 2, 3, 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import erfinv
+
+from deepmech.core.random import Stream
+from deepmech.experiments.glass import walks
+from deepmech.experiments.glass.data import binary
+from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
+from deepmech.simulators.brownian import free_time
+from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
+
+N_BOOT = 200
+
+
+def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.DataArray:
+    """Data loss of one regularised network from its first step to the end of a short walk (Fig. A2); over ``step``."""
+    how = walks.standard("regularised", dataset).fixed
+    data = binary(**how["data"])
+    dynamics = Dynamics(
+        width=how["width"],
+        regularisation=how["regularisation"],
+        temperature=temperature * len(data.x) / walks.P_D,
+        learning_rate=walks.RATE,
+    )
+    preparation = Preparation(**how["preparation"])
+    before = settle(dynamics, preparation, data, experiment="glass walks")
+    after = walk(
+        dynamics, preparation, data, steps=steps, times=log_times(steps), chi=[300.0], experiment="glass walks"
+    )
+    end = int(before.steps[-1])
+    loss = np.concatenate([before.loss_history.values, after.loss.values[0]])
+    return xr.DataArray(
+        loss, dims="step", coords={"step": np.concatenate([before.steps.values, end + after.time.values])}
+    )
+
+
+def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) -> xr.Dataset:
+    """τ of the mean overlap over initial conditions, per temperature.
+
+    Parameters
+    ----------
+    run : survivors of a phase (:func:`~deepmech.experiments.glass.walks.kept`).
+    chi, waiting : which of the recorded windows and waiting times.
+
+    Returns
+    -------
+    Dataset
+        Over ``temperature``: ``tau`` (nan if not crossed), its interval ``low``, ``high`` (95 %, initial conditions
+        resampled; ``draws`` holds the single ones), ``state``, and ``free``: the exact time of a free walk with the
+        mean window.
+    """
+    overlap = run.overlap.isel(chi=chi, waiting=waiting, drop=True).transpose("temperature", "seed", "time").values
+    times, stream = run.time.values, Stream.of("tau", waiting)
+    n = overlap.shape[1]
+    picks = (stream.uniform("seeds", 0, (N_BOOT, n)) * n).astype(int)
+    rows = []
+    for curves in overlap:
+        mean = decorrelation_time(times, curves.mean(0), level)
+        spread = [decorrelation_time(times, curves[p].mean(0), level).time for p in picks]
+        known = np.isfinite(spread).all() and np.isfinite(mean.time)
+        low, high = np.quantile(spread, [0.025, 0.975]) if known else (np.nan, np.nan)
+        rows.append((mean.time, low, high, mean.state, spread))
+    epsilon = walks.window(run, chi).mean("seed").values
+    free = [
+        free_time(e, walks.RATE * t / walks.P_D, level) if t > 0 else np.inf
+        for e, t in zip(epsilon, run.temperature.values, strict=True)
+    ]
+    columns = dict(zip(("tau", "low", "high", "state", "draws"), zip(*rows, strict=True), strict=True))
+    dims = {"draws": ("temperature", "draw")}
+    return xr.Dataset(
+        {k: (dims.get(k, "temperature"), list(v)) for k, v in columns.items()} | {"free": ("temperature", free)},
+        {"temperature": run.temperature},
+    )
+
+
+def by_phase(runs: Mapping[str, xr.Dataset], **how: Any) -> xr.Dataset:
+    """:func:`taus` of several phases along ``phase``, temperatures above 0 only, rising."""
+    tables = {k: taus(run, **how) for k, run in runs.items()}
+    joined = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer")
+    return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+
+
+def at_rest(run: xr.Dataset, **how: Any) -> float:
+    """τ at T = 0, where only the landscape moves the weights; infinite if the record ends before."""
+    found = taus(run, **how).sel(temperature=0.0)
+    return float(found.tau) if found.state == "crossed" else np.inf
+
+
+def hot(table: xr.Dataset, still: float, ratio: float = 10.0) -> xr.Dataset:
+    """Temperatures at which a free walk would be at least ``ratio`` times faster than the landscape alone."""
+    return table.isel(temperature=np.flatnonzero((table.free * ratio < still) & np.isfinite(table.tau)))
+
+
+def cold(table: xr.Dataset, still: float, ratio: float = 10.0) -> xr.Dataset:
+    """Temperatures above 0 at which a free walk would be at least ``ratio`` times slower than the landscape alone."""
+    slower = (table.free > still * ratio) & (table.temperature > 0) & np.isfinite(table.tau)
+    return table.isel(temperature=np.flatnonzero(slower))
+
+
+def slope(table: xr.Dataset) -> Exponent | None:
+    """The power of T that τ follows over a table's temperatures, with its interval over resampled initial conditions.
+
+    None with fewer than two temperatures.
+    """
+    if table.sizes["temperature"] < 2:
+        return None
+    x = table.temperature.values
+    draws = [exponent(x, d).value for d in table.draws.transpose("draw", "temperature").values if np.isfinite(d).all()]
+    low, high = np.quantile(draws, [0.025, 0.975]) if draws else (np.nan, np.nan)
+    return replace(exponent(x, table.tau.values), low=float(low), high=float(high))
+
+
+def crossover(run: xr.Dataset, **how: Any) -> float:
+    """T*: where the free walk would take as long as the landscape alone; 0 if the landscape never moves the weights."""
+    table = taus(run, **how)
+    still = at_rest(run, **how)
+    first = table.isel(temperature=int(np.argmax(table.temperature.values)))
+    return float(first.free * first.temperature) / still
+
+
+def survivors(runs: Mapping[str, xr.Dataset]) -> str:
+    """How many initial conditions each phase has, in words."""
+    return ", ".join(f"{len(run.seed)} {phase}" for phase, run in runs.items())
+
+
+def size(run: xr.Dataset) -> str:
+    """P_D, width and N/P_D of a phase's networks, in words."""
+    how = sweep_of(run).fixed
+    n, n_data = int(run.n_weights.values.ravel()[0]), how["data"]["n_data"]
+    return f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
+
+
+def by_window(run: xr.Dataset, **how: Any) -> xr.Dataset:
+    """:func:`taus` for every recorded χ along ``chi``, temperatures above 0 only, rising."""
+    tables = [taus(run, chi=i, **how) for i in range(run.sizes["chi"])]
+    joined = xr.concat(tables, xr.Variable("chi", np.round(run.chi.values, 1)))
+    return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+
+
+def crossover_power(run: xr.Dataset) -> tuple[float, str]:
+    """The power of χ that T* follows over the recorded windows, and the values in words; nan if fewer than two."""
+    stars = np.array([crossover(run, chi=i) for i in range(run.sizes["chi"])])
+    words = ", ".join(f"{t:.2g} at χ = {c:.3g}" for c, t in zip(run.chi.values, stars, strict=True) if t > 0)
+    known = stars > 0
+    power = exponent(run.chi.values[known], stars[known]).value if known.sum() > 1 else np.nan
+    return power, words
+
+
+def prefactor(table: xr.Dataset, run: xr.Dataset, level: float = 0.9) -> xr.Dataset:
+    """τ over the exact time of a free walk: ``ratio`` with ``low`` and ``high`` (95 %) per temperature of ``table``.
+
+    The interval holds the spread over initial conditions and the counting error of the overlap of n weights in all,
+    √(Q (1 - Q) / n), turned into one of time by the free walk's slope.
+    """
+    n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
+    x = erfinv(level)
+    fall = x * np.exp(-(x**2)) / np.sqrt(np.pi)  # -dQ/d(ln t) of erf(ε/√(4Dt))
+    counting = np.sqrt(level * (1 - level) / n) / fall
+    among = xr.apply_ufunc(np.log, table.draws).std("draw")
+    ratio, reach = table.tau / table.free, xr.apply_ufunc(np.exp, 1.96 * (among**2 + counting**2) ** 0.5)
+    return xr.Dataset({"ratio": ratio, "low": ratio / reach, "high": ratio * reach})
+
+
+def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> float:
+    """Largest distance of the mean overlap from a free walk's, until that has fallen to ``until``.
+
+    In units of 1/(2√n), the standard error of an overlap of ½ of n independent weights; n counts those of all runs.
+    """
+    one = run.sel(temperature=[temperature]).isel(waiting=0, drop=True)
+    free = walks.free_curve(one)
+    gap = abs(one.overlap.isel(chi=1, drop=True).mean("seed") - free).where(free > until)
+    n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
+    return float(gap.max()) * 2 * np.sqrt(n)
