@@ -2,8 +2,8 @@
 
 Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
 returns the grid; :func:`adopt` lets a grid grow; :func:`load` refuses a grid with holes (:class:`Incomplete`),
-:func:`partial` shows it with a mask; :func:`ship`, :func:`shipped`, :func:`obtain` and :func:`verify` serve results that
-travel with the book.
+:func:`partial` shows it with a mask; :func:`ship`, :func:`shipped`, :func:`obtain` and :func:`verify` serve results
+that travel with the book.
 """
 
 from deepmech.sweeps.assemble import Incomplete
