@@ -67,8 +67,8 @@ def follow(w, v, sizes, x, y, samples, s, a, d, small, g, lanes, steps, first, r
     """``steps`` steps w -= rate (∂loss/∂w + decay · w) + noise · ξ over the whole data set (Langevin, Eq. 3).
 
     ``stream`` is the key and the purpose of the random numbers. ``w`` are the weights, ``v`` the same in the type of
-    the products (which may be ``w`` itself); ``first`` numbers the steps, for their random numbers. Updates are computed in
-    float64 and rounded once.
+    the products (which may be ``w`` itself); ``first`` numbers the steps, for their random numbers. Updates are
+    computed in float64 and rounded once.
     """
     W, V = w.dtype.type, v.dtype.type
     key, purpose = stream

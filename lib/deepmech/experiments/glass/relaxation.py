@@ -34,7 +34,7 @@ def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.D
     preparation = Preparation(**how["preparation"])
     before = settle(dynamics, preparation, data, experiment="glass walks")
     after = walk(
-        dynamics, preparation, data, steps=steps, times=log_times(steps), chi=[300.0], experiment="glass walks"
+        dynamics, preparation, data, steps=steps, times=log_times(steps).tolist(), chi=[300.0], experiment="glass walks"
     )
     end = int(before.steps[-1])
     loss = np.concatenate([before.loss_history.values, after.loss.values[0]])
