@@ -11,6 +11,7 @@ tensors they did not in any case tried (the tests try some); for CUDA only agree
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +26,17 @@ from deepmech.trainers.specs import MLP, Member
 #: Fields that members of one batch have in common; all others may differ.
 COMMON = {"network": ("depth", "width", "batch_norm", "bias"),
           "training": ("optimizer", "batch_size", "epochs", "loss", "dtype")}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Now:
+    """What holds in one epoch, a row per member on the device; None where no member has any."""
+
+    rate: torch.Tensor
+    dropout: torch.Tensor | None  # what 16-bit numbers must reach to be kept
+    wrong_labels: torch.Tensor | None  # the same, of labels
+    kept: torch.Tensor  # factor of what is not dropped, (members, 1, 1)
+    noise: torch.Tensor | None  # standard deviation of the inputs' noise, (members, 1, 1)
 
 
 class Batched:
@@ -122,25 +134,47 @@ class Batched:
 
     def run_epoch(self, epoch: int) -> np.ndarray:
         """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
-        n = len(self.shared["y"])
-        now = [m.settings(epoch) for m in self.members]
-        rate = self._column([s.learning_rate for s in now])
-        total = torch.zeros(len(now), dtype=torch.float64, device=self.device)
-        for step, index in self._batches(epoch, n):
+        now, n = self.now(epoch), len(self.shared["y"])
+        total = torch.zeros(len(self.members), dtype=torch.float64, device=self.device)
+        for step, index in self.batches(epoch, n):
             loss = self.loss(now, step, index)
             self.parameters.grad = None
             loss.sum().backward()
-            self._update(rate)
+            self._update(now.rate)
             total += loss.detach().double() * (n if index is None else index.shape[1])
         return (total / n).cpu().numpy()
 
-    def _batches(self, epoch: int, n: int) -> Iterator[tuple[int, torch.Tensor | None]]:
-        """(step, indices per seed) of each batch; None stands for all samples in their own order."""
-        for batch in zip(*(self.draws[i].batches(epoch, n) for i in self.one_of_seed), strict=True):
-            index = None if len(batch[0][1]) == n else torch.from_numpy(np.stack([i for _, i in batch]))
-            yield batch[0][0], None if index is None else index.to(self.device)
+    def now(self, epoch: int) -> _Now:
+        """What holds in epoch ``epoch`` by specs and schedules."""
+        settings = [m.settings(epoch) for m in self.members]
 
-    def loss(self, now: Sequence[Any], step: int, index: torch.Tensor | None) -> torch.Tensor:
+        def thresholds(probabilities: list[float]) -> torch.Tensor | None:
+            rounded = [[round(p * 65536)] for p in probabilities]
+            return torch.tensor(rounded, dtype=torch.int32, device=self.device) if any(probabilities) else None
+
+        dropout, noise = [s.dropout for s in settings], [s.data_noise for s in settings]
+        return _Now(
+            rate=self._column([s.learning_rate for s in settings]),
+            dropout=thresholds(dropout),
+            kept=(1 / (1 - self._column(dropout)))[:, :, None],
+            wrong_labels=thresholds([s.label_noise for s in settings]),
+            noise=self._column([p * self.shared["std"] for p in noise])[:, :, None] if any(noise) else None,
+        )
+
+    def batches(self, epoch: int, n: int) -> Iterator[tuple[int, torch.Tensor | None]]:
+        """(step, indices per seed) of each batch; None stands for all samples in their own order."""
+        drawn = [list(self.draws[i].batches(epoch, n)) for i in self.one_of_seed]
+        if len(drawn[0]) == 1:
+            yield drawn[0][0][0], None
+            return
+        # One copy to the device for the whole epoch.
+        order = torch.from_numpy(np.stack([np.concatenate([i for _, i in one]) for one in drawn])).to(self.device)
+        start = 0
+        for step, index in drawn[0]:
+            yield step, order[:, start : start + len(index)]
+            start += len(index)
+
+    def loss(self, now: _Now, step: int, index: torch.Tensor | None) -> torch.Tensor:
         """Each member's loss on its batch, with its noise, in training mode; shape (members,)."""
         n_classes = self.shared["n_classes"]
         output = self._forward(self._inputs(now, step, index), now, step)
@@ -151,38 +185,33 @@ class Batched:
             target = F.one_hot(target, n_classes).transpose(1, 2)
         return (output - target.to(self.dtype).view_as(output)).square().flatten(1).mean(1)
 
-    def _inputs(self, now: Sequence[Any], step: int, index: torch.Tensor | None) -> torch.Tensor:
+    def _inputs(self, now: _Now, step: int, index: torch.Tensor | None) -> torch.Tensor:
         """The batch of every member with its noise, shape (members, inputs, samples)."""
         x = self.shared["x"]
         batch = x.t().expand(len(self.members), -1, -1) if index is None else x[index].transpose(1, 2)[self.seed]
         # One layout for any number of members: other layouts take other paths, with other rounding.
         batch = batch.contiguous()
-        if any(s.data_noise > 0 for s in now):
-            noise = self.stream.normal("input noise", step, batch[0].numel()).to(self.dtype)
-            size = self._column([s.data_noise * self.shared["std"] for s in now])[:, :, None]
-            batch = batch + size * noise.view(-1, *batch.shape[1:])[self.seed]
-        return batch
+        if now.noise is None:
+            return batch
+        noise = self.stream.normal("input noise", step, batch[0].numel()).to(self.dtype)
+        return batch + now.noise * noise.view(-1, *batch.shape[1:])[self.seed]
 
-    def _targets(self, now: Sequence[Any], step: int, index: torch.Tensor | None) -> torch.Tensor:
+    def _targets(self, now: _Now, step: int, index: torch.Tensor | None) -> torch.Tensor:
         y, n_classes = self.shared["y"], self.shared["n_classes"]
         batch = y.expand(len(self.members), -1) if index is None else y[index][self.seed]
-        if n_classes and any(s.label_noise > 0 for s in now):
-            n = batch.shape[1]
-            replaced = self._dropped("label noise", step, n, [s.label_noise for s in now])
-            other = torch.floor(self.stream.uniform("random label", step, n) * n_classes).to(batch.dtype)
-            batch = torch.where(replaced, other[self.seed], batch)
-        return batch
+        if not n_classes or now.wrong_labels is None:
+            return batch
+        n = batch.shape[1]
+        other = torch.floor(self.stream.uniform("random label", step, n) * n_classes).to(batch.dtype)
+        return torch.where(self._below("label noise", step, n, now.wrong_labels), other[self.seed], batch)
 
-    def _dropped(self, purpose: str, step: int, n: int, probabilities: Sequence[float]) -> torch.Tensor:
+    def _below(self, purpose: str, step: int, n: int, threshold: torch.Tensor) -> torch.Tensor:
         """True with each member's probability, shape (members, n)."""
-        threshold = torch.tensor([[round(p * 65536)] for p in probabilities], dtype=torch.int32, device=self.device)
         return self.stream.halves(purpose, step, n)[self.seed] < threshold
 
-    def _forward(self, x: torch.Tensor, now: Sequence[Any], step: int) -> torch.Tensor:
+    def _forward(self, x: torch.Tensor, now: _Now, step: int) -> torch.Tensor:
         """Outputs in training mode, shape (members, outputs, samples)."""
         p, last = self.parts(), len(self.sizes) - 1
-        probabilities = [s.dropout for s in now]
-        factor = (1 / (1 - self._column(probabilities)))[:, :, None]
         x = self._normalise(0, x, p) if self.normed else x
         for i in range(1, last):
             x = torch.baddbmm(p[f"bias {i}"][:, :, None], p[f"weight {i}"], x)
@@ -191,9 +220,9 @@ class Batched:
             # One channel for each unit of each member, so that every member has its own slope.
             x = F.prelu(x.reshape(1, -1, samples), self.slope.expand(-1, units).reshape(-1)).view_as(x)
             x = x if self.normed else self.scale * x
-            if any(probabilities):
-                dropped = self._dropped(f"dropout {i}", step, units * samples, probabilities).view_as(x)
-                x = x * torch.where(dropped, 0, factor)
+            if now.dropout is not None:
+                dropped = self._below(f"dropout {i}", step, units * samples, now.dropout).view_as(x)
+                x = x * torch.where(dropped, 0, now.kept)
         return torch.baddbmm(p[f"bias {last}"][:, :, None], p[f"weight {last}"], x)
 
     def _normalise(self, i: int, x: torch.Tensor, p: dict[str, torch.Tensor]) -> torch.Tensor:
