@@ -183,6 +183,14 @@ def test_bad_requests_are_named(change, message, monkeypatch):
         train(**arguments)
 
 
+def test_the_environment_may_name_the_device(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
+    with pytest.raises(ValueError, match="device = 'cuda'"):
+        train(MLP(depth=2, width=3), Training(epochs=1), DATA)
+    assert train(MLP(depth=2, width=3), Training(epochs=1), DATA, device="cpu").attrs["device"] == "cpu"
+
+
 def test_what_auto_chooses():
     mlp, cnn, mse = (
         Member(n, t, 0) for n, t in ((MLP(), Training()), (CNN(), Training()), (MLP(), Training(loss="mse")))

@@ -43,7 +43,7 @@ def train(
     metrics: Sequence[str] = ("D",),
     class_means: bool = False,
     threads: int | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     memory: float | None = None,
     tf32: bool = False,
     experiment: str = "train",
@@ -70,7 +70,8 @@ def train(
     metrics : ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
     class_means : whether to record the mean features of every class as well.
     threads : members trained at a time; None uses every core available. Not for ``"batched"``.
-    device : ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on.
+    device : ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on. None takes what the environment variable
+        ``DEEPMECH_DEVICE`` names, so that any experiment or sweep can be sent to a GPU, or else the CPU.
     memory : bytes that one batch of ``"batched"`` may take, by estimate; members are cut into as many batches as that
         needs. None takes 2 GiB on a CPU, 70 % of what is free on a GPU.
     tf32 : whether products of float32 may use TF32 (ten bits of mantissa) on a GPU. Off, they are true float32.
@@ -115,6 +116,7 @@ def train(
     started = time.perf_counter()
     if threads is not None and threads < 1:
         raise ValueError(f"train: threads = {threads}: must be at least 1, or None for every core")
+    device = device or os.environ.get("DEEPMECH_DEVICE", "cpu")
     on_gpu = require_device(device)
     batch = _batch(network, training, seed)
     members = _members(batch, network, training)
