@@ -95,6 +95,16 @@ def crossing(curve: xr.DataArray, level: float) -> float:
     return float("nan")
 
 
+def switches(curve: xr.DataArray) -> float:
+    """The last p_err at which a curve over ``label_error`` changes sign (linear in between); nan if it never does."""
+    p, y = curve["label_error"].values, curve.values
+    at = np.flatnonzero(np.sign(y[1:]) != np.sign(y[:-1]))
+    if not len(at):
+        return float("nan")
+    i = at[-1]
+    return float(p[i] - y[i] * (p[i + 1] - p[i]) / (y[i + 1] - y[i]))
+
+
 def gaps(result: xr.Dataset, window: int = 351, models: Sequence[Model] = MODELS, mean: str = "mean") -> xr.Dataset:
     """Effects over p_err, and the same times the mean norm of the logits (Fig. D.6).
 

@@ -154,9 +154,9 @@ def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -
     Returns
     -------
     Dataset
-        Root mean square differences over time: ``sizes``, of means over sets of trials, over ``pair`` of sizes;
-        ``seeds``, between two sets of trials, over ``per_class``, divided by √2: the noise that a difference of means
-        over the sets has.
+        Root mean square differences over time: ``between_sizes``, of means over sets of trials, over ``pair`` of sizes;
+        ``between_sets``, between two sets of trials, over ``per_class``, divided by √2: the noise that a difference of
+        means over the sets has.
     """
     curves = estimates[name].isel(time=slice(int(skip * estimates.sizes["time"]), None))
     means = curves.mean("first_seed")
@@ -170,4 +170,6 @@ def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -
     ]
     two = curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)
     names = [f"{a:g} and {b:g}" for a, b in pairs]
-    return xr.Dataset({"sizes": xr.concat(sizes, xr.Variable("pair", names)), "seeds": rms(two) / np.sqrt(2)})
+    return xr.Dataset(
+        {"between_sizes": xr.concat(sizes, xr.Variable("pair", names)), "between_sets": rms(two) / np.sqrt(2)}
+    )

@@ -1,0 +1,214 @@
+"""LeNet experiments of paper B: what cells keep of a log, and measures on data whose answer is known."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech import over
+from deepmech.core.random import Stream
+from deepmech.experiments.elastic_sde import networks, networks_corruption, networks_effects, networks_imitation
+from deepmech.experiments.elastic_sde import networks_logits as logits
+from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
+from deepmech.sweeps import run
+from deepmech.trainers import SingleSample, train_lenet
+
+SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
+
+
+def small(**changed):
+    usual = networks.SETTINGS["geomnist"]
+    fixed = {
+        "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
+        "first_seed": 0, "label_error": 0.0, **SMALL,
+    }  # fmt: skip
+    assert usual.learning_rate == 0.005
+    return fixed | changed
+
+
+def test_a_cell_does_not_know_the_others():
+    fixed = {k: v for k, v in small(n_trials=3).items() if k != "label_error"}
+    both = networks.train_cells([{"label_error": 0.0}, {"label_error": 0.5}], **fixed)
+    alone = networks.train_cells([{"label_error": 0.5}], **fixed)
+    for name in alone.data_vars:
+        np.testing.assert_array_equal(both[name].isel(cell=1), alone[name].isel(cell=0), err_msg=name)
+
+
+def test_what_a_cell_keeps_is_what_the_log_holds():
+    fixed = small(n_trials=20, label_error=0.25)
+    made = networks.train_cells([{}], **fixed).isel(cell=0)
+    data = networks.images("geomnist", 3, 12, 5)
+    log = train_lenet(
+        SingleSample(iterations=40, label_error=0.25), data, seed=over("trial", range(20)), validate=[0, 40],
+        experiment="elastic networks",
+    )  # fmt: skip
+    z, label, true = (log[n].values for n in ("logits", "label", "true_class"))
+    for k in range(3):
+        for block in range(2):
+            part = slice(20 * block, 20 * block + 20)
+            own = z[:, part][label[:, part] == k].astype(float)
+            assert made["count"].values[block, k] == len(own)
+            np.testing.assert_allclose(made["mean"].values[block, k], own.mean(0), rtol=3e-4, atol=1e-6)
+            np.testing.assert_allclose(made["spread"].values[block, k], own.std(0), rtol=3e-4, atol=1e-6)
+            other = z[:, part][true[:, part] == k].astype(float)
+            np.testing.assert_allclose(made["mean_true"].values[block, k], other.mean(0), rtol=3e-4, atol=1e-6)
+            tenth = z[:10, part][label[:10, part] == k].astype(float)
+            np.testing.assert_allclose(made["group_mean"].values[0, block, k], tenth.mean(0), rtol=3e-4, atol=1e-6)
+    np.testing.assert_allclose(made["loss"], log["loss"].values.reshape(20, 2, 20).mean((0, 2)), rtol=3e-4)
+    np.testing.assert_allclose(made["validation_loss"], log["validation_loss"], rtol=3e-4)
+    np.testing.assert_allclose(made["logits"].values[:, 1], z[:, 20], rtol=3e-4)
+
+
+def test_rounding_keeps_leading_bits():
+    x = Stream.of("rounding").normal("x", 0, 1000)
+    kept = networks.rounded(x)
+    assert np.abs(kept / x - 1).max() <= 2.0 ** -(networks.BITS + 1) * 1.001
+    assert not np.any(kept.view(np.uint32) & np.uint32(2 ** (23 - networks.BITS) - 1))
+    assert np.isnan(networks.rounded([np.nan]))[0] and networks.rounded([0.0])[0] == 0
+
+
+def test_images_are_balanced_and_nested():
+    few, many = networks.images("geomnist", 3, 4, 2), networks.images("geomnist", 3, 9, 2)
+    assert np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
+    assert np.array_equal(np.bincount(many.y_train), [9, 9, 9]) and few.fingerprint != many.fingerprint
+    two = networks.images("geomnist", 2, 4, 2)
+    assert two.n_classes == 2 and set(two.y_train) == {0, 1}
+    with pytest.raises(ValueError, match="2 to 3"):
+        networks.images("geomnist", 4, 4, 2)
+
+
+def test_the_published_sweeps_are_what_the_paper_says():
+    sweep = networks.as_published("corruption")
+    assert sweep.fixed["n_trials"] == 100 and sweep.fixed["iterations"] == 10_000 and sweep.fixed["per_class"] == 500
+    assert sweep.cells["label_error"].values.tolist() == list(networks.LABEL_ERRORS)
+    with pytest.raises(ValueError, match="must be one of geomnist, corruption"):
+        networks.as_published("mnist")
+    with pytest.raises(ValueError, match="thin = 7: must divide the 10000 iterations"):
+        networks.trials("t", thin=7)
+    with pytest.raises(ValueError, match="multiple of 10"):
+        networks.trials("t", n_trials=25)
+
+
+def by_the_model(structure, times, alpha=0.004, beta=-0.001):
+    """Class means of a locally elastic model, as a result of trials would hold them."""
+    start = np.array([[0.02, -0.01, 0.005], [-0.015, 0.034, 0.003], [0.01, -0.02, 0.025]])
+    model = ElasticSDE(intra=alpha, inter=beta, n_classes=3, n_features=3, structure=structure)
+    found = mean_solution(model, times, start)["mean"].rename(feature="logit").transpose("time", "class", "logit")
+    return xr.Dataset({"mean": found.reset_coords(drop=True)})
+
+
+@pytest.mark.parametrize(("structure", "model"), [("isotropic", "I"), ("logits", "L")])
+def test_effects_of_the_model_are_found_again(structure, model):
+    result = by_the_model(structure, np.arange(0.0, 3000.0, 10.0))
+    found = networks_effects.estimate(result, 101, (model,), start=10).isel(model=0)
+    np.testing.assert_allclose(found["intra"], 0.004, rtol=1e-3)
+    np.testing.assert_allclose(found["inter"], -0.001, rtol=5e-3)
+
+
+def test_the_model_imitates_itself():
+    times = np.arange(0.0, 3000.0, 10.0)
+    result = by_the_model("logits", times)
+    # Started where the networks start and driven by its own effects, it has nowhere else to go.
+    same = networks_imitation.imitate(result, "L", "logits", window=51, n_runs=1, starts="genuine", n_times=300)
+    assert float(same.distance.isel(time=slice(20, None)).max()) < 0.05
+    assert np.all(same.right == 1) and np.all(networks_imitation.lead(same) > 0)
+    # From random starts the end is scaled to fit, and the sign before scaling is a coin toss.
+    blind = networks_imitation.imitate(result, "none", "logits", n_runs=400)
+    assert np.all(abs(blind.right_unscaled - 0.5) < 0.1) and float(blind.right.min()) > 0.9
+    own = [float(blind["median"][-1, k, k] / blind.genuine[-1, k, k]) for k in range(3)]
+    np.testing.assert_allclose(own, 1.0, rtol=1e-9)
+
+
+def test_the_propagator_is_the_solution():
+    t = np.arange(0.0, 500.0, 50.0)
+    drive = xr.Dataset({"intra": ("time", 0.01 / (1 + t / 100)), "inter": ("time", -0.002 + 0 * t)}, {"time": t})
+    start = Stream.of("propagator").normal("start", 0, (3, 3))
+    for structure in ("isotropic", "logits"):
+        steps = networks_imitation.propagator(drive, structure, t, 3)
+        model = ElasticSDE(intra=drive["intra"], inter=drive["inter"], n_classes=3, n_features=3, structure=structure)
+        whole = mean_solution(model, t, start)["mean"].transpose("time", "class", "feature")
+        np.testing.assert_allclose(np.einsum("tabcd,cd->tab", steps, start), whole, rtol=1e-9, atol=1e-12)
+
+
+def clouds(gap, n=60):
+    """A result with three clouds of logits, ``gap`` apart in the directions of their classes."""
+    s = Stream.of("clouds")
+    label = (np.arange(2 * n).reshape(n, 2) % 3).astype(np.int8)
+    z = s.normal("z", 0, (n, 2, 3)) + gap * np.eye(3)[label]
+    mean = gap * np.eye(3)[None].repeat(20, 0)
+    return xr.Dataset(
+        {"logits": (("trial", "moment", "logit"), z), "label": (("trial", "moment"), label),
+         "mean": (("time", "class", "logit"), mean)},
+        {"class": range(3), "moment": [0, 9], "time": np.arange(20) * 100.0},
+    )  # fmt: skip
+
+
+def test_overlap_of_known_clouds():
+    assert float(logits.overlap(clouds(20.0), slice(None)).max()) == 0
+    mixed = logits.overlap(logits.shuffled(clouds(20.0)), slice(None))
+    assert float(abs(mixed - 0.5).max()) < 0.15
+    # Two unit normals 3√2 apart along their difference: Φ(−3√2/√2) = Φ(−3) of pairs out of order.
+    assert float(logits.overlap(clouds(3.0, 900), slice(None)).mean()) == pytest.approx(0.00135, abs=0.001)
+    points, label = logits.cloud(clouds(20.0), [0, 9])
+    assert points.sizes == {"moment": 2, "point": 60, "axis": 2} and label.sizes == {"moment": 2, "point": 60}
+    found = logits.projected(clouds(20.0), 1, 0, bins=2)
+    assert np.all(found.low.sel({"class": 1}) > found.high.sel({"class": 0}))
+
+
+def test_planes_of_known_means():
+    turn = np.deg2rad(np.linspace(60, 0, 40))
+    normal = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
+    first = np.stack([-np.sin(turn), np.cos(turn), 0 * turn], -1)
+    second = np.cross(normal, first)
+    means = np.stack([0 * first, first, second], 1)
+    result = xr.Dataset({"mean": (("time", "class", "logit"), means)}, {"time": np.arange(40) * 100.0})
+    found = logits.planes(result, width=100)
+    np.testing.assert_allclose(found.turn, np.rad2deg(turn), atol=3.0)
+    expected = np.rad2deg(np.arccos((np.cos(turn) + np.sin(turn)) / np.sqrt(3)))
+    np.testing.assert_allclose(found.tilt, expected, atol=1e-6)
+    assert logits.first_below(xr.DataArray([3.0, 1.0, 2.0, 0.5, 0.4], dims="t", coords={"t": range(5)}), 1.5) == 3
+    assert logits.first_below(xr.DataArray([1.0, 2.0], dims="t", coords={"t": range(2)}), 1.5) == np.inf
+
+
+def test_crossings():
+    curve = xr.DataArray([0.2, 0.8, 1.2, 0.9], dims="label_error", coords={"label_error": [0.0, 0.2, 0.4, 0.6]})
+    assert networks_corruption.crossing(curve, 1.0) == pytest.approx(0.3)
+    assert np.isnan(networks_corruption.crossing(curve, 2.0))
+    assert networks_corruption.switches(curve - 1) == pytest.approx(0.4 + 0.2 * 2 / 3)
+    assert np.isnan(networks_corruption.switches(curve))
+    wrong = xr.DataArray([0.0, 2 / 3], dims="label_error", coords={"label_error": [0.0, 2 / 3]})
+    np.testing.assert_allclose(networks_corruption.expected_loss(wrong), [0, np.log(3)], atol=1e-12)
+
+
+def test_distances_between_sizes_and_sets():
+    t = np.arange(100.0)
+    base = xr.DataArray(t / 100, dims="time", coords={"time": t})
+    size = xr.DataArray([0.0, 0.5], dims="per_class", coords={"per_class": [10, 20]})
+    seed = xr.DataArray([0.1, -0.1], dims="first_seed", coords={"first_seed": [0, 1000]})
+    found = networks_effects.size_distances(xr.Dataset({"A": base + size + seed}))
+    np.testing.assert_allclose(found.between_sizes, 0.5)
+    np.testing.assert_allclose(found.between_sets, 0.2 / np.sqrt(2))
+
+
+def test_everything_runs_on_a_small_sweep():
+    sweep = networks.trials(
+        "small", label_error=[0.0, 0.5], per_class=12, n_trials=20, iterations=1600, thin=20, coarse=200, n_checks=1
+    )
+    made = run(sweep)
+    assert made["mean"].sizes == {"label_error": 2, "time": 80, "class": 3, "logit": 3}
+    found = networks_effects.estimate(made, 351)
+    stages = networks_effects.stages(found)
+    assert np.isfinite(stages["peak"]).all() and set(stages.peak.dims) == {"model", "label_error"}
+    tails = networks_corruption.tails(made, window=351)
+    assert np.isfinite(tails["least"]).all() and np.all(tails["least"] <= tails["intra"])
+    ends = networks_corruption.tail_interval(made, n=20)
+    assert np.all(ends["intra"].sel(end="low") <= ends["intra"].sel(end="high"))
+    one = made.isel(label_error=0, drop=True)
+    late = networks_effects.late_growth(one, n=20)
+    assert np.isfinite(late["ratio"]).all()
+    apart = networks_corruption.gaps(made)
+    np.testing.assert_allclose(apart["intra_norm"], apart["intra"] * apart["norm"])
+    assert networks_corruption.learning(made)["loss"].dims == ("label_error",)
+    rough = networks_effects.roughness(one, [101, 301], trend=551)["rough"]
+    assert np.all(rough.sel(window=101) > rough.sel(window=301))
+    np.testing.assert_allclose(logits.areas(300)["drawn"], logits.areas(300)["closed_form"], rtol=0.02)
+    assert logits.changed_by_number(20) == 0 and logits.gallery(2).sizes["sample"] == 2

@@ -1,0 +1,74 @@
+"""Panels of curves and clouds of points: what they refuse, and that what they draw is there."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech import figures
+from deepmech.figures import style
+
+WORDS = {"x_label": "x", "y_label": "y", "alt": "Some curves in panels."}
+T = np.linspace(0, 1, 5)
+
+
+def curves(n=3):
+    data = np.arange(n * 2 * 5, dtype=float).reshape(n, 2, 5)
+    return xr.DataArray(data, dims=("p", "c", "t"), coords={"p": list("abcdefg")[:n], "c": ["one", "two"], "t": T})
+
+
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_every_panel_shows_its_own_curves(theme):
+    data = curves()
+    picture = figures.curve_panels(
+        data, x="t", by="c", panel="p", interval=(data - 1, data + 1), theory=data + 0.5, level=0.0, **WORDS
+    )
+    axes = [ax for ax in picture.render(theme).axes if ax.get_visible()]
+    assert [ax.get_title(loc="left") for ax in axes] == ["a", "b", "c"]
+    for i, ax in enumerate(axes):
+        drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 5]
+        for j in range(2):
+            assert any(np.array_equal(y, data.values[i, j]) for y in drawn)
+            assert any(np.array_equal(y, data.values[i, j] + 0.5) for y in drawn)
+        assert len(ax.collections) == 2
+
+
+def test_panels_refuse_what_does_not_fit():
+    data = curves()
+    with pytest.raises(ValueError, match="log = 'z'"):
+        figures.curve_panels(data, x="t", by="c", panel="p", log="z", **WORDS)
+    with pytest.raises(ValueError, match="dimensions"):
+        figures.curve_panels(data, x="t", by="c", panel="q", **WORDS)
+    with pytest.raises(ValueError, match="labels along 'c' differ"):
+        figures.curve_panels(data, x="t", by="c", panel="p", theory=data.assign_coords(c=["one", "three"]), **WORDS)
+
+
+def cloud():
+    points = xr.DataArray(np.arange(24.0).reshape(2, 6, 2), dims=("m", "point", "axis"), coords={"m": [0, 10]})
+    group = xr.DataArray(np.tile([0, 1, 2], 4).reshape(2, 6), dims=("m", "point"), coords={"m": [0, 10]})
+    return points, group
+
+
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_every_point_is_drawn_with_its_group(theme):
+    points, group = cloud()
+    trace = xr.DataArray(np.zeros((3, 4, 2)), dims=("group", "time", "axis"))
+    picture = figures.clouds(
+        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", trace=trace, **WORDS
+    )
+    axes = picture.render(theme).axes
+    assert [ax.get_title(loc="left") for ax in axes] == ["iteration 0", "iteration 10"]
+    for i, ax in enumerate(axes):
+        assert len(ax.collections) == 3 and len(ax.lines) == 3
+        for k, dots in enumerate(ax.collections):
+            assert np.array_equal(dots.get_offsets(), points.values[i][group.values[i] == k])
+
+
+def test_clouds_refuse_what_does_not_fit():
+    points, group = cloud()
+    options = {"axes": "axis", "panel": "m", **WORDS}
+    with pytest.raises(ValueError, match="a plane has two"):
+        figures.clouds(points.isel(axis=[0]), group, names=["a"], **options)
+    with pytest.raises(ValueError, match="at most 7 can be told apart"):
+        figures.clouds(points, group, names=list("abcdefgh"), **options)
+    with pytest.raises(ValueError, match="dimensions"):
+        figures.clouds(points, group.rename(m="n"), names=["a"], **options)
