@@ -313,7 +313,7 @@ def rounded(values: Any, bits: int = BITS) -> np.ndarray:
     >>> float(rounded(np.pi, 3))
     3.25
     """
-    plain = np.ascontiguousarray(values, np.float32)
-    words, drop = plain.view(np.uint32), np.uint32(23 - bits)
+    plain = np.asarray(values, np.float32)
+    words, drop = np.ascontiguousarray(plain).reshape(-1).view(np.uint32), np.uint32(23 - bits)
     kept = (words + (np.uint32(1) << (drop - np.uint32(1)))) >> drop << drop
-    return np.where(np.isfinite(plain), kept, words).view(np.float32)
+    return np.where(np.isfinite(plain), kept.view(np.float32).reshape(plain.shape), plain)
