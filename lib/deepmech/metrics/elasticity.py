@@ -29,12 +29,21 @@ import numpy as np
 import xarray as xr
 from scipy.signal import savgol_filter
 
-from deepmech.metrics.class_means import bootstrap, class_means
+from deepmech.metrics.class_means import LogitLog, bootstrap, class_means
 from deepmech.metrics.tails import log_slope, tail_index
 
 __all__ = [
-    "V1", "V2", "bootstrap", "class_means", "effects", "integrated_effects", "log_slope", "margins",
-    "relative_difference", "tail_index",
+    "V1",
+    "V2",
+    "LogitLog",
+    "bootstrap",
+    "class_means",
+    "effects",
+    "integrated_effects",
+    "log_slope",
+    "margins",
+    "relative_difference",
+    "tail_index",
 ]  # fmt: skip
 
 Model = Literal["I", "L-paper", "L"]

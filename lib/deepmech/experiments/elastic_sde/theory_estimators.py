@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.metrics.elasticity import class_means, effects, integrated_effects, log_slope, tail_index
@@ -100,6 +101,15 @@ def errors(data: xr.Dataset) -> xr.Dataset:
     off = (data.intra - data.intra_true).isel(time=slice(25, -25))
     out["intra_error"] = (off**2).mean(("log", "time")) ** 0.5 / data.intra_true.max()
     return xr.Dataset(out)
+
+
+def crossed(logits: xr.Dataset, isotropic: xr.Dataset) -> pd.DataFrame:
+    """Bias and root mean square error of each model's estimator on data of the other, from :func:`recovered`."""
+    cases = {"I on data of L": (logits, "I"), "L on data of I": (isotropic, "L")}
+    names = ["A_bias", "A_error", "B_bias", "B_error"]
+    rows = {name: [float(errors(data).sel(model=model)[k]) for k in names] for name, (data, model) in cases.items()}
+    words = ["bias of Â", "error of Â", "bias of B̂", "error of B̂"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=words).round(2)
 
 
 def error_by_trials(trials: Sequence[int], n_logs: int = 10) -> xr.DataArray:

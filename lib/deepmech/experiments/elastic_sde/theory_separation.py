@@ -217,3 +217,28 @@ class _Fading:
 
     def __call__(self, t: Any) -> Any:
         return -self.strength * np.exp(-self.rate * np.asarray(t, float))
+
+
+def for_all_times(
+    factors: Sequence[float], decades: tuple[int, int] = (2, 8), per_decade: int = 20, n_samples: int = 15,
+    n_runs: int = 200, seed: int = 0,
+) -> xr.Dataset:  # fmt: skip
+    """Separation on a line with α − β = a/(1 + t), K = 2: at each time, and at all recorded times so far.
+
+    The second is what a direction fixed for all times asks for (Definition C.4), seen through recorded times evenly
+    spaced in log t.
+
+    Returns
+    -------
+    Dataset
+        ``now`` and ``ever_since``, shares of runs, over ``factor`` = a/(K/2) and ``time``.
+    """
+    times = 10.0 ** np.linspace(*decades, (decades[1] - decades[0]) * per_decade + 1)
+    model = ElasticSDE(PowerLaw(over("factor", list(factors)) * critical_strength(2), 1.0))
+    run = simulate(model, times, [[2.5], [-2.5]], n_samples, n_runs, 1.0, mean="infinite", seed=seed)
+    x = run.feature_value.isel(feature=0, drop=True)
+    # On the side where the first class started: the direction is fixed once and for all.
+    apart = x.sel({"class": 0}).min("sample") > x.sel({"class": 1}).max("sample")
+    so_far = np.minimum.accumulate(apart.transpose(..., "time").values, axis=-1)
+    both = apart.transpose(..., "time")
+    return xr.Dataset({"now": both.mean("run"), "ever_since": both.copy(data=so_far).mean("run")})
