@@ -35,7 +35,7 @@ class Fused:
         raw, normed = matrix(n, n_inputs, dtype), matrix(n, n_inputs, dtype)
         raw[:, :n_inputs] = normed[:, :n_inputs] = x
         mean, variance = np.zeros((2, raw.shape[1]))
-        kernels.standardise(normed, n_inputs, mean, variance, np.zeros((2, raw.shape[1]), dtype))
+        kernels.standardise(normed, mean, variance, matrix(3, n_inputs, dtype), matrix(2, n_inputs, "float64"))
         y = np.asarray(data.y_train)
         return {
             "raw": raw,
@@ -128,8 +128,8 @@ class Fused:
             folded=zeros(self.sizes[0], wide[1]),
             turned=zeros(max(self.sizes) * most),
             coefficients=zeros(hidden, 5, wide[1]),
-            partial=zeros(2, most),
-            sums=np.zeros((2, wide[1])),
+            partial=zeros(3 * most),
+            sums=np.zeros(2 * most),
             labels=np.zeros(n, np.int64),
             words=np.zeros(max(numbers + 1, 2048 + n), np.uint32),
             normals=np.zeros(numbers + 1 if noisy else 0),

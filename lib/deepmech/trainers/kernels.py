@@ -137,29 +137,41 @@ def draw_mask(keep, units, n, threshold, key, step, purpose, words):
 
 
 @njit(nogil=True, cache=True)
-def _moments(block, mean, variance, seen, s):
-    """Bring batch mean and mean square deviation from ``seen`` samples to those with ``block`` (Chan's formula)."""
+def _add_moments(block, first, s, sums):
+    """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[2], is the mean of the first block.
+
+    So near to the mean of all, the sums lose no digits, and one visit to each block is enough.
+    """
     n, units = block.shape
     T = block.dtype.type
-    for j in range(units):
-        s[0, j] = 0
-        s[1, j] = 0
-    for i in range(n):
+    if first:
+        s[2] = 0
+        for i in range(n):
+            for j in range(units):
+                s[2, j] += block[i, j] * T(1.0 / n)
+        sums[:] = 0
+    s[:2] = 0
+    for i in range(0, n - 1, 2):
         for j in range(units):
-            s[0, j] += block[i, j]
-    for j in range(units):
-        s[0, j] *= T(1.0 / n)
-    for i in range(n):
+            e, f = block[i, j] - s[2, j], block[i + 1, j] - s[2, j]
+            s[0, j] += e + f
+            s[1, j] += e * e + f * f
+    for i in range(n - n % 2, n):
         for j in range(units):
-            e = block[i, j] - s[0, j]
+            e = block[i, j] - s[2, j]
+            s[0, j] += e
             s[1, j] += e * e
-    share = n / (seen + n)
     for j in range(units):
-        if seen == 0:
-            mean[j], variance[j] = 0.0, 0.0
-        apart = s[0, j] - mean[j]
-        mean[j] += apart * share
-        variance[j] += (s[1, j] / n - variance[j]) * share + apart * apart * share * (1 - share)
+        sums[0, j] += s[0, j]
+        sums[1, j] += s[1, j]
+
+
+@njit(nogil=True, cache=True)
+def _moments(s, sums, n, mean, variance):
+    """Mean and variance over all n samples, from the sums of their blocks."""
+    for j in range(s.shape[1]):
+        apart = sums[0, j] / n
+        mean[j], variance[j] = s[2, j] + apart, max(0.0, sums[1, j] / n - apart * apart)
 
 
 @njit(nogil=True, cache=True)
@@ -171,17 +183,18 @@ def follow(mean, variance, n, bias, running_mean, running_var):
 
 
 @njit(nogil=True, cache=True)
-def standardise(x, units, mean, variance, partial):
+def standardise(x, mean, variance, s, sums):
     """BatchNorm of the inputs, without its scale, in place."""
     T = x.dtype.type
     for start in range(0, x.shape[0], BLOCK):
-        _moments(x[start : start + BLOCK], mean, variance, start, partial)
-    for j in range(units):
-        partial[0, j] = T(mean[j])
-        partial[1, j] = T(1 / np.sqrt(variance[j] + EPSILON))
+        _add_moments(x[start : start + BLOCK], start == 0, s, sums)
+    _moments(s, sums, x.shape[0], mean, variance)
+    for j in range(x.shape[1]):
+        s[0, j] = T(mean[j])
+        s[1, j] = T(1 / np.sqrt(variance[j] + EPSILON))
     for i in range(x.shape[0]):
-        for j in range(units):
-            x[i, j] = (x[i, j] - partial[0, j]) * partial[1, j]
+        for j in range(x.shape[1]):
+            x[i, j] = (x[i, j] - s[0, j]) * s[1, j]
 
 
 @njit(nogil=True, cache=True)
@@ -205,24 +218,24 @@ def _activate(h, out, c, positive, negative, keep, first, dropped):
 def _derivative(d, h, c, positive, negative, keep, first, dropped, s):
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
-    for j in range(h.shape[1]):
-        s[0, j] = 0
-        s[1, j] = 0
+    s[:2] = 0
     for i in range(h.shape[0]):
         if dropped:
             bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
-                dz = d[i, j] * (positive if h[i, j] * c[0, j] + c[1, j] > zero else negative)
+                x = h[i, j]
+                dz = d[i, j] * (positive if x * c[0, j] + c[1, j] > zero else negative)
                 dz = dz if (bits[j] >> place) & np.uint32(1) else zero
                 d[i, j] = dz
                 s[0, j] += dz
-                s[1, j] += dz * (h[i, j] - c[2, j])
+                s[1, j] += dz * (x - c[2, j])
         else:
             for j in range(h.shape[1]):
-                dz = d[i, j] * (positive if h[i, j] * c[0, j] + c[1, j] > zero else negative)
+                x = h[i, j]
+                dz = d[i, j] * (positive if x * c[0, j] + c[1, j] > zero else negative)
                 d[i, j] = dz
                 s[0, j] += dz
-                s[1, j] += dz * (h[i, j] - c[2, j])
+                s[1, j] += dz * (x - c[2, j])
 
 
 @njit(nogil=True, cache=True)
@@ -287,7 +300,8 @@ def _inputs(net, work, data, index, step, now):
                 for j in range(units):
                     x[i, j] += T(work.normals[j * n + i]) * T(now.noise)
         if net.normed:
-            standardise(x, units, net.mean[0], net.variance[0], work.partial)
+            partial, sums = _matrix(work.partial, 0, 3, x.shape[1]), _matrix(work.sums, 0, 2, x.shape[1])
+            standardise(x, net.mean[0], net.variance[0], partial, sums)
     if net.normed:
         follow(net.mean[0, :units], net.variance[0, :units], n, net.still[0], net.running_mean[0], net.running_var[0])
     if data.y.shape[0]:
@@ -362,6 +376,7 @@ def gradient(net, work, data, index, step, now):
     positive, negative = T(now.factor * net.scale), T(now.factor * net.scale * net.slope)
     dropped = now.drop > 0
     blocks = (n + BLOCK - 1) // BLOCK
+    partial, sums = _matrix(work.partial, 0, 3, net.padded[1]), _matrix(work.sums, 0, 2, net.padded[1])
     x = _inputs(net, work, data, index, step, now)
     first_weight = _matrix(net.p, net.weight[1], net.units[0], net.padded[1])
     if net.normed:
@@ -390,9 +405,10 @@ def gradient(net, work, data, index, step, now):
             h = work.h[layer - 1, start:stop]
             multiply(h, lower, weight, net.units[layer - 1])
             if net.normed:
-                seen = start if forward else n - stop
-                _moments(h, net.mean[layer], net.variance[layer], seen, work.partial)
+                _add_moments(h, q == 0, partial, sums)
         if layer < last:
+            if net.normed:
+                _moments(partial, sums, n, net.mean[layer], net.variance[layer])
             _prepare_layer(net, layer, n, work.coefficients[layer - 1])
 
     loss, bias = 0.0, net.p[net.shift[last] :]
@@ -407,7 +423,6 @@ def gradient(net, work, data, index, step, now):
             for k in range(net.units[last]):
                 d_bias[k] += work.out[i, k]
 
-    sums = work.sums
     for layer in range(last, 0, -1):
         d_weight = _matrix(net.g, net.weight[layer], net.units[layer - 1], net.padded[layer])
         turned = _matrix(work.turned, 0, net.units[layer], net.padded[layer - 1])
@@ -429,11 +444,11 @@ def gradient(net, work, data, index, step, now):
                 multiply(d, upper, turned, net.units[layer])
                 _derivative(
                     d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], positive, negative,
-                    work.keep[layer - 2], start, dropped, work.partial,
+                    work.keep[layer - 2], start, dropped, partial,
                 )  # fmt: skip
                 for j in range(sums.shape[1]):
-                    sums[0, j] += work.partial[0, j]
-                    sums[1, j] += work.partial[1, j]
+                    sums[0, j] += partial[0, j]
+                    sums[1, j] += partial[1, j]
         if layer > 1:
             _finish_layer(net, layer - 1, n, sums, work.coefficients[layer - 2])
     if net.normed:

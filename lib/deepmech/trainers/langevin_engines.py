@@ -16,6 +16,7 @@ from deepmech.trainers import langevin_kernels, langevin_vector
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
+_NO_ORDER, _NO_STREAM = np.zeros(1, np.int64), Stream(0)
 CACHE = 32 * 1024
 """Bytes that one layer's activations of one block may take: the nearest cache of today's processors."""
 
@@ -65,7 +66,7 @@ class Blocked:
 
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
-        self.weight_type, self.type = TYPES[dtype]
+        weight_type, self.type = TYPES[dtype]
         self.n, self.lanes = len(x), langevin_vector.vectors(self.type)
         widest = int(self.sizes[1:].max())
         unit = langevin_vector.WIDE * self.lanes
@@ -89,34 +90,43 @@ class Blocked:
         self.g = np.zeros(n_weights(sizes))
         even = len(self.g) + len(self.g) % 2
         self.bits, self.z = np.empty(even, np.uint32), np.empty(even)
-        self.w = np.zeros(len(self.g), self.weight_type)
-        self.v = self.w if self.weight_type == self.type else np.zeros(len(self.g), self.type)
+        #: Weights, and the same in the type of the products.
+        self.w, self.v = np.zeros(len(self.g)), np.zeros(len(self.g), self.type)
+        self.rounds = weight_type != "float64"
 
     def set(self, weights: np.ndarray) -> None:
         """Put the network at these weights (flat)."""
-        self.w[:] = weights
-        self.v[:] = self.w
+        self.v[:] = weights
+        self.w[:] = self.v if self.rounds else weights
 
     def gradient(self) -> np.ndarray:
         """Gradient of the mean loss over all samples, without regularisation; flat, float64."""
-        langevin_kernels.whole_gradient(
-            self.v, self.sizes, self.x, self.y, self.n, self.block, self.a, self.d, self.small, self.g, self.lanes
-        )
+        self._advance(0, 1, 0, _NO_ORDER, 0.0, 0.0, 0.0, _NO_STREAM)
         return self.g.copy()
 
     def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
         """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
-        langevin_kernels.follow(
-            self.w, self.v, self.sizes, self.x, self.y, self.n, self.block, self.a, self.d, self.small, self.g,
-            self.lanes, steps, first, rate, decay, noise, (np.uint64(stream.key), np.uint64(purpose_word("thermal"))),
-            self.bits, self.z,
-        )  # fmt: skip
+        self._advance(first, first + steps, 0, _NO_ORDER, rate, decay, noise, stream)
 
     def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
         """Steps ``begin`` … ``end`` - 1 of an epoch of stochastic gradient descent over the samples in ``order``."""
-        langevin_kernels.epoch(
-            self.w, self.v, self.sizes, self.samples, self.labels, order, batch, self.block, self.xb, self.yb, self.a,
-            self.d, self.small, self.g, self.lanes, rate, decay, begin, end,
+        self._advance(begin, end, batch, order, rate, decay, 0.0, _NO_STREAM)
+
+    def _advance(
+        self,
+        begin: int,
+        end: int,
+        batch: int,
+        order: np.ndarray,
+        rate: float,
+        decay: float,
+        noise: float,
+        stream: Stream,
+    ) -> None:
+        langevin_kernels.advance(
+            self.w, self.v, self.sizes, (self.x, self.y), (self.samples, self.labels), (self.xb, self.yb), self.n,
+            self.block, self.a, self.d, self.small, self.g, self.lanes, order, batch, rate, decay, noise,
+            (np.uint64(stream.key), np.uint64(purpose_word("thermal"))), self.bits, self.z, self.rounds, begin, end,
         )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from deepmech.core.philox import fill_bits, fill_normal
 from deepmech.trainers.langevin_vector import LINEAR, RELU, WHERE_ACTIVE, pairs, rows
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def block_gradient(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
+@njit(inline="always", error_model="numpy")
+def _block(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
     """Add to ``g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples.
 
     The block is x[x0 + i s + b], y[y0 + b] with b < n, ``n`` a multiple of a vector's length, padded with zeros. ``a``
@@ -51,69 +51,64 @@ def block_gradient(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
             pairs(g, start, d, up, m, x, x0, k, s, n, small)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def whole_gradient(w, sizes, x, y, samples, s, a, d, small, g, lanes):
-    """Gradient of the mean loss over all samples: x is (blocks, inputs, s), y (blocks, s), both flat and padded."""
+@njit(inline="always", error_model="numpy")
+def _whole(v, sizes, blocked, samples, s, a, d, small, g, lanes):
+    """Gradient of the mean loss over all samples; ``blocked`` is x (blocks, inputs, s), y (blocks, s), flat, padded."""
+    x, y = blocked
     g[:] = 0.0
-    blocks = y.shape[0] // s
-    for k in range(blocks):
+    for k in range(y.shape[0] // s):
         held = min(s, samples - k * s)
         n = -(-held // lanes) * lanes
-        block_gradient(w, sizes, x, k * s * sizes[0], y, k * s, n, s, a, d, small, g, 1.0 / samples)
+        _block(v, sizes, x, k * s * sizes[0], y, k * s, n, s, a, d, small, g, 1.0 / samples)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def follow(w, v, sizes, x, y, samples, s, a, d, small, g, lanes, steps, first, rate, decay, noise, stream, bits, z):
-    """``steps`` steps w -= rate (∂loss/∂w + decay · w) + noise · ξ over the whole data set (Langevin, Eq. 3).
-
-    ``stream`` is the key and the purpose of the random numbers. ``w`` are the weights, ``v`` the same in the type of
-    the products (which may be ``w`` itself); ``first`` numbers the steps, for their random numbers. Updates are
-    computed in float64 and rounded once.
-    """
-    W, V = w.dtype.type, v.dtype.type
-    key, purpose = stream
-    for t in range(steps):
-        whole_gradient(v, sizes, x, y, samples, s, a, d, small, g, lanes)
-        if noise > 0:
-            fill_bits(bits, key, np.uint64(first + t), purpose)
-            fill_normal(z, bits)
-            for i in range(w.shape[0]):
-                old = np.float64(w[i])
-                w[i] = W(old - rate * (g[i] + decay * old) + noise * z[i])
-        else:
-            for i in range(w.shape[0]):
-                old = np.float64(w[i])
-                w[i] = W(old - rate * (g[i] + decay * old))
-        for i in range(w.shape[0]):
-            v[i] = V(w[i])
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def epoch(w, v, sizes, samples, labels, order, batch, s, xb, yb, a, d, small, g, lanes, rate, decay, begin, end):
-    """Stochastic gradient steps ``begin`` … ``end`` - 1 of one epoch: batch after batch of ``order``.
-
-    ``samples`` (inputs, n) and ``labels`` (n,) are the whole set; ``xb`` and ``yb`` hold one block.
-    """
-    W, V = w.dtype.type, v.dtype.type
-    inputs, total = samples.shape[0], order.shape[0]
-    for step in range(begin, end):
-        head, tail = step * batch, min((step + 1) * batch, total)
-        g[:] = 0.0
-        while head < tail:
-            held = min(s, tail - head)
-            n = -(-held // lanes) * lanes
+@njit(inline="always", error_model="numpy")
+def _batch(v, sizes, plain, chosen, s, one, a, d, small, g, lanes):
+    """Gradient of the mean loss over some samples: ``plain`` is x (inputs, n), y (n,); ``one`` has room for a block."""
+    samples, labels = plain
+    xb, yb = one
+    g[:] = 0.0
+    head, tail = 0, chosen.shape[0]
+    while head < tail:
+        held = min(s, tail - head)
+        n = -(-held // lanes) * lanes
+        for b in range(held):
+            yb[b] = labels[chosen[head + b]]
+        for b in range(held, n):
+            yb[b] = 0
+        for i in range(samples.shape[0]):
             for b in range(held):
-                yb[b] = labels[order[head + b]]
+                xb[i * s + b] = samples[i, chosen[head + b]]
             for b in range(held, n):
-                yb[b] = 0
-            for i in range(inputs):
-                for b in range(held):
-                    xb[i * s + b] = samples[i, order[head + b]]
-                for b in range(held, n):
-                    xb[i * s + b] = 0
-            block_gradient(v, sizes, xb, 0, yb, 0, n, s, a, d, small, g, 1.0 / (tail - step * batch))
-            head += held
+                xb[i * s + b] = 0
+        _block(v, sizes, xb, 0, yb, 0, n, s, a, d, small, g, 1.0 / tail)
+        head += held
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def advance(w, v, sizes, blocked, plain, one, samples, s, a, d, small, g, lanes, order, batch, rate, decay, noise, stream, bits, z, rounds, begin, end):  # fmt: skip  # noqa: E501
+    """Steps ``begin`` … ``end`` - 1 of w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
+
+    With ``batch`` 0 the loss is that of all samples, and steps are numbered for their random numbers, of which
+    ``stream`` holds key and purpose. Otherwise step i takes batch i of the epoch's ``order``. ``w`` are the weights
+    in float64, ``v`` the same in the type of the products; with ``rounds`` they are rounded to that type after every
+    step, as if they were kept in it. One function for both, because every compiled entry brings all products with it.
+    """
+    V = v.dtype.type
+    key, purpose = stream
+    for step in range(begin, end):
+        if batch == 0:
+            _whole(v, sizes, blocked, samples, s, a, d, small, g, lanes)
+        else:
+            chosen = order[step * batch : min((step + 1) * batch, order.shape[0])]
+            _batch(v, sizes, plain, chosen, s, one, a, d, small, g, lanes)
+        if noise > 0:
+            fill_bits(bits, key, np.uint64(step), purpose)
+            fill_normal(z, bits)
         for i in range(w.shape[0]):
             old = np.float64(w[i])
-            w[i] = W(old - rate * (g[i] + decay * old))
+            new = old - rate * (g[i] + decay * old)
+            w[i] = new + noise * z[i] if noise > 0 else new
+        for i in range(w.shape[0]):
             v[i] = V(w[i])
+            w[i] = np.float64(v[i]) if rounds else w[i]

@@ -103,49 +103,44 @@ class _Code:
         return vectors[0]
 
 
-def _rows(ending: int) -> Any:
-    @intrinsic
-    def tile(typingctx, sizes, out, o, s, w, w0, wj, wk, a, a0, count, active, c0):
-        def emit(context: Any, b: Any, args: Any, n_rows: int, n_vectors: int) -> None:
-            code = _Code(context, b, out)
-            _, to, o_, s_, weights, w0_, wj_, wk_, below, a0_, count_, lit, c0_ = args
-            to, weights, below = code.pointer(out, to), code.pointer(w, weights), code.pointer(a, below)
-            lit = code.pointer(active, lit)
-            number = o_.type
+@intrinsic
+def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, active, c0):
+    def emit(context: Any, b: Any, args: Any, n_rows: int, n_vectors: int) -> None:
+        code = _Code(context, b, out)
+        _, how, to, o_, s_, weights, w0_, wj_, wk_, below, a0_, count_, lit, c0_ = args
+        to, weights, below = code.pointer(out, to), code.pointer(w, weights), code.pointer(a, below)
+        lit = code.pointer(active, lit)
+        number = o_.type
 
-            def body(k: Any, sums: list[Any]) -> list[Any]:
-                start = b.add(a0_, b.mul(k, s_))
-                seen = [code.load(below, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
-                new = []
-                for j in range(n_rows):
-                    weight = code.splat(weights, b.add(b.add(w0_, b.mul(number(j), wj_)), b.mul(k, wk_)))
-                    new += [code.fma(weight, seen[v], sums[j * n_vectors + v]) for v in range(n_vectors)]
-                return new
-
-            sums = code.loop(count_, n_rows * n_vectors, body)
+        def body(k: Any, sums: list[Any]) -> list[Any]:
+            start = b.add(a0_, b.mul(k, s_))
+            seen = [code.load(below, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
+            new = []
             for j in range(n_rows):
-                for v in range(n_vectors):
-                    value = sums[j * n_vectors + v]
-                    shift = b.add(b.mul(number(j), s_), number(v * code.lanes))
-                    if ending == RELU:
-                        value = code.positive(value, value)
-                    elif ending == WHERE_ACTIVE:
-                        value = code.positive(code.load(lit, b.add(c0_, shift)), value)
-                    code.store(value, to, b.add(o_, shift))
+                weight = code.splat(weights, b.add(b.add(w0_, b.mul(number(j), wj_)), b.mul(k, wk_)))
+                new += [code.fma(weight, seen[v], sums[j * n_vectors + v]) for v in range(n_vectors)]
+            return new
 
-        def codegen(context, builder, signature, args):
-            chosen = [builder.extract_value(args[0], i) for i in range(2)]
-            for n_rows in range(1, ROWS + 1):
-                for n_vectors in (1, WIDE):
-                    with builder.if_then(_both(builder, chosen, (n_rows, n_vectors))):
-                        emit(context, builder, args, n_rows, n_vectors)
-            return context.get_dummy_value()
+        sums = code.loop(count_, n_rows * n_vectors, body)
+        plain, masked = (b.icmp_signed("==", how, how.type(k)) for k in (LINEAR, WHERE_ACTIVE))
+        for j in range(n_rows):
+            for v in range(n_vectors):
+                value = sums[j * n_vectors + v]
+                shift = b.add(b.mul(number(j), s_), number(v * code.lanes))
+                test = b.select(masked, code.load(lit, b.add(c0_, shift)), value)
+                code.store(b.select(plain, value, code.positive(test, value)), to, b.add(o_, shift))
 
-        word = types.int64
-        pair = types.UniTuple(word, 2)
-        return types.void(pair, out, word, word, w, word, word, word, a, word, word, active, word), codegen
+    def codegen(context, builder, signature, args):
+        chosen = [builder.extract_value(args[0], i) for i in range(2)]
+        for n_rows in range(1, ROWS + 1):
+            for n_vectors in (1, WIDE):
+                with builder.if_then(_both(builder, chosen, (n_rows, n_vectors))):
+                    emit(context, builder, args, n_rows, n_vectors)
+        return context.get_dummy_value()
 
-    return tile
+    word = types.int64
+    pair = types.UniTuple(word, 2)
+    return types.void(pair, word, out, word, word, w, word, word, word, a, word, word, active, word), codegen
 
 
 @intrinsic
@@ -183,15 +178,13 @@ def _both(builder: Any, chosen: Any, wanted: tuple[int, int]) -> Any:
     return builder.and_(first, second)
 
 
-_plain_tile, _relu_tile, _masked_tile = _rows(LINEAR), _rows(RELU), _rows(WHERE_ACTIVE)
-
-
 @njit(nogil=True, cache=True, error_model="numpy")
 def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
     """out[o + j s + b] = Σ_k w[w0 + j wj + k wk] a[a0 + k s + b] for j < n_rows, k < count, b < n.
 
     Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's
-    length. ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0).
+    length. ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0);
+    ``active`` is looked at in any case, so it has to hold as many numbers.
     """
     lanes = BYTES // out.itemsize
     tiles = -(-n_rows // ROWS)
@@ -203,12 +196,9 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
             last = (n_rows * (tile + 1)) // tiles
             sizes = (last - first, wide)
             to, weight, mask = o + first * s + b, w0 + first * wj, c0 + first * s + b
-            if ending == RELU:
-                _relu_tile(sizes, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask)
-            elif ending == WHERE_ACTIVE:
-                _masked_tile(sizes, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask)
-            else:
-                _plain_tile(sizes, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask)
+            _rows(  # type: ignore[call-arg]
+                sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask
+            )
             first = last
         b += wide * lanes
 

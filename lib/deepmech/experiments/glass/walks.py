@@ -39,11 +39,8 @@ TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0)
 PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
 
 
-_COLD = (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0)
-_FLAT = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 0.0)
 _BRIEF = {"temperatures": (1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0), "n_seeds": 3, "steps": 5000, "waiting": (500, 1000, 2000)}
 _QUICK = {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500}
-_LONG = {"temperatures": _COLD, "n_seeds": 6, "steps": 120_000, "waiting": (10_000, 20_000, 50_000, 100_000)}
 #: What is run for each data set: P_D, and per phase the arguments of :func:`phase_sweep`.
 SETTINGS: dict[str, dict[str, Any]] = {
     "digits": {
@@ -60,16 +57,26 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "mnist": {
         "n_data": 4000,
-        "regularised": _LONG,
-        "underparameterised": _LONG,
-        "overparameterised": {
-            "temperatures": _FLAT,
-            "n_seeds": 5,
+        "regularised": {
+            "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0),
+            "n_seeds": 6,
+            "steps": 120_000,
+            "waiting": (10_000, 20_000, 50_000, 100_000),
+        },
+        "underparameterised": {
+            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0),
+            "n_seeds": 4,
             "steps": 60_000,
             "waiting": (10_000, 20_000, 40_000),
-            "preparation": {**PREPARATION, "sgd_steps": 600_000},
         },
-        "batches": {"batches": (1, 4, 16, 64, 256, 1000, 4000), "n_seeds": 3, "steps": 120_000, "waiting": (20_000,)},
+        "overparameterised": {
+            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.0),
+            "n_seeds": 3,
+            "steps": 40_000,
+            "waiting": (10_000, 20_000),
+            "preparation": {**PREPARATION, "sgd_steps": 400_000},
+        },
+        "batches": {"batches": (1, 8, 64, 512, 4000), "n_seeds": 2, "steps": 60_000, "waiting": (10_000,)},
     },
 }
 SETTINGS["digits"]["batches"]["preparation"] = _QUICK

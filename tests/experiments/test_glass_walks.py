@@ -1,0 +1,69 @@
+"""Data of two classes, scaled sizes, and cells that do not know each other."""
+
+import numpy as np
+import pytest
+
+from deepmech import sweeps
+from deepmech.experiments.glass import relaxation, transitions, walks
+from deepmech.experiments.glass.data import binary
+
+SMALL = {"name": "digits", "n_data": 300}
+BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
+
+
+def test_components_are_standard_and_have_fixed_signs():
+    data = binary("digits", 600)
+    np.testing.assert_allclose(data.x.mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(np.cov(data.x.T, bias=True), np.eye(10), atol=1e-9)
+    assert set(data.y) == {-1.0, 1.0} and abs(data.y.mean()) < 0.15
+    assert binary("digits", 600, 5).fingerprint != data.fingerprint
+    np.testing.assert_allclose(binary("digits", 600, 5).x, data.x[:, :5])
+
+
+def test_widths_keep_the_ratio_of_weights_to_data():
+    ratio = walks.PHASES["regularised"]["ratio"]
+    assert [walks.width_for(ratio, n) for n in (60_000, 4000)] == [30, 7]
+    with pytest.raises(ValueError, match="'regularized'"):
+        walks.phase_sweep("regularized", SMALL)
+
+
+def test_cells_do_not_depend_on_their_chunk():
+    sweep = walks.phase_sweep(
+        "regularised", SMALL, [1.0, 0.01, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4
+    )
+    whole, parts = sweeps.run(sweep, chunk=6), sweeps.run(sweep, chunk=1)
+    for name in whole.data_vars:
+        np.testing.assert_array_equal(whole[name], parts[name])
+    # Temperatures are the paper's: at 300 samples the walk is colder, and its diffusion the same.
+    free = walks.free_taus(whole)
+    assert float(free.sel(temperature=1.0).isel(seed=0)) == pytest.approx(
+        0.1848 * float(walks.window(whole).isel(seed=0, temperature=0)) ** 2 / (1e-3 / 60_000), rel=1e-3
+    )
+
+
+def test_hot_walks_are_free_in_time_and_in_shape():
+    sweep = walks.phase_sweep(
+        "underparameterised", SMALL, [1.0, 0.0], 4, steps=400, waiting=[20], preparation=BRIEF, width=6
+    )
+    run = walks.kept(sweeps.run(sweep, chunk=8))
+    hot = relaxation.taus(run).sel(temperature=1.0)
+    assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)
+    assert relaxation.distance_from_free(run, 1.0) < 4
+    assert float(run.alpha.sel(temperature=1.0).isel(waiting=0, time=0).mean()) == pytest.approx(0.0, abs=0.3)
+    shape = run.overlap.isel(waiting=0).diff("time")
+    assert (shape.sel(temperature=0.0) <= 1e-6).all()
+
+
+def test_large_decay_ends_at_the_origin():
+    made = sweeps.run(
+        transitions.plane(SMALL, [4], [0.0, 2.0], 2, {"sgd_steps": 3000, "learning_rate": 0.05, "gain": 2.4}), chunk=2
+    )
+    assert (made.data_loss.sel(regularisation=2.0) == 0.5).all() and (made.norm.sel(regularisation=2.0) < 1e-4).all()
+    assert (made.data_loss.sel(regularisation=0.0) < 0.5).all()
+    assert transitions.collapse_points(made).values.ravel().tolist() == [2.0, 2.0]
+    assert float(transitions.ratio(made)[0]) == pytest.approx(124 / 300, abs=1e-4)
+
+
+def test_threshold_is_interpolated_in_the_logarithm():
+    assert transitions.threshold([0.1, 0.2, 0.3], [1e-1, 1e-2, 1e-4], 1e-3) == pytest.approx(0.25)
+    assert np.isnan(transitions.threshold([0.1, 0.2], [1e-1, 1e-2], 1e-3))

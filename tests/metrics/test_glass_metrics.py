@@ -1,0 +1,176 @@
+"""Overlaps, α₂, times and dips against closed forms, and the dip against linear programming."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.special import erf, erfinv
+
+from deepmech.core.random import Stream
+from deepmech.metrics import glass, glass_modes, glass_times
+from deepmech.simulators.brownian import free_overlap, free_time
+
+STREAM = Stream.of("glass metrics", 0)
+
+
+def test_sums_of_groups_are_the_whole():
+    now, before = (STREAM.normal(name, 0, 300) for name in ("now", "before"))
+    group = (np.arange(300) * 7) % 5
+    sums = glass.displacement_sums(now, before, group, 5, [0.1, 1.0])
+    moved = np.abs(now - before)
+    np.testing.assert_allclose(sums.within.sum(0), [(moved < 0.1).sum(), (moved < 1.0).sum()])
+    assert sums.square.sum() == pytest.approx((moved**2).sum())
+    assert sums.fourth[3] == pytest.approx((moved[group == 3] ** 4).sum())
+    with pytest.raises(ValueError, match="windows"):
+        glass.displacement_sums(now, before, group, 5, [0.0])
+
+
+def test_alpha_of_known_distributions():
+    gauss = STREAM.normal("gauss", 0, 400_000)
+    uniform = STREAM.uniform("uniform", 0, 400_000) - 0.5
+    for sample, expected, tolerance in ((gauss, 0.0, 0.01), (uniform, -0.4, 0.005)):
+        alpha = glass.non_gaussian((sample**2).sum(), (sample**4).sum(), len(sample))
+        assert alpha == pytest.approx(expected, abs=tolerance)
+    assert np.isnan(glass.non_gaussian(0.0, 0.0, 10))
+
+
+def test_a_mixture_of_gaussians_has_the_alpha_of_its_null():
+    scales = np.array([1.0, 2.0, 0.0])
+    counts = np.array([100_000, 50_000, 30_000])
+    parts = [s * STREAM.normal(f"part {i}", 0, n) for i, (s, n) in enumerate(zip(scales, counts, strict=True))]
+    whole = np.concatenate(parts)
+    alpha = glass.non_gaussian((whole**2).sum(), (whole**4).sum(), len(whole))
+    null = glass.mixture_non_gaussian(np.array([(p**2).sum() for p in parts]), counts)
+    assert null > 0.5
+    assert alpha == pytest.approx(null, rel=0.03)
+
+
+def test_susceptibility_of_independent_weights():
+    inside = STREAM.uniform("inside", 0, (4000, 50)) < 0.3
+    assert glass.susceptibility(inside.mean(1), 50) == pytest.approx(0.3 * 0.7, rel=0.1)
+    with pytest.raises(ValueError, match="at least two"):
+        glass.susceptibility(np.array([0.5]), 50)
+
+
+def test_motilities_are_counted_once():
+    counts, still = glass.motility(np.array([1e-20, 1e-3, 1e5, 0.0]), np.zeros(4))
+    assert counts.sum() == 3 and still == 1 and counts[0] == 1 and counts[-1] == 1
+
+
+@given(st.floats(1e-3, 10), st.floats(1e-8, 1e-2), st.floats(0.15, 0.95))
+@settings(max_examples=30, deadline=None)
+def test_time_of_a_free_walk(window, diffusion, level):
+    exact = free_time(window, diffusion, level)
+    times = exact * np.geomspace(1e-3, 1e3, 121)
+    found = glass_times.decorrelation_time(times, free_overlap(times, window, diffusion), level)
+    assert found.state == "crossed" and found.low <= found.time <= found.high * (1 + 1e-12)
+    assert found.time == pytest.approx(exact, rel=0.02)
+    late = glass_times.decorrelation_time(times[:40], free_overlap(times[:40], window, diffusion), level)
+    assert late.state == "censored" and np.isnan(late.time) and late.low == times[39]
+    soon = glass_times.decorrelation_time(times[90:], free_overlap(times[90:], window, diffusion), level)
+    assert soon.state == "early" and soon.high == times[90]
+
+
+def test_a_record_that_ends_ends_the_search():
+    found = glass_times.decorrelation_time([1, 2, 3, 4], [1.0, 0.95, np.nan, 0.1])
+    assert found.state == "censored" and found.low == 2
+
+
+def test_exponents_and_their_intervals():
+    x = np.geomspace(1, 100, 12)
+    noisy = 3 * x**-0.7 * np.exp(0.1 * STREAM.normal("noise", 0, (40, 12)))
+    found = glass_times.exponent(x, noisy, STREAM)
+    assert found.low < -0.7 < found.high and found.high - found.low < 0.05
+    single = glass_times.exponent(x, noisy[0])
+    assert single.low < -0.7 < single.high
+    with pytest.raises(ValueError, match="at least two"):
+        glass_times.exponent([1.0], [1.0])
+
+
+def test_free_walks_collapse_exactly_and_others_do_not():
+    times = np.geomspace(1, 1e6, 200)
+    speeds = np.array([1e-8, 1e-6, 1e-4])
+    free = np.array([free_overlap(times, 0.1, d) for d in speeds])
+    taus = np.array([free_time(0.1, d) for d in speeds])
+    whole = glass_times.collapse(times, free, taus)
+    assert whole.quality > 0.999 and whole.spread < 0.005 < whole.before
+    # Each curve ends on its own plateau: laid over one another they still differ.
+    plateau = free + (1 - free) * np.array([[0.0], [0.3], [0.6]])
+    again = [glass_times.decorrelation_time(times, q).time for q in plateau]
+    assert glass_times.collapse(times, plateau, again).quality < 0.95
+
+
+def test_the_tail_of_a_free_walk_is_a_power():
+    times = np.geomspace(1e2, 1e4, 20)
+    assert glass_times.exponent(times, erf(erfinv(0.9) / np.sqrt(times))).value == pytest.approx(-0.5, abs=0.003)
+
+
+def dip_by_programming(x):
+    """For every place of the mode, the least half-width of a band with room for a convex and a concave piece."""
+    x, n = np.sort(x), len(x)
+    best = 1.0
+    for m in range(n):
+        left, right = m + 1, n - m
+        rows, bounds = [], []
+
+        def row(entries, bound, size=left + right + 1, rows=rows, bounds=bounds):
+            line = np.zeros(size)
+            for k, v in entries.items():
+                line[k] = v
+            rows.append(line)
+            bounds.append(bound)
+
+        for i in range(left):
+            row({i: 1, -1: -1}, i / n)
+            if i < m:
+                row({i: -1, -1: -1}, -(i + 1) / n)
+        for j in range(right):
+            row({left + j: -1, -1: -1}, -(m + j + 1) / n)
+            if j:
+                row({left + j: 1, -1: -1}, (m + j) / n)
+        for start, size, at, sign in ((0, left, 0, 1), (left, right, m, -1)):
+            for i in range(1, size - 1):
+                a, b = x[at + i] - x[at + i - 1], x[at + i + 1] - x[at + i]
+                row({start + i - 1: -sign / a, start + i: sign * (1 / a + 1 / b), start + i + 1: -sign / b}, 0)
+        for i in range(1, left + right):
+            row({i - 1: 1, i: -1}, 0)
+        cost = np.zeros(left + right + 1)
+        cost[-1] = 1
+        found = linprog(cost, np.array(rows), bounds, bounds=[(0, 1)] * len(cost))
+        best = min(best, found.fun) if found.success else best
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_dip_is_the_smallest_band(seed):
+    x = STREAM.uniform("dip", seed, 13)
+    if seed % 2:
+        x[:6] = 0.2 * x[:6] - 2
+    assert glass_modes.dip(x) == pytest.approx(dip_by_programming(x), abs=1e-9)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=40, unique=True), st.floats(0.01, 9), st.floats(-9, 9))
+@settings(max_examples=40, deadline=None)
+def test_the_dip_does_not_see_scale_place_or_direction(sample, scale, shift):
+    x = np.round(sample, 6)
+    one = glass_modes.dip(x)
+    assert one == pytest.approx(glass_modes.dip(-scale * x + shift), abs=1e-9)
+    assert 1 / (2 * len(x)) - 1e-12 <= one <= 0.25 + 1e-12
+
+
+def test_dips_that_are_known():
+    assert glass_modes.dip(np.arange(50)) == pytest.approx(1 / 100)
+    assert glass_modes.dip([0, 0, 0, 1, 1, 1]) == pytest.approx(0.25)
+    assert glass_modes.dip([3.0]) == pytest.approx(0.5)
+    counts, edges = np.array([3, 0, 3]), np.array([0.0, 1, 2, 3])
+    assert glass_modes.dip([0.5, 2.5], counts[[0, 2]]) == pytest.approx(0.25)
+    assert len(glass_modes.unbinned(counts, edges)) == 6
+
+
+def test_the_dip_test_keeps_its_size_and_finds_two_modes():
+    p = [glass_modes.dip_test(STREAM.uniform("flat", i, 80), Stream.of("null", i), 60).p for i in range(60)]
+    assert 0.02 < np.mean(np.array(p) <= 0.1) < 0.25
+    two = np.concatenate([STREAM.normal("a", 0, 100) - 2.5, STREAM.normal("b", 0, 100) + 2.5])
+    assert glass_modes.dip_test(two, STREAM, 60).p < 0.02
+    assert glass_modes.dip_test(STREAM.normal("c", 0, 200), STREAM, 60).p > 0.2

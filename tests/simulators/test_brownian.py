@@ -1,0 +1,90 @@
+"""Free and harmonic weights: closed forms against each other, against quadrature, and against simulation."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from deepmech.simulators.brownian import (
+    Well,
+    ageing_factor,
+    density,
+    final_overlap,
+    free_overlap,
+    free_time,
+    simulate,
+    well_msd,
+    well_overlap,
+)
+
+N = 20_000
+
+
+def test_free_walk_by_simulation():
+    free = Well(temperature=2.0, learning_rate=0.01, n_data=4)
+    made = simulate(free, [1, 10, 100, 400], 0.0, windows=[0.05, 0.3], n_weights=N)
+    for window in (0.05, 0.3):
+        exact = free_overlap(made.time, window, free.diffusion)
+        np.testing.assert_allclose(made.overlap.sel(window=window), exact, atol=4 * np.sqrt(0.25 / N))
+    np.testing.assert_allclose(made.msd, well_msd(made.time, free), rtol=0.05)
+
+
+def test_the_constant_of_the_decorrelation_time():
+    assert free_time(1.0, 1.0) == pytest.approx(0.1848, abs=5e-5)
+    assert free_overlap(free_time(0.3, 1e-4, 0.7), 0.3, 1e-4) == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("start", [0.0, 0.7])
+def test_well_by_simulation(start):
+    well = Well(stiffness=0.5, temperature=1.0, learning_rate=0.005, n_data=2)
+    made = simulate(well, [3, 30, 300, 3000], start, windows=[0.3], n_weights=N)
+    exact = well_overlap(made.time, well, 0.3, start)
+    np.testing.assert_allclose(made.overlap.sel(window=0.3), exact, atol=4 * np.sqrt(0.25 / N) + 0.002)
+    np.testing.assert_allclose(made.msd, well_msd(made.time, well, start), rtol=0.06)
+
+
+def test_two_fluctuating_times_double_the_variance():
+    well = Well(stiffness=2.0, temperature=1.0, learning_rate=0.01, n_data=5)
+    made = simulate(well, [1, 20, 1000], n_weights=N)
+    np.testing.assert_allclose(made.msd, well_msd(made.time, well), rtol=0.06)
+    assert float(made.msd[-1]) == pytest.approx(2 * well.temperature / (well.stiffness * well.n_data), rel=0.05)
+    assert float(made.position[-1].var()) == pytest.approx(well.variance, rel=0.05)
+
+
+def test_overlap_is_the_integral_of_the_density():
+    well, window, start = Well(stiffness=0.4, temperature=0.3, learning_rate=0.1), 0.2, 0.5
+    for time in (0.5, 7.0, 300.0):
+        mass = quad(lambda w, t=time: density(w, t, well, start), start - window, start + window)[0]
+        assert well_overlap(time, well, window, start) == pytest.approx(mass, abs=1e-9)
+    assert well_overlap(1e6, well, window, start) == pytest.approx(float(final_overlap(well, window, start)))
+    assert quad(lambda w: density(w, 3.0, well, start), -20, 20)[0] == pytest.approx(1)
+
+
+def test_a_weak_well_is_free_and_a_hot_well_has_a_half_power():
+    times = np.array([1.0, 100.0])
+    weak = Well(stiffness=1e-9, temperature=1.0)
+    np.testing.assert_allclose(
+        well_overlap(times, weak, 0.01, 0.0), free_overlap(times, 0.01, weak.diffusion), rtol=1e-6
+    )
+    final = [float(final_overlap(Well(stiffness=0.01, temperature=t), 1e-3, 0.1)) for t in (10.0, 1000.0)]
+    assert np.log(final[1] / final[0]) / np.log(100) == pytest.approx(-0.5, abs=1e-3)
+
+
+def test_decay_alone_slows_a_fixed_window():
+    rate, decay, window = 1e-3, 0.05, 1e-3
+    waited = np.array([0, 10_000, 40_000])
+    taus = [np.log(1 / (1 - window / np.exp(-rate * decay * w))) / (rate * decay) for w in waited]
+    np.testing.assert_allclose(np.array(taus) / taus[0], ageing_factor(waited, rate, decay), rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Well(stiffness=-1.0), "Well.stiffness = -1.0"),
+        (lambda: Well(stiffness=3.0, learning_rate=1.0), "Well.stiffness = 3.0"),
+        (lambda: Well(n_data=0), "Well.n_data = 0"),
+        (lambda: simulate(Well(), [3, 2]), "increasing"),
+    ],
+)
+def test_errors_name_what_is_wrong(make, words):
+    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+        make()

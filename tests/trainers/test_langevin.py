@@ -1,0 +1,216 @@
+"""The Langevin trainer: engines agree, members do not know each other, and the walk has the laws it should have."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from deepmech import over
+from deepmech.core.random import Stream
+from deepmech.trainers.langevin import (
+    ASLEEP,
+    Dynamics,
+    Preparation,
+    Unresolved,
+    Walker,
+    log_times,
+    prepare,
+    settle,
+    walk,
+)
+from deepmech.trainers.langevin_engines import Blocked, Reference, evaluate, initial, layer_sizes, n_weights
+
+
+def problem(n=150, d=4, seed=0):
+    stream = Stream.of("test langevin", seed)
+    x = stream.normal("x", 0, (n, d))
+    return SimpleNamespace(x=x, y=np.where(x[:, 0] + 0.5 * x[:, 1] ** 2 > 0.3, 1.0, -1.0), fingerprint="test")
+
+
+@pytest.mark.parametrize(("width", "hidden", "n"), [(1, 1, 30), (5, 2, 150), (13, 6, 333), (30, 6, 700)])
+def test_engines_have_the_same_gradient(width, hidden, n):
+    data = problem(n)
+    sizes = layer_sizes(4, width, hidden)
+    weights = 2.5 * initial(sizes, Stream.of("gradient", width))
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
+        fast, slow = (kind(sizes, data.x, data.y, dtype) for kind in (Blocked, Reference))
+        fast.set(weights)
+        slow.set(weights)
+        a, b = fast.gradient(), slow.gradient()
+        assert np.abs(b).max() > 0
+        np.testing.assert_allclose(a, b, atol=tolerance * np.abs(b).max(), rtol=0)
+
+
+def test_the_gradient_is_the_slope_of_the_loss():
+    data, sizes = problem(), layer_sizes(4, 6, 3)
+    weights = 2 * initial(sizes, Stream.of("slope", 0))
+    network = Blocked(sizes, data.x, data.y, "float64")
+    network.set(weights)
+    direction = Stream.of("slope", 1).normal("direction", 0, len(weights))
+    above, below = (evaluate(weights + s * 1e-6 * direction, sizes, data.x, data.y)[0] for s in (1, -1))
+    assert network.gradient() @ direction == pytest.approx((above - below) / 2e-6, rel=1e-5)
+
+
+def test_engines_take_the_same_path():
+    data = problem()
+    spec = dict(temperature=0.5, regularisation=0.02, width=5, hidden=3, dtype="float64", learning_rate=0.05)
+    how = dict(steps=60, times=[1, 5, 20], waiting=[0, 40], chi=[3.0])
+    start = Preparation(sgd_steps=70, batch_size=40, descent_steps=5, slow_steps=3, learning_rate=0.05, gain=2.0)
+    fast, slow = (walk(Dynamics(**spec), start, data, engine=e, **how) for e in ("blocked", "reference"))
+    for name in ("square", "fourth", "loss", "sigma", "loss_waited"):
+        np.testing.assert_allclose(fast[name], slow[name], rtol=1e-9, atol=1e-14)
+    np.testing.assert_array_equal(fast.within, slow.within)
+    a, b = (settle(Dynamics(width=5, hidden=2), start, data, engine=e) for e in ("blocked", "reference"))
+    np.testing.assert_allclose(a.loss_history, b.loss_history, rtol=1e-5)
+
+
+def test_a_member_does_not_know_its_neighbours():
+    data = problem()
+    start = Preparation(sgd_steps=50, learning_rate=0.05)
+    how = dict(steps=30, times=[2, 29], chi=[5.0])
+
+    def run(temperatures, seeds, threads):
+        return walk(
+            Dynamics(width=4, hidden=2, temperature=over("temperature", temperatures)), start, data,
+            seed=over("seed", seeds), threads=threads, **how,
+        )  # fmt: skip
+
+    many = run([0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0], [0, 1], 2)
+    alone = run([0.5], [1], 1)
+    for name in many.data_vars:
+        np.testing.assert_array_equal(many[name].sel(temperature=[0.5], seed=[1]), alone[name])
+
+
+def test_frames_are_independent_of_one_another_and_of_the_schedule():
+    data = problem()
+    dynamics = Dynamics(width=4, hidden=2, temperature=0.3)
+    both = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[10, 30], times=[1, 7, 20], chi=[9.0])
+    one = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[30], times=[7, 20], chi=[9.0])
+    np.testing.assert_array_equal(both["square"].sel(waiting=30, time=[7, 20]), one["square"].sel(waiting=30))
+    longer = walk(dynamics, Preparation(sgd_steps=20), data, steps=30, waiting=[10], times=[7, 21], chi=[9.0])
+    assert longer["square"].sel(time=21).isnull().all() and longer["square"].sel(time=7).notnull().all()
+
+
+def silent_problem(n=64):
+    """Positive inputs and negative first weights: nothing ever passes, so the loss is that of the weights alone."""
+    stream = Stream.of("silent", 0)
+    x = 1 + stream.uniform("x", 0, (n, 3))
+    return x, np.where(stream.uniform("y", 0, n) > 0.5, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "mixed"])
+def test_on_a_quadratic_loss_every_step_is_exact(dtype):
+    x, y = silent_problem()
+    sizes = layer_sizes(3, 4, 2)
+    stream = Stream.of("exact", 0)
+    start = initial(sizes, stream)
+    start[:12] = -np.abs(start[:12]) - 0.5
+    network = Blocked(sizes, x, y, dtype)
+    network.set(start)
+    rate, decay, noise = 0.01, 0.3, 1e-4
+    network.walk(200, 0, rate, decay, noise, stream)
+    w = start.copy()
+    for t in range(200):
+        w = w - rate * decay * w + noise * stream.normal("thermal", t, len(w))
+    np.testing.assert_allclose(network.w, w, rtol=1e-12)
+
+
+def test_single_precision_loses_small_noise_and_says_so():
+    x, y = silent_problem()
+    data = SimpleNamespace(x=x, y=y, fingerprint="silent")
+    cold = over("temperature", [1e-12, 1.0])
+    with pytest.warns(Unresolved, match=r"member 0 \(temperature 1e-12"):
+        walk(Dynamics(width=4, hidden=2, temperature=cold, dtype="float32"), Preparation(sgd_steps=0), data, steps=2)
+    sizes = layer_sizes(3, 4, 2)
+    stream = Stream.of("small noise", 0)
+    start = initial(sizes, stream)
+    start[:12] = -np.abs(start[:12]) - 0.5
+    moved = {}
+    for dtype in ("float32", "mixed"):
+        network = Blocked(sizes, x, y, dtype)
+        network.set(start)
+        before = network.w.astype(float)
+        network.walk(400, 0, 1e-3, 0.0, 1e-9, stream)
+        moved[dtype] = ((network.w - before) ** 2).mean() / (400 * 1e-18)
+    assert moved["mixed"] == pytest.approx(1.0, abs=0.6)
+    assert not 0.4 < moved["float32"] < 1.6
+
+
+def test_the_walk_samples_the_boltzmann_distribution():
+    # One weight above one input and one hidden unit held by decay: f = b relu(a x); energies P_D (L + λ/2 (a² + b²)).
+    n, decay, temperature, rate = 16, 0.2, 2.0, 0.02
+    x = np.linspace(0.2, 1.8, n)[:, None]
+    y = np.where(np.arange(n) % 3 > 0, 1.0, -1.0)
+    network = Blocked((1, 1, 1), x, y, "float64")
+    stream = Stream.of("boltzmann", 0)
+    network.set(np.array([0.3, 0.3]))
+
+    def energy(a, b):
+        f = b * np.maximum(a * x[:, 0], 0)
+        return n * (0.5 * (np.maximum(0, 1 - y * f) ** 2).mean() + decay / 2 * (a * a + b * b))
+
+    grid = np.linspace(-6, 6, 161)
+    boltzmann = np.array([[np.exp(-energy(a, b) / temperature) for b in grid] for a in grid])
+    boltzmann /= boltzmann.sum()
+    energies = np.array([[energy(a, b) for b in grid] for a in grid])
+    expected = (boltzmann * energies).sum()
+    noise, seen = np.sqrt(2 * temperature * rate / n), []
+    for t in range(40_000):
+        network.walk(10, 10 * t, rate, decay, noise, stream)
+        seen.append(network.w.copy())
+    seen = np.array(seen[500:])
+    sampled = np.mean([energy(a, b) for a, b in seen[::10]])
+    assert sampled == pytest.approx(expected, rel=0.05)
+    # Not only its mean: the part of the time on the side where the unit is silent.
+    assert (seen[:, 0] < 0).mean() == pytest.approx(
+        boltzmann[grid < 0].sum() + boltzmann[grid == 0].sum() / 2, abs=0.06
+    )
+
+
+def test_a_network_that_sleeps_is_finished_in_closed_form():
+    data = problem(40)
+    dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
+    how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
+    made, steps, _ = prepare(Walker(dynamics, Preparation(**how), 0), data)
+    assert np.abs(made).max() < ASLEEP
+    start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))
+    # Gradients of so narrow a network are nearly nothing from the start: decay alone predicts its end.
+    decay = (1 - 0.02 * 0.5) ** 4300 * (1 - 0.002 * 0.5) ** 200
+    assert np.abs(made).max() == pytest.approx(np.abs(start).max() * decay, rel=0.3)
+    assert steps[-1] == 4500
+
+
+def test_what_diverges_is_told():
+    data = problem()
+    made = walk(
+        Dynamics(width=8, hidden=2, learning_rate=50.0), Preparation(sgd_steps=10, learning_rate=0.01), data, steps=80
+    )
+    assert bool(made.diverged)
+    assert made["square"].isel(time=-1).isnull().all()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Dynamics(width=0), "Dynamics.width = 0"),
+        (lambda: Dynamics(temperature=-1.0), "Dynamics.temperature = -1.0"),
+        (lambda: Dynamics(batch_size=10, temperature=0.1), "Dynamics.temperature = 0.1"),
+        (lambda: Dynamics(dtype="half"), "Dynamics.dtype = 'half'"),
+        (lambda: Preparation(sgd_steps=1.5), "Preparation.sgd_steps = 1.5"),
+        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, waiting=[10]), "waiting"),
+        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, times=[3, 2]), "increasing"),
+        (lambda: walk(Dynamics(width=over("time", [3, 4])), Preparation(), problem(), steps=10), "'time'"),
+        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, seed=-1), "seed = -1"),
+    ],
+)
+def test_errors_name_what_is_wrong(make, words):
+    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
+        make()
+
+
+def test_small_things():
+    assert n_weights(layer_sizes(10, 30, 6)) == 4830
+    assert n_weights(layer_sizes(10, 82, 6)) == 34522
+    times = log_times(10_000, 10)
+    assert times[0] == 1 and times[-1] == 10_000 and (np.diff(times) > 0).all()
+    assert float(Dynamics(temperature=2.0, learning_rate=1e-3).noise(100)) == pytest.approx(np.sqrt(4e-5))
