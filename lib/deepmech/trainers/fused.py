@@ -1,8 +1,8 @@
 """The fused CPU engine: explicit forward and backward passes of a whole epoch in one compiled call.
 
-The arithmetic is in :mod:`deepmech.trainers.kernels`, which keeps activations in the cache between a matrix product and
-what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as many
-cores as there are. Agreement with :mod:`deepmech.trainers.reference` is tested parameter by parameter.
+The arithmetic is in :mod:`deepmech.trainers.fused_step`, which keeps activations in the cache between a matrix product
+and what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as
+many cores as there are. Agreement with :mod:`deepmech.trainers.reference` is tested parameter by parameter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from deepmech.core.random import purpose_word
 from deepmech.trainers import kernels
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused_product import matrix, multiply, padded
-from deepmech.trainers.kernels import Data, Net, Now, Work
+from deepmech.trainers.fused_step import Data, Net, Now, Work, gradient, run_epoch
 from deepmech.trainers.specs import MLP, Member, Settings
 
 
@@ -163,12 +163,12 @@ class Fused:
         n = len(self.data.x)
         first_step, size, order = self.draws.order(epoch, n)
         work, now = self._begin(self.member.settings(epoch), size)
-        return float(kernels.run_epoch(self.net, work, self.data, order, size, first_step, now))
+        return float(run_epoch(self.net, work, self.data, order, size, first_step, now))
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
         work, constants = self._begin(now, len(index))
-        return float(kernels.gradient(self.net, work, self.data, index, np.uint64(step), constants))
+        return float(gradient(self.net, work, self.data, index, np.uint64(step), constants))
 
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Evaluation mode: features of the input and every hidden layer, each (n, units), and the output."""
