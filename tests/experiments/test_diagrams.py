@@ -74,6 +74,7 @@ def test_numbers_of_two_diagrams_side_by_side():
     assert best["measured"].values == pytest.approx([0.05, 0.3])
     assert best["interval"][1].values - best["interval"][0].values == pytest.approx([2 * 1.96 * 0.01] * 2)
     assert best["null"].values == pytest.approx([BEND.mean()] * 2)
+    assert "interval" not in summaries.bend_of_best({"one seed": made_up(BEND, BEND, error=0.0)})
     table = summaries.table(found)
     assert table.loc["best accuracy"].tolist() == ["95.0 %", "80.0 %"]
     assert table.loc["in the cell", "peaked"] == "α = 1, dropout 0"

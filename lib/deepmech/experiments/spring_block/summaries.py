@@ -88,8 +88,8 @@ def bends_with_noise(found: Mapping[str, Measures]) -> xr.DataArray:
 def bend_of_best(means: Mapping[str, xr.Dataset]) -> dict[str, Any]:
     """Per diagram the signed curvature of its most accurate cell, for ``ledger.check(claim, **this)``.
 
-    The interval is that of the mean over seeds (1.96 standard errors); the null is the mean curvature over all cells,
-    which a cell picked blindly has on average.
+    The interval is that of the mean over seeds (1.96 standard errors), left out where a diagram has one seed only; the
+    null is the mean curvature over all cells, which a cell picked blindly has on average.
     """
     bend, error, blind = [], [], []
     for one in means.values():
@@ -97,12 +97,11 @@ def bend_of_best(means: Mapping[str, xr.Dataset]) -> dict[str, Any]:
         bend.append(float(best["curvature"]))
         error.append(1.96 * float(best["curvature_error"]))
         blind.append(float(one["curvature"].mean()))
-    low, high = ([b + sign * e for b, e in zip(bend, error, strict=True)] for sign in (-1, 1))
-    return {
-        "measured": _by_diagram(means, bend),
-        "interval": (_by_diagram(means, low), _by_diagram(means, high)),
-        "null": _by_diagram(means, blind),
-    }
+    found: dict[str, Any] = {"measured": _by_diagram(means, bend), "null": _by_diagram(means, blind)}
+    if min(error) > 0:
+        low, high = ([b + sign * e for b, e in zip(bend, error, strict=True)] for sign in (-1, 1))
+        found["interval"] = (_by_diagram(means, low), _by_diagram(means, high))
+    return found
 
 
 def _by_diagram(found: Mapping[str, Any], values: list[float]) -> xr.DataArray:
