@@ -14,8 +14,8 @@ from deepmech.explorers.chain import Page, chain_page, cli_explore
 from deepmech.explorers.elastic import elastic_page, write_elastic_page
 
 if TYPE_CHECKING:
-    from deepmech.explorers.elastic_widget import ElasticExplorer
     from deepmech.explorers.widget import ChainExplorer
+    from deepmech.explorers.widget_elastic import ElasticExplorer
 
 __all__ = [
     "ChainExplorer",
@@ -27,7 +27,7 @@ __all__ = [
     "write_elastic_page",
 ]
 
-WIDGETS = {"ChainExplorer": "widget", "ElasticExplorer": "elastic_widget"}
+WIDGETS = {"ChainExplorer": "widget", "ElasticExplorer": "widget_elastic"}
 
 
 def __getattr__(name: str) -> Any:

@@ -167,7 +167,8 @@ class Explorer {
     const p = this.parameters;
     if (this.cloud.K !== p.n_classes || this.cloud.n !== p.n_samples) return this.reset();
     this.width = this.root.clientWidth;
-    this.plot.layout(this.plot.root.clientWidth, this.cloud);
+    // 560 is the width at which elastic.css puts the pictures above one another.
+    this.plot.layout(this.plot.root.clientWidth, this.cloud, this.width <= 560);
     this.plane.layout(this.plane.root.clientWidth);
     this.plane.update(p);
     for (const control of this.controls) control.show();

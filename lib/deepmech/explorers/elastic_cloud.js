@@ -4,8 +4,8 @@
 import { set, svg } from "./dom.js";
 
 const SIZE = 5.5;
-/** Low enough on a phone to stay in sight while the sliders are moved. */
-const heightAt = (width) => (width < 430 ? 220 : 300);
+/** Pictures above one another are lower, so that the points stay in sight while the sliders are moved. */
+const BESIDE = 300, ABOVE = 220;
 
 /** Marks around the origin: circle, square, triangle, diamond. */
 const SHAPES = [
@@ -24,8 +24,8 @@ export class CloudPlot {
     this.root = svg("svg", { class: "cloud", "aria-hidden": "true" }, this.inside, this.box);
   }
 
-  layout(width, cloud) {
-    [this.width, this.height] = [width, heightAt(width)];
+  layout(width, cloud, stacked) {
+    [this.width, this.height] = [width, stacked ? ABOVE : BESIDE];
     set(this.root, { height: this.height });
     set(this.box, { x: 0.5, y: 0.5, width: Math.max(0, width - 1), height: this.height - 1 });
     set(this.inside, { x: 0, y: 0, width, height: this.height });

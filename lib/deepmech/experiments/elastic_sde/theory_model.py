@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import margins
+from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import (
     ElasticSDE,
     PowerLaw,
@@ -149,8 +150,6 @@ def corrupted_separation(
 
     I-model with α = 1, β = −0.5, unit noise, class means one unit from one another.
     """
-    from deepmech.metrics.separability import separated_along
-
     model = ElasticSDE(1.0, -0.5, n_classes, 2, label_mixing=over("p_err", list(fractions)))
     x0 = np.array([[np.cos(a), np.sin(a)] for a in 2 * np.pi * np.arange(n_classes) / n_classes]) / np.sqrt(3)
     run = simulate(model, [t_end], x0, n_samples, n_runs, 0.2, mean="infinite")
