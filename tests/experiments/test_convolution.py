@@ -27,6 +27,12 @@ def test_records_cover_the_three_stages(tiny):
     np.testing.assert_allclose(curvature(tiny["load_curve"]), tiny["curvature"])
 
 
+def test_what_has_settled_is_all_but_the_beginning(tiny):
+    late = convolution.settled(tiny)
+    assert late.at_epoch.values.tolist() == list(range(2, 10))
+    np.testing.assert_allclose(10**late.log_loss, late.loss)
+
+
 def test_networks_with_and_without_dropout_are_the_same_until_dropout_sets_in(tiny):
     ends = convolution.at_stage_ends(tiny)["accuracy"].transpose("seed", "stage").values
     alone = tiny["accuracy_without"].transpose("seed", "stage").values

@@ -168,10 +168,14 @@ def at_stage_ends(result: xr.Dataset) -> xr.Dataset:
     return ends.assign_coords(stage=list(STAGES))
 
 
-def log_loss(result: xr.Dataset) -> xr.DataArray:
-    """Decimal logarithm of the training loss."""
-    loss = result["loss"]
-    return loss.copy(data=np.log10(loss.values))
+def settled(result: xr.Dataset) -> xr.Dataset:
+    """Records from the last third of the first stage on, with ``log_loss``, the decimal logarithm of the training loss.
+
+    Before that BatchNorm's running averages lag behind the weights, and accuracy says little about the network.
+    """
+    first = int(result.at_epoch[-1]) / len(STAGES)
+    later = result.sel(at_epoch=slice(2 * first / 3, None))
+    return later.assign(log_loss=later["loss"].copy(data=np.log10(later["loss"].values)))
 
 
 def widths(measured: xr.Dataset) -> xr.DataArray:
