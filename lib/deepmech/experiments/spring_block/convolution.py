@@ -23,7 +23,7 @@ DIGITS = (0, 4, 9)
 #: What deepmech.data.load is asked for by a data set's name; "mnist" is the paper's.
 DATA: dict[str, dict[str, Any]] = {
     "digits": {"name": "digits", "n_train": 120},
-    "mnist-1024": {"name": "mnist", "size": 10, "n_train": 1024, "n_test": 4000},
+    "mnist-512": {"name": "mnist", "size": 10, "n_train": 512, "n_test": 4000},
     "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
 }
 
