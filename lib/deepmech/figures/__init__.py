@@ -2,6 +2,7 @@
 
 from deepmech.figures.curves import load_curves, trajectories
 from deepmech.figures.dots import dots
+from deepmech.figures.heat import heat
 from deepmech.figures.images import images
 from deepmech.figures.layers import layer_curves
 from deepmech.figures.networks import accuracy_by_bend, network_diagram
@@ -22,6 +23,7 @@ __all__ = [
     "dots",
     "folding_ruler",
     "friction_law",
+    "heat",
     "images",
     "layer_curves",
     "lines",

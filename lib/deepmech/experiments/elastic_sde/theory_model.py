@@ -37,9 +37,11 @@ def integrated(model: ElasticSDE, times: Any, x0: np.ndarray) -> np.ndarray:
     Class c is drawn with probability p_c and labelled l with P_cl; class k moves by E_kl H_kl X̄^c. Nothing of the
     closed forms or of the matrices behind them is used.
     """
-    k, blocks, times = model.n_classes, model.blocks(), np.asarray(times, float)
+    blocks, times = model.blocks(), np.asarray(times, float)
     (alpha, _), (beta, _) = model.rates()
     mixing, p = model.mixing(model.batch())[0], model.weights()
+    k = model.n_classes
+    factor = np.ones((k, k)) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
 
     def slope(t: float, y: np.ndarray) -> np.ndarray:
         x, same, other = y.reshape(k, -1), float(np.ravel(alpha(t))[0]), float(np.ravel(beta(t))[0])
@@ -47,7 +49,7 @@ def integrated(model: ElasticSDE, times: Any, x0: np.ndarray) -> np.ndarray:
         for j in range(k):
             for label in range(k):
                 seen = (p * mixing[:, label]) @ x
-                out[j] += (same if j == label else other) * blocks[j, label] @ seen
+                out[j] += factor[j, label] * (same if j == label else other) * blocks[j, label] @ seen
         return out.ravel()
 
     found = solve_ivp(slope, (0.0, times[-1]), np.ravel(x0), t_eval=times, method="LSODA", rtol=1e-10, atol=1e-12)
@@ -73,6 +75,30 @@ def closed_form_error(n_classes: Sequence[int] = (2, 3, 5, 10), t_end: float = 5
             gap = np.abs(mean_solution(model, times, x0)["mean"].values - exact).max()
             out.loc[{"model": name, "classes": k}] = gap / np.abs(exact).max()
     return out
+
+
+def general_error(t_end: float = 4.0) -> xr.DataArray:
+    """Largest distance of the general solution from integration, over the size of the solution, per ``case`` of App. E.
+
+    Three classes: unequal sampling, labels mixed by a matrix, a symmetric indefinite matrix of effects (constant
+    effects, matrix exponential), Eq. E.1, and labels mixed in the L-model with effects that change in time.
+    """
+    mixed = [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.1, 0.2, 0.7]]
+    indefinite = [[1.0, 0.5, -0.8], [0.5, -0.7, 0.3], [-0.8, 0.3, 0.6]]
+    cases = {
+        "unequal classes": ElasticSDE(1.0, -0.3, 3, 2, class_weights=[0.6, 0.3, 0.1]),
+        "mixed labels": ElasticSDE(1.0, -0.3, 3, 2, label_mixing=mixed),
+        "symmetric effects": ElasticSDE(1.0, 1.0, 3, structure="logits", effect_matrix=indefinite),
+        "Eq. E.1": ElasticSDE(1.0, -0.3, 3, structure=mixed_logits(3, 0.6)),
+        "mixed labels, fading effects": ElasticSDE(INTRA, INTER, 3, structure="logits", label_mixing=0.3),
+    }
+    times = np.linspace(0, t_end, 4)[1:]
+    gaps = []
+    for model in cases.values():
+        x0 = start(3, model.n_features or 1)
+        exact = integrated(model, times, x0)
+        gaps.append(np.abs(mean_solution(model, times, x0)["mean"].values - exact).max() / np.abs(exact).max())
+    return xr.DataArray(gaps, dims="case", coords={"case": list(cases)})
 
 
 def paths(intra: float, inter: float, n_samples: int = 12, t_end: float = 4.0, seed: int = 0) -> xr.Dataset:

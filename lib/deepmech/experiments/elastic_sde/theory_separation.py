@@ -76,6 +76,14 @@ def binary_theory(gaps: Sequence[float], samples: Sequence[int], t_end: float = 
     return xr.concat([separation_probability(signal, n) for n in samples], label)
 
 
+def effect_plane(intra: Sequence[float], inter: Sequence[float], n: int = 20, t_end: float = 100.0) -> xr.DataArray:
+    """Theorem 2.1 over the plane of effects: probability that two classes of n are separated, over ``intra``,
+    ``inter``."""
+    model = ElasticSDE(over("intra", list(intra)), over("inter", list(inter)))
+    signal = mean_over_noise(model, [t_end], start_spread=START_SPREAD).isel(time=0, drop=True)
+    return separation_probability(signal, n).rename("probability")
+
+
 def by_chance(features: Sequence[int], samples: Sequence[int], n_draws: int = 300) -> xr.DataArray:
     """Share of draws in which n + n points of one normal law are linearly separable, over ``p`` and ``n``."""
     out = np.empty((len(features), len(samples)))
