@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged
@@ -75,9 +76,10 @@ def heat(
             ax.contour(*along, values.values.T, levels=sorted(contours), colors="#ffffff", linewidths=1.6)
         if boundary is not None:
             ax.plot(*boundary, color="#ffffff", lw=3.2)
-            ax.plot(*boundary, color="#000000", lw=1.8, linestyle=(0, (4, 2)), label=boundary_label)
-            if boundary_label:
-                fig.legend(loc="outside upper left")
+            ax.plot(*boundary, color="#000000", lw=1.8, linestyle=(0, (4, 2)))
+            if boundary_label:  # the name stands on the page, not on the shading
+                key = Line2D([], [], color=theme.text, lw=1.8, linestyle=(0, (4, 2)), label=boundary_label)
+                fig.legend(handles=[key], loc="outside upper left")
         ax.set(xlim=limits_before[0], ylim=limits_before[1], xlabel=x_label, ylabel=y_label)
 
     return Picture(draw, alt=alt, height=height, figure=figure)
