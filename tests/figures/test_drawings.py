@@ -53,6 +53,7 @@ def test_no_line_where_nothing_changes_sign():
     fig = diagram(load, c + 2).render()
     with pytest.raises(StopIteration):
         artist(fig, "sign change")
+    assert not fig.legends and diagram(load, c).render().legends
 
 
 def test_boundary_at_its_data_coordinates_on_uneven_and_reversed_axes():

@@ -97,7 +97,8 @@ def phase_diagram(
             ax.set_ylabel(y_label)
             _lines(ax, theme, panels[-1][0].values if curvature is not None else None, line)
         axes[-1].set_xlabel(x_label)
-        _key(fig, theme, curvature is not None, boundary_label if line is not None else "")
+        changes = curvature is not None and _changes_sign(panels[-1][0].values)
+        _key(fig, theme, changes, boundary_label if line is not None else "")
 
     return Picture(draw, alt=alt, height=len(panels) * (side + 0.2) + 1.0, figure=figure)
 
@@ -146,11 +147,15 @@ def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) ->
 def _lines(ax: Axes, theme: Theme, curvature: np.ndarray | None, boundary: list[np.ndarray] | None) -> None:
     """The interpolated zero of the curvature and the boundary given in closed form, with halos on the shading."""
     halo = [withStroke(linewidth=5, foreground=theme.background)]
-    if curvature is not None and min(curvature.shape) > 1 and np.nanmin(curvature) < 0 < np.nanmax(curvature):
+    if curvature is not None and _changes_sign(curvature):
         zero = ax.contour(curvature.T, levels=[0.0], colors=[theme.text], linewidths=2.4)
         zero.set(path_effects=halo, gid="sign change")
     if boundary is not None:
         ax.plot(*boundary, color=theme.text, linestyle=(0, (3.5, 1.8)), path_effects=halo, gid="boundary")
+
+
+def _changes_sign(curvature: np.ndarray) -> bool:
+    return min(curvature.shape) > 1 and bool(np.nanmin(curvature) < 0 < np.nanmax(curvature))
 
 
 def _key(fig: Figure, theme: Theme, zero: bool, boundary: str) -> None:
