@@ -202,6 +202,8 @@ def test_everything_runs_on_a_small_sweep():
     assert np.isfinite(tails["least"]).all() and np.all(tails["least"] <= tails["intra"])
     ends = networks_corruption.tail_interval(made, n=20)
     assert np.all(ends["intra"].sel(end="low") <= ends["intra"].sel(end="high"))
+    places = networks_corruption.transitions(made, n=20)
+    assert np.all(places["crosses"] >= 0) and np.all(places["overtakes"].diff("end") >= 0)
     one = made.isel(label_error=0, drop=True)
     late = networks_effects.late_growth(one, n=20)
     assert np.isfinite(late["ratio"]).all()

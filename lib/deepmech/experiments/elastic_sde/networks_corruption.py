@@ -72,18 +72,41 @@ def tails(result: xr.Dataset, models: Sequence[Model] = MODELS, window: int = 35
 
 def tail_interval(result: xr.Dataset, models: Sequence[Model] = MODELS, n: int = 200) -> xr.Dataset:
     """95 % bootstrap intervals, over groups of trials, of the tail indices from Â and B̂; dimension ``end``."""
+    ends = _resampled_tails(result, models, n).quantile([0.025, 0.975], "resample")
+    return ends.rename(quantile="end").assign_coords(end=["low", "high"])
+
+
+def transitions(result: xr.Dataset, n: int = 200) -> xr.Dataset:
+    """95 % bootstrap intervals of the two places that the paper names; dimension ``end``.
+
+    Returns
+    -------
+    Dataset
+        ``crosses``: p_err at which the smaller tail index first rises to 1, I-model; ``overtakes``: the last at which
+        the index of the inter-class effect changes places with that of the intra-class effect, L-model. Resamples in
+        which there is none count as 1; ``found`` (over ``place``) is the share of the others.
+    """
+    tails = _resampled_tails(result, MODELS, n)
+    least, lead = tails["least"].sel(model="I"), tails["lead"].sel(model="L")
+    places = np.array([[crossing(least.isel(resample=r), 1.0), switches(lead.isel(resample=r))] for r in range(n)])
+    low, high = np.quantile(np.where(np.isfinite(places), places, 1.0), [0.025, 0.975], axis=0)
+    values = {name: ("end", [low[i], high[i]]) for i, name in enumerate(("crosses", "overtakes"))}
+    share = ("place", np.isfinite(places).mean(0))
+    return xr.Dataset(values | {"found": share}, {"end": ["low", "high"], "place": ["crosses", "overtakes"]})
+
+
+def _resampled_tails(result: xr.Dataset, models: Sequence[Model], n: int) -> xr.Dataset:
+    """Tail indices from Â and B̂ of resampled groups of trials."""
     means = resampled(result, n)
     last = max(1, round(LAST / step_of(means)))
     rows = []
     for model in models:
         both = integrated_effects(means, model)
-        pair = {new: tail_index(both[old], "A", last) for new, old in (("intra", "A"), ("inter", "B"))}
-        rows.append(xr.Dataset(pair))
+        rows.append(xr.Dataset({"intra": tail_index(both["A"], "A", last), "inter": tail_index(both["B"], "A", last)}))
     found = xr.concat(rows, xr.Variable("model", list(models)), combine_attrs="drop")
     found["least"] = np.minimum(found["intra"], found["inter"])
     found["lead"] = found["inter"] - found["intra"]
-    ends = found.quantile([0.025, 0.975], "resample")
-    return ends.rename(quantile="end").assign_coords(end=["low", "high"])
+    return found
 
 
 def crossing(curve: xr.DataArray, level: float) -> float:

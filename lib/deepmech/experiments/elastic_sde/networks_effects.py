@@ -41,12 +41,14 @@ def estimate(
     Returns
     -------
     Dataset
-        Over ``model`` and ``time``: ``A``, ``B`` (pure numbers), ``intra``, ``inter``, ``gap`` (per iteration).
+        Over ``model`` and ``time``: ``A``, ``B`` (pure numbers), ``intra``, ``inter``, ``gap`` (per iteration). Where a
+        mean is exactly zero and has no logarithm, A and B are taken from their neighbours.
     """
     means = result[mean].astype(float)
     found = []
     for model in models:
         both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
+        both = both.where(np.isfinite(both)).interpolate_na("time", fill_value="extrapolate")
         found.append(both.assign(effects(both, window_of(means, window))))
     return xr.concat(found, xr.Variable("model", list(models)), combine_attrs="drop")
 
