@@ -1,19 +1,23 @@
-"""Speed of the trainer beside this machine's own matrix products and a plain torch loop.
+"""Speed and memory of the trainer beside this machine's own matrix products and two ways of training in torch.
 
 ``python benchmarks/trainer.py``: the network of Fig. 1 of the spring-block paper (100 inputs, 7 × 100 hidden units, 10
 classes, BatchNorm, Adam) on random data. All contenders take turns in every round, so that another load on the machine
-meets them alike; medians over the rounds are printed, and the best round. "Two" means two networks at a time, each on
-its own core.
+meets them alike; medians over the rounds are printed, and the best round. "Two" means two at a time, each on its own
+core. Then the peak memory of whole calls of ``train``, for few and for many networks.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,10 +29,10 @@ from deepmech.core.random import Stream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
-from deepmech.trainers.reference import Reference
 from deepmech.trainers.specs import Member
 
 SIZES = [100] * 8 + [10]
+ENSEMBLE = 16
 Contender = tuple[Callable[[], None], int]
 
 
@@ -64,15 +68,19 @@ def products(n: int, batch: int) -> Callable[[], None]:
     return epoch
 
 
+def network(dropout: float, averages: bool = True) -> nn.Sequential:
+    layers: list[nn.Module] = [nn.BatchNorm1d(100, track_running_stats=averages)]
+    for _ in range(7):
+        layers += [nn.Linear(100, 100), nn.BatchNorm1d(100, track_running_stats=averages), nn.LeakyReLU(0.0)]
+        layers += [nn.Dropout(dropout)] if dropout else []
+    return nn.Sequential(*layers, nn.Linear(100, 10))
+
+
 def torch_loop(n: int, batch: int, dropout: float) -> Callable[[], None]:
     """What one would write first: nn.Sequential, nn.Dropout, torch.optim.Adam; one epoch per call."""
     data = random_data(n)
     x, y = torch.from_numpy(data.x_train), torch.from_numpy(data.y_train)
-    layers: list[nn.Module] = [nn.BatchNorm1d(100)]
-    for _ in range(7):
-        layers += [nn.Linear(100, 100), nn.BatchNorm1d(100), nn.LeakyReLU(0.0)]
-        layers += [nn.Dropout(dropout)] if dropout else []
-    model = nn.Sequential(*layers, nn.Linear(100, 10))
+    model = network(dropout)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
 
     def epoch() -> None:
@@ -84,9 +92,33 @@ def torch_loop(n: int, batch: int, dropout: float) -> Callable[[], None]:
     return epoch
 
 
-def engine(kind: type[Fused] | type[Reference], n: int, batch: int, dropout: float) -> Callable[[], None]:
+def torch_ensemble(n: int, batch: int, dropout: float) -> Callable[[], None]:
+    """Networks stacked with torch.func: gradients by vmap, one Adam for all; without running averages in BatchNorm."""
+    data = random_data(n)
+    x, y = torch.from_numpy(data.x_train), torch.from_numpy(data.y_train)
+    models = [network(dropout, averages=False) for _ in range(ENSEMBLE)]
+    skeleton = copy.deepcopy(models[0]).to("meta")
+    parameters, buffers = torch.func.stack_module_state(models)
+    optimizer = torch.optim.Adam(list(parameters.values()), lr=1e-3)
+
+    def loss(p: dict, b: dict, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(torch.func.functional_call(skeleton, (p, b), (x,)), y)
+
+    gradient = torch.func.vmap(torch.func.grad(loss), in_dims=(0, 0, None, None), randomness="different")
+
+    def epoch() -> None:
+        for index in torch.split(torch.arange(n), batch):
+            found = gradient({k: v.detach() for k, v in parameters.items()}, buffers, x[index], y[index])
+            for k, v in parameters.items():
+                v.grad = found[k]
+            optimizer.step()
+
+    return epoch
+
+
+def fused(n: int, batch: int, dropout: float) -> Callable[[], None]:
     member = Member(MLP(dropout=dropout), Training(batch_size=batch), 0)
-    trained = kind(member, Draws.of(member, "benchmark"), kind.prepare(random_data(n), "float32"))
+    trained = Fused(member, Draws.of(member, "benchmark"), Fused.prepare(random_data(n), "float32"))
 
     def epoch() -> None:
         trained.run_epoch(1)
@@ -96,17 +128,39 @@ def engine(kind: type[Fused] | type[Reference], n: int, batch: int, dropout: flo
 
 def field(n: int, batch: int, pool: ThreadPoolExecutor) -> dict[str, Contender]:
     """Every contender by name: what runs one epoch, and of how many networks."""
-    makers: dict[str, Callable[[], Callable[[], None]]] = {"matrix products alone": lambda: products(n, batch)}
+    makers: dict[str, tuple[Callable[[], Callable[[], None]], int]] = {
+        "matrix products alone": (lambda: products(n, batch), 1)
+    }
     for p in (0.0, 0.1):
-        makers[f"torch loop, dropout {p}"] = partial(torch_loop, n, batch, p)
-        makers[f"reference, dropout {p}"] = partial(engine, Reference, n, batch, p)
-        makers[f"fused, dropout {p}"] = partial(engine, Fused, n, batch, p)
+        makers[f"torch loop, dropout {p}"] = partial(torch_loop, n, batch, p), 1
+        makers[f"torch.func, dropout {p}"] = partial(torch_ensemble, n, batch, p), ENSEMBLE
+        makers[f"fused, dropout {p}"] = partial(fused, n, batch, p), 1
     contenders: dict[str, Contender] = {}
-    for name, make in makers.items():
+    for name, (make, networks) in makers.items():
         pair = [make(), make()]
-        contenders[f"{name}, one"] = (make(), 1)
-        contenders[f"{name}, two"] = (partial(beside, pool, pair), 2)
+        contenders[f"{name}, one"] = (pair[0], networks)
+        contenders[f"{name}, two"] = (partial(beside, pool, pair), 2 * networks)
     return contenders
+
+
+MEMORY = """
+import resource, sys
+from deepmech import over
+from deepmech.core.random import Stream
+from deepmech.trainers import MLP, Training, train
+sys.path.insert(0, sys.argv[1])
+from trainer import random_data
+data = random_data(2560)
+data.x_test, data.y_test, data.fingerprint = data.x_train, data.y_train, "random"
+train(MLP(dropout=0.1), Training(epochs=2), data, seed=over("seed", range(int(sys.argv[2]))), threads=2)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak_memory(networks: int) -> float:
+    """MiB of a process that trains so many networks, two at a time, interpreter and libraries included."""
+    command = [sys.executable, "-c", MEMORY, str(Path(__file__).parent), str(networks)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
 
 
 def beside(pool: ThreadPoolExecutor, pair: list[Callable[[], None]]) -> None:
@@ -119,6 +173,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--samples", type=int, default=2560)
     parser.add_argument("--batch", type=int, nargs="*", default=[2560, 160, 20])
+    parser.add_argument("--memory", type=int, nargs="*", default=[8, 256], help="networks in a call")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     pool, n = ThreadPoolExecutor(2), arguments.samples
@@ -138,7 +193,11 @@ def main() -> None:
             median = float(np.median(times))
             own = float(np.median(taken[f"matrix products alone, {name.rsplit(', ', 1)[1]}"]))
             rate = flops(batch) * (n / batch) / median / 1e9
-            print(f"  {name:32s} {1e3 * median:9.2f} {1e3 * min(times):9.2f} {rate:8.1f} {own / median:7.0%}")
+            print(
+                f"  {name:32s} {1e3 * median:9.2f} {1e3 * min(times):9.2f} {rate:8.1f} {own / median:7.0%}", flush=True
+            )
+    for networks in arguments.memory:
+        print(f"\npeak memory, {networks} networks in one call: {peak_memory(networks):.0f} MiB", flush=True)
 
 
 if __name__ == "__main__":

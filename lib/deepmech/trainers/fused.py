@@ -182,7 +182,7 @@ class Fused:
         for i in range(1, last + 1):
             h = matrix(len(x), sizes[i], self.dtype)
             rows = net.p[net.weight[i] : net.weight[i] + sizes[i - 1] * net.padded[i]]
-            multiply(h, below, rows.reshape(sizes[i - 1], -1), sizes[i - 1])
+            multiply(h, below, rows.reshape(sizes[i - 1], -1), sizes[i - 1], h[:0])
             if self.normed and i < last:
                 self._evaluate_norm(i, h)
             else:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 PAD = 16
@@ -109,11 +110,33 @@ def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     return context.get_dummy_value()
 
 
+@intrinsic
+def _fetch(typing, array, place):
+    """Ask for the cache line at a place of a flat array, to be written or read soon."""
+    return types.void(array, types.intp), _emit_fetch
+
+
+def _emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    for_writing, second_cache, of_data = number(1), number(2), number(1)
+    line = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+    builder.call(prefetch, [line, for_writing, second_cache, of_data])
+    return context.get_dummy_value()
+
+
 @njit(nogil=True, cache=True)
-def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add):
-    """All tiles of c (+)= a b: ``n_rows`` rows as long as b's."""
+def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add, ahead):
+    """All tiles of c (+)= a b: ``n_rows`` rows as long as b's.
+
+    ``ahead`` is what will be needed next: after each tile a share of it is asked for, to arrive during the products.
+    """
     lanes = 64 // c.itemsize
     n_vectors = b_row // lanes
+    n_tiles = n_rows * n_vectors // 24 + 1
+    share, place = lanes * (ahead.shape[0] // (lanes * n_tiles) + 1), 0
     for start in range(0, terms, DEPTH):
         depth = min(DEPTH, terms - start)
         v = 0
@@ -127,19 +150,28 @@ def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add):
                     c, r * c_row + v * lanes, c_row, a, r * a_row + start * a_term, a_row, a_term,
                     b, start * b_row + v * lanes, b_row, depth, after - r, width, add or start > 0,
                 )  # fmt: skip
+                for line in range(place, min(place + share, ahead.shape[0]), lanes):
+                    _fetch(ahead, line)
+                place += share
             v += width
 
 
 @njit(nogil=True, cache=True)
-def multiply(c, a, b, terms):
-    """c = a[:, :terms] b[:terms]."""
-    _tiles(c.reshape(-1), c.shape[1], c.shape[0], a.reshape(-1), a.shape[1], 1, b.reshape(-1), b.shape[1], terms, False)
+def multiply(c, a, b, terms, ahead):
+    """c = a[:, :terms] b[:terms]; meanwhile ``ahead`` comes nearer."""
+    _tiles(
+        c.reshape(-1), c.shape[1], c.shape[0], a.reshape(-1), a.shape[1], 1, b.reshape(-1), b.shape[1], terms, False,
+        ahead.reshape(-1),
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
-def accumulate(c, a, b):
-    """c += aᵀ b, of as many rows as c has; a and b have one row for each sample."""
-    _tiles(c.reshape(-1), c.shape[1], c.shape[0], a.reshape(-1), 1, a.shape[1], b.reshape(-1), b.shape[1], len(a), True)
+def accumulate(c, a, b, ahead):
+    """c += aᵀ b, of as many rows as c has; a and b have one row for each sample; meanwhile ``ahead`` comes nearer."""
+    _tiles(
+        c.reshape(-1), c.shape[1], c.shape[0], a.reshape(-1), 1, a.shape[1], b.reshape(-1), b.shape[1], len(a), True,
+        ahead.reshape(-1),
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)

@@ -185,6 +185,13 @@ def _block(q, n, forward):
 
 
 @njit(nogil=True, cache=True)
+def _ahead(rows, q, n, forward):
+    """The rows of the block after the q-th; none after the last."""
+    start, stop = _block(q + 1, n, forward)
+    return rows[start:stop]
+
+
+@njit(nogil=True, cache=True)
 def _below(net, work, x, layer, start, stop, positive, negative, dropped):
     """What a block of samples brings to ``layer``: the inputs, or the activations of the layer below."""
     if layer == 1:
@@ -226,10 +233,10 @@ def gradient(net, work, data, index, step, now):
             start, stop = _block(q, n, forward)
             lower = _below(net, work, x, layer, start, stop, positive, negative, dropped)
             if layer == last:
-                multiply(work.out[start:stop], lower, weight, net.units[layer - 1])
+                multiply(work.out[start:stop], lower, weight, net.units[layer - 1], lower[:0])
                 continue
             h = work.h[layer - 1, start:stop]
-            multiply(h, lower, weight, net.units[layer - 1])
+            multiply(h, lower, weight, net.units[layer - 1], _ahead(work.h[layer - 1], q, n, forward))
             if net.normed:
                 add_moments(h, q == 0, partial, sums)
         if layer < last:
@@ -264,10 +271,10 @@ def gradient(net, work, data, index, step, now):
                 upper = work.upper[: stop - start]
                 through_norm(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
             lower = _below(net, work, x, layer, start, stop, positive, negative, dropped)
-            accumulate(d_weight, lower, upper)
+            accumulate(d_weight, lower, upper, _ahead(work.d, q, n, forward))
             if layer > 1:
                 d = work.d[start:stop]
-                multiply(d, upper, turned, net.units[layer])
+                multiply(d, upper, turned, net.units[layer], _ahead(work.h[layer - 2], q, n, forward))
                 derivative(
                     d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], positive, negative,
                     work.keep[layer - 2], start, dropped, partial,
