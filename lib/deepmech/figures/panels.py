@@ -100,7 +100,7 @@ def curve_panels(
                 getattr(ax, f"{axis}axis").set_major_formatter(lambda v, _: style.number(v))
                 getattr(ax, f"{axis}axis").set_minor_formatter("")
             if "x" not in log:
-                ax.xaxis.set_major_locator(MaxNLocator(4))
+                ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2))
             ax.set_title(title.format(style.number(data[panel].values[i])), fontsize=style.TEXT)
             ax.grid(axis="y")
         for ax in axes[:, 0]:

@@ -169,7 +169,7 @@ def as_published(which: str) -> Sweep:
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
         ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"sizes"``: samples per class, each with two
         sets of trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4,
-        D.8, D.9); ``"cifar-sizes"`` (Fig. D.3); ``"double"``: the first with float64; ``"geomnist-long"``,
+        D.8, D.9); ``"cifar-sizes"`` (Fig. D.3); ``"geomnist-long"``,
         ``"cifar-long"``: ten times as many iterations, as the text says; ``"corruption-long"``: so many for 30 trials
         of two shares of wrong labels.
 
@@ -186,7 +186,6 @@ def as_published(which: str) -> Sweep:
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
         "cifar-sizes": jpeg | {"per_class": SAMPLE_SIZES, "thin": 60, "coarse": 600},
-        "double": {"per_class": 3000, "dtype": "float64"},
         "geomnist-long": {"per_class": 3000, "iterations": 100_000, "thin": 100, "coarse": 1000},
         "cifar-long": jpeg | {"iterations": 300_000, "thin": 300, "coarse": 3000},
         "corruption-long": {

@@ -8,8 +8,11 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.experiments.elastic_sde.networks import images
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
+from deepmech.trainers.lenet import SingleSample, train_lenet
 
 MODELS: tuple[Model, ...] = ("I", "L")
 START = 100
@@ -175,3 +178,32 @@ def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -
     return xr.Dataset(
         {"between_sizes": xr.concat(sizes, xr.Variable("pair", names)), "between_sets": rms(two) / np.sqrt(2)}
     )
+
+
+def precision(n_trials: int = 10, iterations: int = 3000, every: int = 100) -> xr.Dataset:
+    """What single precision changes: the same trials of GEOMNIST in float32 and in float64.
+
+    Returns
+    -------
+    Dataset
+        Over ``time`` (blocks of ``every`` iterations), medians over trials of the root mean square distance of logits:
+        ``rounding``, between the two precisions of one trial; ``trials``, between one trial and the next, both float64,
+        on the samples that each has drawn.
+    """
+    data = images("geomnist", 3, 500, 1)
+    logs = []
+    for dtype in ("float32", "float64"):
+        training = SingleSample(iterations=iterations, dtype=dtype)
+        log = train_lenet(training, data, seed=over("trial", range(n_trials)), experiment="elastic networks")
+        logs.append(log["logits"].values.astype(float))
+    blocks = iterations // every
+
+    def distance(gap: np.ndarray) -> np.ndarray:
+        square = (gap**2).sum(-1)[:, : blocks * every].reshape(len(gap), blocks, every).mean(-1)
+        return np.median(np.sqrt(square), axis=0)
+
+    values = {
+        "rounding": ("time", distance(logs[0] - logs[1])),
+        "trials": ("time", distance(logs[1] - np.roll(logs[1], 1, axis=0))),
+    }
+    return xr.Dataset(values, {"time": (np.arange(blocks) + 0.5) * every})

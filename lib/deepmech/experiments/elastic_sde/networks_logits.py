@@ -102,6 +102,12 @@ def projected(result: xr.Dataset, k: int, other: int, bins: int = 25) -> xr.Data
     return xr.Dataset({n: (("time", "class"), found[..., i]) for i, n in enumerate(names)}, coords)
 
 
+def along(paths: xr.DataArray, means: xr.DataArray, k: int, other: int) -> xr.DataArray:
+    """Paths of class means (time, class, logit) along the :func:`direction` of ``means``: dims (time, class)."""
+    nu = xr.DataArray(direction(means, k, other), dims="logit", coords={"logit": paths["logit"]})
+    return xr.dot(paths, nu, dim="logit").transpose("time", "class")
+
+
 def overlap(result: xr.Dataset, moments: slice) -> xr.DataArray:
     """For each pair of classes, how often a sample of the one lies on the other's side along :func:`direction`.
 
