@@ -138,7 +138,7 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
 def simulate(
     well: Well,
     times: Sequence[int],
-    start: np.ndarray | None = None,
+    start: np.ndarray | float | None = None,
     *,
     windows: Sequence[float] = (),
     n_weights: int = 10_000,

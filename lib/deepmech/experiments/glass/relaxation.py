@@ -180,3 +180,18 @@ def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) 
     gap = abs(one.overlap.isel(chi=1, drop=True).mean("seed") - free).where(free > until)
     n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
     return float(gap.max()) * 2 * np.sqrt(n)
+
+
+def in_words(phase: str, run: xr.Dataset) -> str:
+    """Size, survivors, and the two regimes of a phase in one sentence."""
+    table, still = taus(run), at_rest(run)
+    words = f"{phase}: {size(run)}, {run.sizes['seed']} initial conditions"
+    warm = hot(table, still)
+    if warm.sizes["temperature"] > 1:
+        fit, exact = slope(warm), prefactor(warm, run).ratio
+        assert fit is not None
+        words += f"; hot, τ₉₀ goes as T to the {fit.value:.3f} [{fit.low:.3f}, {fit.high:.3f}]"
+        words += f" and is {float(exact.min()):.2f} to {float(exact.max()):.2f} times a free walk's"
+    if np.isfinite(still):
+        words += f"; at T = 0 it is {still:.3g} steps, T* = {crossover(run):.2g}"
+    return words

@@ -13,7 +13,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.experiments.glass import relaxation, walks
-from deepmech.metrics.glass import MOTILITY_EDGES, mixture_non_gaussian, susceptibility
+from deepmech.metrics.glass import MOTILITY_EDGES, susceptibility
 from deepmech.metrics.glass_modes import DipTest, dip_test, unbinned
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
 from deepmech.simulators.brownian import (
@@ -165,7 +165,7 @@ def held_msd(run: xr.Dataset, temperature: float) -> xr.DataArray:
 
 
 def alphas(run: xr.Dataset, waiting: int = 0) -> xr.Dataset:
-    """α₂ over temperature (above 0) and time, mean over initial conditions: ``all`` weights, ``alive`` ones, and ``mixture``.
+    """α₂ over temperature (> 0) and time, mean over initial conditions: ``all`` weights, ``alive`` ones, ``mixture``.
 
     ``mixture`` is the null: what Gaussian layers (silent weights apart), each with its own mean square, would give.
     """
@@ -201,23 +201,6 @@ def folded_dip(n: int, n_null: int = 200) -> DipTest:
     """The same test of log₁₀|z| of ``n`` Gaussian numbers: what diffusing weights would show."""
     stream = Stream.of("folded", n)
     return dip_test(np.log10(np.abs(stream.normal("z", 0, n))), stream, n_null)
-
-
-def mixture_of_layers(run: xr.Dataset, waiting: int = 0) -> xr.DataArray:
-    """α₂ that Gaussian layers with their own mean squares would give, without telling silent weights apart."""
-    square = run.msd_layer.isel(waiting=waiting, drop=True)
-    sizes = layer_weights(run)
-    moved = square * sizes
-    values = mixture_non_gaussian(moved.transpose(..., "layer").values, sizes.values)
-    dims = [d for d in moved.transpose(..., "layer").dims if d != "layer"]
-    return xr.DataArray(values, dims=dims, coords={d: moved[d] for d in dims}).mean("seed")
-
-
-def layer_weights(run: xr.Dataset) -> xr.DataArray:
-    """Weights of every layer."""
-    width, n = sweep_of(run).fixed["width"], run.sizes["layer"]
-    sizes = [10 * width] + [width * width] * (n - 2) + [width]
-    return xr.DataArray(sizes, dims="layer", coords={"layer": run.layer})
 
 
 def dynamic_susceptibility(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:

@@ -19,6 +19,50 @@ FLOOR = 1e-20
 """Least loss in geometric means, as in the paper's programs."""
 
 
+_QUICK = {"gain": 6**0.5, "learning_rate": 0.05, "descent_steps": 500, "slow_steps": 500}
+_LONG = {"gain": 6**0.5, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
+#: What is run for each data set: P_D, and the arguments of :func:`plane` for Fig. 1(a), (b) and (c).
+SETTINGS: dict[str, dict[str, Any]] = {
+    "digits": {
+        "n_data": 500,
+        "plane": ((4, 6, 8, 12), (0.0, 0.003, 0.01, 0.03, 0.06, 0.1), 2, {**_QUICK, "sgd_steps": 10_000}),
+        "uot": ((3, 4, 5, 6, 8, 10, 12), (0.0,), 4, {**_QUICK, "sgd_steps": 30_000}),
+        "ttt": ((6,), (0.002, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1), 6, {**_QUICK, "sgd_steps": 10_000}),
+    },
+    "mnist": {
+        "n_data": 4000,
+        "plane": (
+            (5, 7, 10, 13, 16, 20),
+            (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08),
+            3,
+            {**_LONG, "sgd_steps": 60_000},
+        ),
+        "uot": ((5, 7, 9, 11, 13, 15, 18, 20), (0.0,), 4, {**_LONG, "sgd_steps": 300_000}),
+        "ttt": (
+            (7,),
+            (0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1, 0.15),
+            10,
+            {**_LONG, "sgd_steps": 60_000},
+        ),
+    },
+}
+
+
+def standard(kind: str, dataset: str) -> Sweep:
+    """The sweep behind Fig. 1(a) (``"plane"``), (b) (``"uot"``) or (c) (``"ttt"``) on a data set.
+
+    Examples
+    --------
+    >>> standard("ttt", "digits").grid.shape
+    (1, 9, 6)
+    """
+    if dataset not in SETTINGS:
+        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
+    how = SETTINGS[dataset]
+    widths, regularisations, n_seeds, preparation = how[kind]
+    return plane({"name": dataset, "n_data": how["n_data"]}, widths, regularisations, n_seeds, preparation, kind)
+
+
 def plane(
     data: dict[str, Any],
     widths: Sequence[int],
@@ -95,3 +139,10 @@ def collapse_points(result: xr.Dataset, level: float = 0.45) -> xr.DataArray:
     stays = np.flip(np.minimum.accumulate(np.flip(above, -1), -1), -1)
     first = np.where(stays.any(-1), lambdas[np.argmax(stays, -1)], np.nan)
     return xr.DataArray(first, dims=("width", "seed"), coords={"width": result.width, "seed": result.seed})
+
+
+def largest_step(curves: xr.DataArray) -> xr.DataArray:
+    """The largest rise of a loss between neighbouring λ, as a share of its whole rise: 1 is a jump."""
+    ordered = curves.sortby("regularisation")
+    rise = ordered.isel(regularisation=-1) - ordered.isel(regularisation=0)
+    return ordered.diff("regularisation").max("regularisation") / rise

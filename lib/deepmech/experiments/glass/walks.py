@@ -9,6 +9,7 @@ silent, and the landscape, of fewer samples.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from deepmech.experiments.glass.data import binary
 from deepmech.metrics import glass
 from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, stored
+from deepmech.sweeps.results import NotShipped
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 
@@ -307,3 +309,12 @@ def free_taus(result: xr.Dataset, level: float = 0.9, chi: int = 1) -> xr.DataAr
         return free_time(epsilon, RATE * temperature / P_D, level) if temperature > 0 else np.inf
 
     return xr.apply_ufunc(one, window(result, chi), result.temperature, vectorize=True)
+
+
+def shipped(dataset: str = "mnist") -> dict[str, xr.Dataset]:
+    """Survivors of the phases whose results ship with the book, whatever is computed for a page; none may be there."""
+    found = {}
+    for phase in PHASES:
+        with suppress(NotShipped):
+            found[phase] = kept(stored(f"glass-{phase}-{dataset}"))
+    return found
