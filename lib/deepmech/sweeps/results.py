@@ -91,7 +91,7 @@ def stored(name: str) -> xr.Dataset:
     It lies in the folder that ``DEEPMECH_RESULTS`` names. :class:`NotShipped` if there is none, or more than one.
     """
     directory = Path(os.environ.get("DEEPMECH_RESULTS", "book/results"))
-    found = sorted(directory.glob(f"{name}-*.nc"))
+    found = sorted(directory.glob(f"{name}-{'[0-9a-f]' * 16}.nc"))
     if len(found) != 1:
         have = ", ".join(f.name for f in found) or "none"
         raise NotShipped(f"stored({name!r}): {have} in {directory}; one is needed (sweeps.run, then sweeps.ship)")
