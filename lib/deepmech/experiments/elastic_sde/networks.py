@@ -162,13 +162,13 @@ def trials(
 
 
 def as_published(which: str) -> Sweep:
-    """One of the configurations that the figures of paper B show, at the authors' scale: 100 trials each but the last.
+    """One of the configurations that the figures of paper B show, at the authors' scale: 100 trials unless said.
 
     Parameters
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
         ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"sizes"``: samples per class, each with two
-        sets of trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4,
+        sets of 50 trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4,
         D.8, D.9); ``"cifar-sizes"`` (Fig. D.3); ``"geomnist-long"``,
         ``"cifar-long"``: ten times as many iterations, as the text says; ``"corruption-long"``: so many for 30 trials
         of two shares of wrong labels.
@@ -182,7 +182,7 @@ def as_published(which: str) -> Sweep:
     options: dict[str, dict[str, Any]] = {
         "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
         "corruption": {"label_error": LABEL_ERRORS},
-        "sizes": {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000)},
+        "sizes": {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_trials": 50, "n_checks": 1},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
         "cifar-sizes": jpeg | {"per_class": SAMPLE_SIZES, "thin": 60, "coarse": 600},
