@@ -1,0 +1,136 @@
+"""Langevin steps of bias-free networks (width 30, six hidden layers): this library beside eager torch, and the floor.
+
+Everything runs on the cores this process may use. Eager torch takes one step of one network at a time, on all cores,
+as a plain training loop does; for many small networks there is a second peer, torch's own batched product over all
+networks at once. The library gives each core a network. The floor is the arithmetic of a step at the rate at which the
+same cores multiply two large matrices in float32.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+
+from deepmech.core.random import Stream
+from deepmech.trainers.langevin_engines import Blocked, data_loss, initial, layer_sizes, n_weights
+
+WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
+
+
+def rounds(runs: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
+    """Shortest time of each, measured in turns, so that whatever else happens on the machine meets all alike."""
+    shortest = dict.fromkeys(runs, float("inf"))
+    for attempt in range(repeats + 1):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            if attempt:
+                shortest[name] = min(shortest[name], time.perf_counter() - start)
+    return shortest
+
+
+def on(threads: int, run: Callable[[], None]) -> Callable[[], None]:
+    """``run`` with so many of torch's threads."""
+
+    def with_threads() -> None:
+        torch.set_num_threads(threads)
+        run()
+
+    return with_threads
+
+
+def eager(weights: np.ndarray, sizes: tuple[int, ...], x: torch.Tensor, y: torch.Tensor) -> Callable[[], None]:
+    """One step as everybody writes it: forward, autograd, noise."""
+    w = torch.tensor(weights, dtype=torch.float32, requires_grad=True)
+
+    def step() -> None:
+        w.grad = None
+        data_loss(w, sizes, x, y).backward()
+        with torch.no_grad():
+            w.add_(w.grad, alpha=-RATE)
+            w.add_(torch.randn(len(w)), alpha=NOISE)
+
+    return step
+
+
+def batched(
+    weights: np.ndarray, sizes: tuple[int, ...], x: torch.Tensor, y: torch.Tensor, n: int
+) -> Callable[[], None]:
+    """One step of n networks at once with batched products."""
+    layers, start = [], 0
+    for i in range(1, len(sizes)):
+        size = sizes[i] * sizes[i - 1]
+        one = torch.tensor(weights[start : start + size], dtype=torch.float32).view(sizes[i], sizes[i - 1])
+        layers.append(one.expand(n, -1, -1).clone().requires_grad_())
+        start += size
+
+    def step() -> None:
+        a = x.T.expand(n, -1, -1)
+        for i, layer in enumerate(layers):
+            a = torch.bmm(layer, a)
+            a = torch.relu(a) if i < len(layers) - 1 else a
+        loss = (0.5 * torch.relu(1 - y * a[:, 0]) ** 2).mean(1).sum()
+        grads = torch.autograd.grad(loss, layers)
+        with torch.no_grad():
+            for layer, grad in zip(layers, grads, strict=True):
+                layer.add_(grad, alpha=-RATE)
+                layer.add_(torch.randn(layer.shape), alpha=NOISE)
+
+    return step
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=7)
+    repeats = parser.parse_args().repeats
+    cores = len(os.sched_getaffinity(0))
+    stream, sizes = Stream.of("benchmark", 0), layer_sizes(10, WIDTH, 6)
+    size = 1536
+    a, b = (torch.randn(size, size) for _ in range(2))
+    for n, members in ((60_000, cores), (1000, 64)):
+        x, y = stream.normal("x", n, (n, 10)), np.sign(stream.normal("y", n, n))
+        weights = 2 * initial(sizes, stream)
+        tx, ty = (torch.tensor(v, dtype=torch.float32) for v in (x, y))
+        networks = [Blocked(sizes, x, y) for _ in range(members)]
+        for network in networks:
+            network.set(weights)
+        steps = max(1, 4000 // n)
+        pool = ThreadPoolExecutor(cores)
+
+        def walk(network: Blocked, steps: int = steps) -> None:
+            network.walk(steps, 0, RATE, 0.0, NOISE, stream)
+
+        one = eager(weights, sizes, tx, ty)
+        # What is timed, and how many steps of one network it makes.
+        runs: dict[str, tuple[Callable[[], None], int]] = {
+            f"eager torch, {cores} threads": (on(cores, one), 1),
+            "eager torch, one thread": (on(1, one), 1),
+            "this library, one network, one core": (lambda networks=networks: walk(networks[0]), steps),
+            "this library, a network per core": (
+                lambda networks=networks, pool=pool: list(pool.map(walk, networks)),
+                steps * members,
+            ),
+            "large products": (on(cores, lambda: torch.mm(a, b)), 1),
+        }
+        if members > cores:
+            runs["torch, batched products"] = (on(cores, batched(weights, sizes, tx, ty, members)), members)
+        found = rounds({name: run for name, (run, _) in runs.items()}, repeats)
+        peak = 2 * size**3 / found.pop("large products")
+        rows = {name: seconds / runs[name][1] for name, seconds in found.items()}
+        rows["floor"] = 6 * n * n_weights(sizes) / peak
+        plain = rows[f"eager torch, {cores} threads"]
+        print(f"P_D = {n}, {members} networks, {cores} cores; large float32 products: {peak / 1e9:.0f} GFLOP/s")
+        print("milliseconds per step of one network:")
+        for name, seconds in sorted(rows.items(), key=lambda item: -item[1]):
+            print(f"  {name:38s} {1e3 * seconds:9.3f}   {plain / seconds:6.1f} x eager")
+        pool.shutdown()
+
+
+if __name__ == "__main__":
+    main()
