@@ -68,7 +68,7 @@ def clouds(
         for i, ax in zip(range(n), grid.flat, strict=False):
             for k, (name, colour, mark) in enumerate(zip(names, colours, MARKS, strict=False)):
                 own = points[i].values[group[i].values == k]
-                ax.scatter(*own.T, s=14, marker=mark, color=colour, alpha=0.7, lw=0, label=name if i == 0 else None)
+                ax.scatter(*own.T, s=14, marker=mark, color=colour, alpha=0.9, lw=0, label=name if i == 0 else None)
                 if path is not None:
                     ax.plot(*path[k].values.T, color=colour, lw=1.2)
             ax.set_aspect("equal", adjustable="datalim")
