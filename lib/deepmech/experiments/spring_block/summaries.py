@@ -30,7 +30,7 @@ def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | Non
             "seeds per cell": str(result.sizes["seed"]),
             "diverged": f"{int(result['diverged'].sum())} of {result['diverged'].size}",
         }
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).fillna("–")
 
 
 def origin(*results: xr.Dataset) -> str:
