@@ -127,7 +127,7 @@ def _emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return context.get_dummy_value()
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add, ahead):
     """All tiles of c (+)= a b: ``n_rows`` rows as long as b's.
 
@@ -156,7 +156,7 @@ def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add, ahead):
             v += width
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def multiply(c, a, b, terms, ahead):
     """c = a[:, :terms] b[:terms]; meanwhile ``ahead`` comes nearer."""
     _tiles(
@@ -165,7 +165,7 @@ def multiply(c, a, b, terms, ahead):
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def accumulate(c, a, b, ahead):
     """c += aᵀ b, of as many rows as c has; a and b have one row for each sample; meanwhile ``ahead`` comes nearer."""
     _tiles(
@@ -174,11 +174,11 @@ def accumulate(c, a, b, ahead):
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def transpose(a, out, rows):
     """out = aᵀ for the first ``rows`` rows of a."""
-    for i in range(rows):
-        for j in range(out.shape[0]):
+    for j in range(out.shape[0]):
+        for i in range(rows):
             out[j, i] = a[i, j]
 
 

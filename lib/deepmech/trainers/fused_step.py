@@ -103,12 +103,12 @@ class Now(NamedTuple):
     momentum: float
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _matrix(flat, start, rows, columns):
     return flat[start : start + rows * columns].reshape(rows, columns)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _inputs(net, work, data, index, step, now):
     """The batch with its noise, normalised but not yet scaled if there is BatchNorm; and its labels."""
     n, units = index.shape[0], net.units[0]
@@ -145,7 +145,7 @@ def _inputs(net, work, data, index, step, now):
     return x
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _prepare_layer(net, layer, n, c):
     """The coefficients by which a block of h becomes activations: c0 h + c1, and the mean c2."""
     T = net.p.dtype.type
@@ -162,7 +162,7 @@ def _prepare_layer(net, layer, n, c):
             c[0, j], c[1, j], c[2, j] = T(1), shift[j], T(0)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _finish_layer(net, layer, n, sums, c):
     """Gradients of gain and shift, and the coefficients of :func:`~deepmech.trainers.kernels.through_norm`."""
     T = net.p.dtype.type
@@ -177,21 +177,21 @@ def _finish_layer(net, layer, n, sums, c):
             c[3, j], c[4, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _block(q, n, forward):
     """The samples of a pass's q-th block."""
     block = q if forward else (n - 1) // BLOCK - q
     return block * BLOCK, min(n, block * BLOCK + BLOCK)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _ahead(rows, q, n, forward):
     """The rows of the block after the q-th; none after the last."""
     start, stop = _block(q + 1, n, forward)
     return rows[start:stop]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _below(net, work, x, layer, start, stop, positive, negative, dropped):
     """What a block of samples brings to ``layer``: the inputs, or the activations of the layer below."""
     if layer == 1:
@@ -201,7 +201,7 @@ def _below(net, work, x, layer, start, stop, positive, negative, dropped):
     return lower
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def gradient(net, work, data, index, step, now):
     """Mean loss of the batch ``index`` with the noise of ``step``; leaves its gradient in ``net.g``."""
     n, last = index.shape[0], net.units.shape[0] - 1
@@ -289,7 +289,7 @@ def gradient(net, work, data, index, step, now):
     return loss / n
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
 def _scale_inputs(net):
     """Gradients of the first weights and of the input's BatchNorm scale from P = x̂ᵀ · ∂loss/∂h.
 
@@ -305,7 +305,7 @@ def _scale_inputs(net):
         net.g[net.gain[0] + k] = net.p.dtype.type(total)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def run_epoch(net, work, data, order, size, first_step, now):
     """Steps over the samples in ``order``, ``size`` at a time; returns the mean loss, each taken before its update."""
     total = 0.0

@@ -17,7 +17,7 @@ EPSILON, MOMENTUM = 1e-5, 0.1
 BLOCK = 64
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _draw(words, first, blocks, key, step, purpose):
     """The words of counters first … first + blocks - 1, as in deepmech.core.philox.fill_bits."""
     k0, k1 = key & LOW, key >> S32
@@ -30,7 +30,7 @@ def _draw(words, first, blocks, key, step, purpose):
         words[4 * i + 3] = d
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def draw_mask(keep, units, n, threshold, key, step, purpose, words):
     """Stream.keep of shape (units, n) as bits: bit i % 32 of keep[i // 32, j] is set where sample i keeps unit j."""
     below = np.uint16(threshold - 1)
@@ -51,7 +51,7 @@ def draw_mask(keep, units, n, threshold, key, step, purpose, words):
                 keep[group, j] = word
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_moments(block, first, s, sums):
     """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[2], is the mean of the first block.
 
@@ -81,7 +81,7 @@ def add_moments(block, first, s, sums):
         sums[1, j] += s[1, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def moments(s, sums, n, mean, variance):
     """Mean and variance over all n samples, from the sums of their blocks."""
     for j in range(s.shape[1]):
@@ -89,7 +89,7 @@ def moments(s, sums, n, mean, variance):
         mean[j], variance[j] = s[2, j] + apart, max(0.0, sums[1, j] / n - apart * apart)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def follow(mean, variance, n, bias, running_mean, running_var):
     """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
     for j in range(mean.shape[0]):
@@ -97,7 +97,7 @@ def follow(mean, variance, n, bias, running_mean, running_var):
         running_var[j] += MOMENTUM * (variance[j] * n / (n - 1) - running_var[j])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def standardise(x, mean, variance, s, sums):
     """BatchNorm of the inputs, without its scale, in place."""
     T = x.dtype.type
@@ -112,7 +112,7 @@ def standardise(x, mean, variance, s, sums):
             x[i, j] = (x[i, j] - s[0, j]) * s[1, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def activate(h, out, c, positive, negative, keep, first, dropped):
     """out = LeakyReLU(c0 h + c1), with its two slopes, or 0 where dropped."""
     zero = h.dtype.type(0)
@@ -129,7 +129,7 @@ def activate(h, out, c, positive, negative, keep, first, dropped):
                 out[i, j] = z * positive if z > zero else z * negative
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def derivative(d, h, c, positive, negative, keep, first, dropped, s):
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
@@ -153,7 +153,7 @@ def derivative(d, h, c, positive, negative, keep, first, dropped, s):
                 s[1, j] += dz * (x - c[2, j])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def through_norm(d, h, out, c):
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
@@ -161,7 +161,7 @@ def through_norm(d, h, out, c):
             out[i, j] = d[i, j] * c[0, j] - c[3, j] - (h[i, j] - c[2, j]) * c[4, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def cross_entropy(output, classes, bias, labels, n):
     """Sum of the cross-entropies of ``output + bias``; ``output`` becomes ∂loss/∂output of the mean over n samples."""
     T = output.dtype.type
@@ -183,7 +183,7 @@ def cross_entropy(output, classes, bias, labels, n):
     return loss
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def squared_error(output, units, bias, labels, targets, index, n):
     """As :func:`cross_entropy` for squared errors, averaged over the outputs; real targets if there are no classes."""
     T = output.dtype.type
@@ -197,7 +197,7 @@ def squared_error(output, units, bias, labels, targets, index, n):
     return loss
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def adam(p, g, first, second, rate, t):
     """One step of Adam with PyTorch's defaults over all parameters at once; t counts from 1."""
     T = p.dtype.type
@@ -209,7 +209,7 @@ def adam(p, g, first, second, rate, t):
         p[i] -= size * first[i] / (np.sqrt(second[i]) * root + eps)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def sgd(p, g, velocity, rate, momentum):
     """One step of gradient descent with (heavy-ball) momentum, as torch.optim.SGD."""
     T = p.dtype.type
