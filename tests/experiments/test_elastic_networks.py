@@ -202,6 +202,9 @@ def test_everything_runs_on_a_small_sweep():
     assert np.isfinite(tails["least"]).all() and np.all(tails["least"] <= tails["intra"])
     ends = networks_corruption.tail_interval(made, n=20)
     assert np.all(ends["intra"].sel(end="low") <= ends["intra"].sel(end="high"))
+    strongest = networks_corruption.strongest_gap(made, window=351)
+    np.testing.assert_allclose(strongest["predicted"], [1, 0.25])
+    assert float(strongest["measured"][0]) == 1
     places = networks_corruption.transitions(made, n=20)
     assert np.all(places["crosses"] >= 0) and np.all(places["overtakes"].diff("end") >= 0)
     one = made.isel(label_error=0, drop=True)

@@ -145,3 +145,21 @@ def gaps(result: xr.Dataset, window: int = 351, models: Sequence[Model] = MODELS
     found["apart"] = abs(found["gap"]).mean("time")
     found["apart_norm"] = abs(found["gap"] * norm).mean("time")
     return found
+
+
+def strongest_gap(result: xr.Dataset, window: int = 1001) -> xr.Dataset:
+    """Largest smoothed gap α̂ − β̂ (I-model) over p_err, beside what App. E makes of the model.
+
+    Labels that are wrong with probability p and spread evenly multiply the growth rate of class differences in the
+    I-model by 1 − p K/(K − 1). The first 500 iterations, where logits are smallest and noise is largest, are left out.
+
+    Returns
+    -------
+    Dataset
+        ``measured`` and ``predicted`` over ``label_error``, both as a share of their value without wrong labels.
+    """
+    gap = estimate(result, window, ("I",))["gap"].isel(model=0, drop=True)
+    peak = gap.isel(time=slice(round(500 / step_of(result)), None)).max("time")
+    k = result.sizes["class"]
+    predicted = 1 - result["label_error"].values * k / (k - 1)
+    return xr.Dataset({"measured": peak / float(peak.isel(label_error=0)), "predicted": ("label_error", predicted)})
