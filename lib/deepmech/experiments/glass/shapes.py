@@ -246,16 +246,72 @@ def coldest(runs: Mapping[str, xr.Dataset]) -> dict[str, float]:
     return {k: float(run.temperature.values[run.temperature.values > 0].min()) for k, run in runs.items()}
 
 
-def recovery(msd: xr.DataArray, low: float = 0.3) -> float:
-    """How clearly any curve shows a cage: by how much its local power rises again after it was below ``low``.
+def recovery(msd: xr.DataArray, low: float = 0.3, lasting: float = 3.0) -> float:
+    """How clearly any curve shows a cage: by how much its local power rises after a plateau.
 
-    0 if it never was, or never rose after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
+    A plateau is a stretch of local powers below ``low`` over which time grows by a factor of ``lasting`` or more: a
+    shorter one is a swing of weights across a steep valley, whose time is a few steps. 0 if there is none, or no rise
+    after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
     """
-    most = 0.0
     moving = msd.sel(temperature=msd.temperature > 0)
+    times, most = msd.time.values.astype(float), 0.0
     for curve in local_powers(moving).transpose(..., "time").values.reshape(-1, msd.sizes["time"]):
-        known = curve[np.isfinite(curve)]
-        caged = np.flatnonzero(known < low)
-        if len(caged):
-            most = max(most, float(known[caged[0] :].max() - known[caged[0] :].min()))
+        below = np.append(np.nan_to_num(curve, nan=np.inf) < low, False)
+        for start in np.flatnonzero(below & ~np.insert(below[:-1], 0, False)):
+            end = start + int(np.argmin(below[start:]))
+            later = curve[end:][np.isfinite(curve[end:])]
+            if times[end - 1] >= lasting * times[start] and len(later):
+                most = max(most, float(later.max() - np.nanmin(curve[start:end])))
     return most
+
+
+def collapse_in_words(run: xr.Dataset) -> str:
+    """The collapse of a phase, and the power of its hottest curve beside that of a free walk over the same range."""
+    curves, found = collapsed(run)
+    hottest = curves.sel(temperature=float(curves.temperature.max()))
+    power, free = tail_power(hottest), tail_power(free_master(curves.rescaled.values))
+    words = f"{relaxation.size(run)}: the collapse has quality {found.quality:.3f}"
+    if power is not None and free is not None:
+        words += f"; while 0.1 < Q < 0.6 the hottest curve falls as t to the {power.value:.3f}"
+        words += f" [{power.low:.3f}, {power.high:.3f}], a free walk as t to the {free.value:.3f}"
+    return words
+
+
+def dips_in_words(run: xr.Dataset) -> str:
+    """The dip test of every temperature."""
+    found = dips(run)
+    return f"{relaxation.size(run)}, {found[0.0].n} weights: " + ", ".join(
+        f"p = {d.p:.2g} at T = {t:g}" for t, d in found.items()
+    )
+
+
+def ageing_in_words(run: xr.Dataset) -> str:
+    """Per temperature, what waiting does to τ₉₀, beside weight decay alone."""
+    parts = []
+    for t in run.temperature.values:
+        table = by_waiting(run, float(t))
+        seen = np.flatnonzero(np.isfinite(table.tau.values))
+        if len(seen) > 1:
+            ratio, low, high = ageing_ratio(table)
+            alone = float(table.decay[seen[-1]] / table.decay[seen[0]])
+            last = int(table.waiting[seen[-1]])
+            parts.append(f"T = {t:g}: {ratio:.2f} [{low:.2f}, {high:.2f}] up to t_w = {last}, decay alone {alone:.2f}")
+    return f"{relaxation.size(run)}; τ₉₀ over that after the first wait: " + "; ".join(parts)
+
+
+def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str, float]:
+    """The weights that a cold network's landscape does not move, at the last recorded time.
+
+    Returns
+    -------
+    dict
+        ``free``: log₁₀ √(2Dt), where a free walk would be; ``place``: median log₁₀|Δw| of the weights below three times
+        that; ``share`` of all weights that they are; ``silent``: share of weights at units silent on all data.
+    """
+    counts = run.motility.isel(waiting=waiting).sel(temperature=temperature).sum("seed").values
+    sample = unbinned(counts, MOTILITY_EDGES)
+    waited = run.overlap.isel(waiting=waiting, chi=0, seed=0).sel(temperature=temperature).dropna("time")
+    free = 0.5 * np.log10(2 * walks.RATE * temperature / walks.P_D * float(waited.time[-1]))
+    slow = sample[sample < free + np.log10(3)]
+    silent = 1 - float(run.alive_share.isel(waiting=waiting).sel(temperature=temperature).mean())
+    return {"free": free, "place": float(np.median(slow)), "share": len(slow) / len(sample), "silent": silent}
