@@ -86,7 +86,7 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
 
     Examples
     --------
-    >>> float(mixture_non_gaussian(np.array([1.0, 9.0]), np.array([1, 1])))
+    >>> round(float(mixture_non_gaussian(np.array([1.0, 9.0]), np.array([1, 1]))), 6)
     0.64
     """
     square, count = np.asarray(square, float), np.broadcast_to(np.asarray(count, float), np.shape(square))

@@ -88,7 +88,7 @@ def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
 
     Examples
     --------
-    >>> dip([0.0, 0.0, 1.0, 1.0]), dip(range(10))
+    >>> dip([0.0, 0.0, 1.0, 1.0]), round(dip(range(10)), 6)
     (0.25, 0.05)
     """
     values = np.ravel(np.asarray(sample, float))

@@ -53,8 +53,8 @@ class Dynamics(_Checked):
     Examples
     --------
     >>> from deepmech import over
-    >>> Dynamics(width=8, temperature=over("temperature", [1e-3, 1e-2])).noise(1000).values.tolist()
-    [4.4721359549995795e-05, 0.0001414213562373095]
+    >>> Dynamics(width=8, temperature=over("temperature", [1e-3, 1e-2])).noise(1000).values.round(7).tolist()
+    [4.47e-05, 0.0001414]
     """
 
     width: Number = 30

@@ -41,7 +41,7 @@ def binary(name: str = "digits", n_data: int | None = None, components: int = 10
     Examples
     --------
     >>> data = binary("digits", 500)
-    >>> data.x.shape, sorted(set(data.y))
+    >>> data.x.shape, sorted(set(data.y.tolist()))
     ((500, 10), [-1.0, 1.0])
     """
     if name == "digits":
