@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import psutil
 import pytest
@@ -101,7 +102,9 @@ def test_a_change_while_it_runs_is_not_trusted_next_time(house):
 
 def start(house):
     command = [sys.executable, "-m", "deepmech.book.cli", "book", "--no-site"]
-    return subprocess.Popen(command, cwd=house.root, stderr=subprocess.PIPE, text=True)
+    # A shell that runs the tests in the background has them ignore SIGINT, and so would the press.
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, cwd=house.root, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
 
 
 def gone(processes, patience=15.0):
