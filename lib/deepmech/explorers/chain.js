@@ -2,12 +2,12 @@
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
 import { ChainDrawing } from "./chain_drawing.js";
-import { button, follow, localModel } from "./controls.js";
 import { html, number, write } from "./dom.js";
 import { LoadPlot } from "./load_plot.js";
 import { help, sliders } from "./panels.js";
 import { Normals } from "./philox.js";
 import { PhasePlot } from "./phase_plot.js";
+import { Player, hosted } from "./player.js";
 import { Chain, DiagramRun, ETA, curvature, equilibrium, largeNoiseLimit } from "./spring_block.js";
 
 const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blocks"];
@@ -24,10 +24,9 @@ const REGIMES = {
 };
 const regimeOf = (c) => (c > LINEAR ? "concave" : c < -LINEAR ? "convex" : "linear");
 
-class Explorer {
+class Explorer extends Player {
   constructor(model, el) {
-    this.model = model;
-    this.cleanup = [];
+    super(model, PHYSICS, STEPS_PER_UNIT, STEPS_PER_UNIT);
     this.drawing = new ChainDrawing();
     this.load = new LoadPlot();
     const { noise, friction_right: friction } = model.get("ranges");
@@ -39,15 +38,6 @@ class Explorer {
     this.build(el);
     this.reset();
     this.listen();
-  }
-
-  get parameters() {
-    return Object.fromEntries(PHYSICS.map((name) => [name, this.model.get(name)]));
-  }
-
-  set(values) {
-    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
-    this.model.save_changes();
   }
 
   // What is on the page.
@@ -66,29 +56,15 @@ class Explorer {
         html("div", { class: "head" }, html("p", { class: "state" }, this.regime, this.meaning), this.numbers),
         this.drawing.root,
       ),
-      this.buttons(), html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
+      this.buttons({
+        step: "Advance by one unit of time, 100 steps", reset: "Put every block back to the wall",
+        noise: "Another seed of the noise, from the start", presets: "Settings of the three regimes",
+        hold: "Hold the chain where it is", move: "Let the chain move",
+      }),
+      html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
       html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)), help(LINEAR, MEMORY), this.status,
     );
     el.append(this.root);
-  }
-
-  buttons() {
-    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("noise_keys").length });
-    this.run = button("", "", () => this.set({ running: !this.model.get("running") }));
-    this.run.className = "run";
-    const presets = Object.entries(this.model.get("presets")).map(([name, { explain, ...values }]) =>
-      button(name, explain, () => {
-        this.set(values);
-        this.reset();
-      }),
-    );
-    return html(
-      "div", { class: "buttons" },
-      html("div", {}, this.run, button("Step", "Advance by one unit of time, 100 steps", () => this.step()),
-        button("Reset", "Put every block back to the wall", () => this.reset()),
-        button("New noise", "Another seed of the noise, from the start", again)),
-      html("div", { role: "group", "aria-label": "Settings of the three regimes" }, html("span", {}, "Try"), ...presets),
-    );
   }
 
   loadFigure() {
@@ -118,12 +94,6 @@ class Explorer {
     this.publish();
   }
 
-  step() {
-    this.set({ running: false });
-    this.advance(STEPS_PER_UNIT);
-    this.publish();
-  }
-
   /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
   advance(steps) {
     const p = this.parameters;
@@ -144,7 +114,7 @@ class Explorer {
     this.model.save_changes();
     this.draw();
     const regime = regimeOf(this.mean), [word, meaning] = REGIMES[regime], p = this.parameters;
-    if (this.model.get("running") && this.chain.steps && regime === this.said) return;
+    if (this.model.get("running") && this.moved && regime === this.said) return;
     this.said = regime;
     const said = `Time ${number(this.chain.time, 0)}. ${word}: ${meaning}. Curvature ${number(this.mean, 2, true)}.`;
     this.status.textContent = `${said} Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
@@ -215,74 +185,18 @@ class Explorer {
 
   // Time.
 
-  listen() {
-    const on = (name, react) => {
-      this.model.on(`change:${name}`, react);
-      this.cleanup.push(() => this.model.off(`change:${name}`, react));
-    };
-    for (const name of PHYSICS) on(name, () => this.layout());
-    on("seed", () => this.reset());
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
-    this.cleanup.push(follow(this.model, "running", () => {
-      const running = this.model.get("running");
-      this.run.textContent = running ? "Pause" : "Start";
-      this.run.title = running ? "Hold the chain where it is" : "Let the chain move";
-      if (!running && this.chain.steps) this.publish();
-      this.wake();
-    }));
-    const seen = new IntersectionObserver(([entry]) => {
-      this.visible = entry.isIntersecting;
-      this.wake();
-    });
-    const resized = new ResizeObserver(([entry]) => {
-      // Only the width counts: the height follows from it, and answering to it could go round in circles.
-      if (entry.contentRect.width && entry.contentRect.width !== this.width) this.layout();
-    });
-    seen.observe(this.root);
-    resized.observe(this.root);
-    this.cleanup.push(() => seen.disconnect(), () => resized.disconnect(), () => cancelAnimationFrame(this.frame));
+  get moved() {
+    return this.chain.steps > 0;
   }
 
-  wake() {
-    if (this.frame || !this.visible || !(this.model.get("running") || this.computing)) return;
-    this.frame = requestAnimationFrame((now) => this.tick(now));
+  get busy() {
+    return super.busy || Boolean(this.computing);
   }
 
-  tick(now) {
-    this.frame = undefined;
-    // After a pause or out of sight the clock goes on from here.
-    const seconds = Math.min(0.05, (now - (this.then ?? now)) / 1000);
-    this.then = now;
-    if (this.model.get("running")) {
-      this.owed += seconds * this.model.get("speed") * STEPS_PER_UNIT;
-      const steps = Math.floor(this.owed);
-      this.owed -= steps;
-      if (steps) this.advance(steps);
-      if (!this.spoken || now - this.spoken > 3000) {
-        this.spoken = now;
-        this.publish();
-      }
-    }
+  between() {
     if (this.computing) this.computeDiagram();
-    this.wake();
   }
 }
 
-function render({ model, el }) {
-  const explorer = new Explorer(model, el);
-  return () => {
-    for (const undo of explorer.cleanup) undo();
-    explorer.root.remove();
-  };
-}
-
-/** Start every explorer that waits on a page without kernel: its state is the JSON inside its element. */
-export function startPages() {
-  for (const el of document.querySelectorAll("[data-deepmech-chain]")) {
-    const state = JSON.parse(el.querySelector("script").textContent);
-    el.removeAttribute("data-deepmech-chain");
-    render({ model: localModel(state), el });
-  }
-}
-
+const { render, startPages } = hosted(Explorer, "chain");
 export default { render };

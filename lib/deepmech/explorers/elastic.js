@@ -1,11 +1,12 @@
 // The elastic explorer: classes of points in the plane that pull on one another. One component, two hosts: an anywidget in
 // Jupyter, and a page without kernel or network. The model holds the parameters (see elastic.py); this view holds the points.
 
-import { button, follow, localModel, slider } from "./controls.js";
+import { slider } from "./controls.js";
 import { html, number, symbol, write } from "./dom.js";
 import { CloudPlot } from "./elastic_cloud.js";
 import { Cloud, STEP, separation } from "./elastic_model.js";
 import { EffectPlane } from "./elastic_plane.js";
+import { Player, hosted } from "./player.js";
 
 const PHYSICS = ["intra", "inter", "n_classes", "n_samples", "noise"];
 /** Steps of the button "Step": half a unit of time. */
@@ -13,10 +14,9 @@ const HALF_UNIT = Math.round(0.5 / STEP);
 /** The points stop here: beyond, doubles and readers lose sight of the noise. */
 const LARGEST = 1e9;
 
-class Explorer {
+class Explorer extends Player {
   constructor(model, el) {
-    this.model = model;
-    this.cleanup = [];
+    super(model, PHYSICS, Math.round(1 / STEP), HALF_UNIT);
     this.plot = new CloudPlot();
     const ranges = model.get("ranges");
     this.plane = new EffectPlane(ranges.inter, ranges.intra, (inter, intra) => this.set({ inter, intra }));
@@ -24,15 +24,6 @@ class Explorer {
     this.build(el);
     this.reset();
     this.listen();
-  }
-
-  get parameters() {
-    return Object.fromEntries(PHYSICS.map((name) => [name, this.model.get(name)]));
-  }
-
-  set(values) {
-    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
-    this.model.save_changes();
   }
 
   // What is on the page.
@@ -64,7 +55,11 @@ class Explorer {
       "div", { class: "deepmech-explorer elastic", role: "group", "aria-label": "Locally elastic points explorer" },
       html("div", { class: "head" }, html("p", { class: "state" }, this.word, this.meaning), this.numbers),
       html("div", { class: "plots" }, html("div", { class: "plot top" }, this.plot.root), html("div", { class: "plot" }, this.plane.root)),
-      this.buttons(),
+      this.buttons({
+        step: "Advance by half a unit of time, 50 steps", reset: "Back to the start",
+        noise: "Another seed of start and noise", presets: "Settings to try",
+        hold: "Hold the points where they are", move: "Let the points move",
+      }),
       html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
       html(
         "details", {}, html("summary", {}, "How to read this"),
@@ -83,25 +78,6 @@ class Explorer {
     el.append(this.root);
   }
 
-  buttons() {
-    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("noise_keys").length });
-    this.run = button("", "", () => this.set({ running: !this.model.get("running") }));
-    this.run.className = "run";
-    const presets = Object.entries(this.model.get("presets")).map(([name, { explain, ...values }]) =>
-      button(name, explain, () => {
-        this.set(values);
-        this.reset();
-      }),
-    );
-    return html(
-      "div", { class: "buttons" },
-      html("div", {}, this.run, button("Step", "Advance by half a unit of time, 50 steps", () => this.step()),
-        button("Reset", "Back to the start", () => this.reset()),
-        button("New noise", "Another seed of start and noise", again)),
-      html("div", { role: "group", "aria-label": "Settings to try" }, html("span", {}, "Try"), ...presets),
-    );
-  }
-
   // What moves.
 
   reset() {
@@ -110,12 +86,6 @@ class Explorer {
     this.cloud = new Cloud(p.n_samples, m.get("corners")[p.n_classes - 2], m.get("start_spread"), stream);
     this.owed = 0;
     this.layout();
-    this.publish();
-  }
-
-  step() {
-    this.set({ running: false });
-    this.advance(HALF_UNIT);
     this.publish();
   }
 
@@ -131,7 +101,7 @@ class Explorer {
     this.model.set("points", Array.from(this.cloud.x));
     this.model.save_changes();
     this.draw();
-    if (this.model.get("running") && this.cloud.steps && this.state === this.said) return;
+    if (this.model.get("running") && this.moved && this.state === this.said) return;
     this.said = this.state;
     const p = this.parameters;
     this.status.textContent = `Time ${number(this.cloud.time, 1)}. ${this.word.textContent}: ${this.meaning.textContent}. `
@@ -177,70 +147,10 @@ class Explorer {
 
   // Time.
 
-  listen() {
-    const on = (name, react) => {
-      this.model.on(`change:${name}`, react);
-      this.cleanup.push(() => this.model.off(`change:${name}`, react));
-    };
-    for (const name of PHYSICS) on(name, () => this.layout());
-    on("seed", () => this.reset());
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
-    this.cleanup.push(follow(this.model, "running", () => {
-      const running = this.model.get("running");
-      this.run.textContent = running ? "Pause" : "Start";
-      this.run.title = running ? "Hold the points where they are" : "Let the points move";
-      if (!running && this.cloud.steps) this.publish();
-      this.wake();
-    }));
-    const seen = new IntersectionObserver(([entry]) => {
-      this.visible = entry.isIntersecting;
-      this.wake();
-    });
-    const resized = new ResizeObserver(([entry]) => {
-      if (entry.contentRect.width && entry.contentRect.width !== this.width) this.layout();
-    });
-    seen.observe(this.root);
-    resized.observe(this.root);
-    this.cleanup.push(() => seen.disconnect(), () => resized.disconnect(), () => cancelAnimationFrame(this.frame));
-  }
-
-  wake() {
-    if (this.frame || !this.visible || !this.model.get("running")) return;
-    this.frame = requestAnimationFrame((now) => this.tick(now));
-  }
-
-  tick(now) {
-    this.frame = undefined;
-    // After a pause or out of sight the clock goes on from here.
-    const seconds = Math.min(0.05, (now - (this.then ?? now)) / 1000);
-    this.then = now;
-    this.owed += (seconds * this.model.get("speed")) / STEP;
-    const steps = Math.floor(this.owed);
-    this.owed -= steps;
-    if (steps) this.advance(steps);
-    if (!this.spoken || now - this.spoken > 3000) {
-      this.spoken = now;
-      this.publish();
-    }
-    this.wake();
+  get moved() {
+    return this.cloud.steps > 0;
   }
 }
 
-function render({ model, el }) {
-  const explorer = new Explorer(model, el);
-  return () => {
-    for (const undo of explorer.cleanup) undo();
-    explorer.root.remove();
-  };
-}
-
-/** Start every explorer that waits on a page without kernel: its state is the JSON inside its element. */
-export function startPages() {
-  for (const el of document.querySelectorAll("[data-deepmech-elastic]")) {
-    const state = JSON.parse(el.querySelector("script").textContent);
-    el.removeAttribute("data-deepmech-elastic");
-    render({ model: localModel(state), el });
-  }
-}
-
+const { render, startPages } = hosted(Explorer, "elastic");
 export default { render };

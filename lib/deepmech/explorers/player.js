@@ -1,0 +1,133 @@
+// What the explorers share: parameters in the model, a row of buttons, and a clock that runs while somebody looks.
+
+import { button, follow, localModel } from "./controls.js";
+import { html } from "./dom.js";
+
+/**
+ * An explorer of something that moves. A subclass has `advance(steps)`, `reset()`, `layout()`, `publish()` and `moved`,
+ * whether any step was made since the start; it makes `root` of its own and calls `listen` once that is on the page.
+ */
+export class Player {
+  /** `physics`: names of the parameters; `perUnit`: steps in a unit of time; `stride`: steps of the button "Step". */
+  constructor(model, physics, perUnit, stride) {
+    Object.assign(this, { model, physics, perUnit, stride });
+    this.cleanup = [];
+  }
+
+  get parameters() {
+    return Object.fromEntries(this.physics.map((name) => [name, this.model.get(name)]));
+  }
+
+  set(values) {
+    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+    this.model.save_changes();
+  }
+
+  /** The row of buttons; `explain` says what each does: step, reset, noise, presets, hold and move. */
+  buttons(explain) {
+    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("noise_keys").length });
+    this.explain = explain;
+    this.run = button("", "", () => this.set({ running: !this.model.get("running") }));
+    this.run.className = "run";
+    const presets = Object.entries(this.model.get("presets")).map(([name, { explain: words, ...values }]) =>
+      button(name, words, () => {
+        this.set(values);
+        this.reset();
+      }),
+    );
+    return html(
+      "div", { class: "buttons" },
+      html("div", {}, this.run, button("Step", explain.step, () => this.step()),
+        button("Reset", explain.reset, () => this.reset()), button("New noise", explain.noise, again)),
+      html("div", { role: "group", "aria-label": explain.presets }, html("span", {}, "Try"), ...presets),
+    );
+  }
+
+  step() {
+    this.set({ running: false });
+    this.advance(this.stride);
+    this.publish();
+  }
+
+  listen() {
+    const on = (name, react) => {
+      this.model.on(`change:${name}`, react);
+      this.cleanup.push(() => this.model.off(`change:${name}`, react));
+    };
+    for (const name of this.physics) on(name, () => this.layout());
+    on("seed", () => this.reset());
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
+    this.cleanup.push(follow(this.model, "running", () => {
+      const running = this.model.get("running");
+      this.run.textContent = running ? "Pause" : "Start";
+      this.run.title = running ? this.explain.hold : this.explain.move;
+      if (!running && this.moved) this.publish();
+      this.wake();
+    }));
+    const seen = new IntersectionObserver(([entry]) => {
+      this.visible = entry.isIntersecting;
+      this.wake();
+    });
+    const resized = new ResizeObserver(([entry]) => {
+      // Only the width counts: the height follows from it, and answering to it could go round in circles.
+      if (entry.contentRect.width && entry.contentRect.width !== this.width) this.layout();
+    });
+    seen.observe(this.root);
+    resized.observe(this.root);
+    this.cleanup.push(() => seen.disconnect(), () => resized.disconnect(), () => cancelAnimationFrame(this.frame));
+  }
+
+  /** Whether there is anything to do in the next frame. */
+  get busy() {
+    return this.model.get("running");
+  }
+
+  /** Work for every frame besides moving. */
+  between() {}
+
+  wake() {
+    if (this.frame || !this.visible || !this.busy) return;
+    this.frame = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  tick(now) {
+    this.frame = undefined;
+    // After a pause or out of sight the clock goes on from here.
+    const seconds = Math.min(0.05, (now - (this.then ?? now)) / 1000);
+    this.then = now;
+    if (this.model.get("running")) {
+      this.owed += seconds * this.model.get("speed") * this.perUnit;
+      const steps = Math.floor(this.owed);
+      this.owed -= steps;
+      if (steps) this.advance(steps);
+      if (!this.spoken || now - this.spoken > 3000) {
+        this.spoken = now;
+        this.publish();
+      }
+    }
+    this.between();
+    this.wake();
+  }
+}
+
+/** How `Explorer` is shown: `render` for Jupyter, `startPages` for every element [data-deepmech-`kind`] of a page. */
+export function hosted(Explorer, kind) {
+  function render({ model, el }) {
+    const explorer = new Explorer(model, el);
+    return () => {
+      for (const undo of explorer.cleanup) undo();
+      explorer.root.remove();
+    };
+  }
+
+  /** Start every explorer that waits on a page without kernel: its state is the JSON inside its element. */
+  function startPages() {
+    const mark = `data-deepmech-${kind}`;
+    for (const el of document.querySelectorAll(`[${mark}]`)) {
+      const state = JSON.parse(el.querySelector("script").textContent);
+      el.removeAttribute(mark);
+      render({ model: localModel(state), el });
+    }
+  }
+  return { render, startPages };
+}
