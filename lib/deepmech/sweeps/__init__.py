@@ -12,7 +12,7 @@ from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.extend import adopt
 from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
-from deepmech.sweeps.spec import Sweep
+from deepmech.sweeps.spec import Sweep, columns
 from deepmech.sweeps.store import DamagedChunk, StoreError
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "adopt",
     "cli_run",
     "cli_verify",
+    "columns",
     "connect",
     "load",
     "obtain",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import Batch, align
@@ -129,3 +130,15 @@ class Sweep(Spec):
     def from_json(cls, data: dict[str, Any]) -> Self:
         cells = {k: decode(v) for k, v in data["cells"].items()}
         return super().from_json({**data, "cells": cells})
+
+
+def columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, xr.DataArray]:
+    """The parameters of a chunk's cells as labelled arrays over ``cell``, as specs take them.
+
+    Examples
+    --------
+    >>> columns([{"slope": 0.0, "seed": 3}, {"slope": 0.5, "seed": 4}])["slope"].values
+    array([0. , 0.5])
+    """
+    index = {"cell": np.arange(len(cells))}
+    return {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}

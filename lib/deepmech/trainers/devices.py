@@ -1,4 +1,4 @@
-"""Where networks are trained: checks, free memory and the precision of products on a GPU."""
+"""Where networks are trained: checks, free memory, threads, and the precision of products on a GPU."""
 
 from __future__ import annotations
 
@@ -46,3 +46,14 @@ def products_in(tf32: bool) -> Iterator[None]:
     finally:
         for place, value in zip(places, before, strict=True):
             place.fp32_precision = value
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Leave torch one thread, and put its number back: a sum that is cut among threads rounds according to it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

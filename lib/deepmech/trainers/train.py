@@ -6,14 +6,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from tqdm import tqdm
 
@@ -21,7 +19,7 @@ from deepmech.core import provenance
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec
 from deepmech.trainers.batched import Batched
-from deepmech.trainers.devices import device_in_words, free_memory, products_in, require_device
+from deepmech.trainers.devices import device_in_words, free_memory, one_thread, products_in, require_device
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
 from deepmech.trainers.recording import METRICS, Features, Record, dataset
@@ -156,7 +154,7 @@ def train(
     done: dict[int, Record] = {}
     # Members run beside one another, each on one thread: products of this size gain little from more, and a sum that is
     # cut among threads rounds according to their number.
-    with _one_torch_thread(), products_in(tf32), ThreadPoolExecutor(workers) as pool:
+    with one_thread(), products_in(tf32), ThreadPoolExecutor(workers) as pool:
         bar = tqdm(total=len(members), desc="networks", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
         for finished in pool.map(fit, jobs):
             done |= dict(finished)
@@ -265,13 +263,3 @@ def _check(
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.experiments.glass.data import binary
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, columns
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
@@ -94,13 +94,12 @@ def plane(
 
 def rest(cells: list[dict[str, Any]], data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
     """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
-    index = {"cell": np.arange(len(cells))}
-    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
+    varied = columns(cells)
     made = settle(
-        Dynamics(width=columns["width"], regularisation=columns["regularisation"]),
+        Dynamics(width=varied["width"], regularisation=varied["regularisation"]),
         Preparation(**preparation),
         binary(**data),
-        seed=columns["seed"],
+        seed=varied["seed"],
         experiment="glass transitions",
     )
     result = made[["loss", "data_loss", "error", "norm", "n_weights"]].drop_vars("cell")

@@ -20,7 +20,7 @@ from deepmech.experiments.glass.data import binary
 from deepmech.metrics import glass
 from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import Sweep, stored
+from deepmech.sweeps import Sweep, columns, stored
 from deepmech.sweeps.results import NotShipped
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
@@ -203,18 +203,17 @@ def walk_cells(
     """
     loaded = binary(**data)
     n_data = len(loaded.x)
-    index = {"cell": np.arange(len(cells))}
-    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
+    varied = columns(cells)
     dynamics = Dynamics(
         width=width,
         regularisation=regularisation,
         learning_rate=RATE,
-        temperature=columns["temperature"] * (n_data / P_D) if "temperature" in columns else 0.0,
-        batch_size=columns.get("batch_size", 0),
+        temperature=varied["temperature"] * (n_data / P_D) if "temperature" in varied else 0.0,
+        batch_size=varied.get("batch_size", 0),
     )
     last = [max(t for t in times if t + w <= steps) for w in waiting]
     made = walk(
-        dynamics, Preparation(**preparation), loaded, steps=steps, seed=columns["seed"], waiting=waiting, times=times,
+        dynamics, Preparation(**preparation), loaded, steps=steps, seed=varied["seed"], waiting=waiting, times=times,
         chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
     )  # fmt: skip
     groups = ["layer", "alive"]

@@ -19,7 +19,7 @@ from deepmech.data import load
 from deepmech.experiments.spring_block import networks
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.statistics import RankCorrelation, rank_correlation
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, columns
 from deepmech.trainers import MLP, Training, train
 
 
@@ -59,11 +59,10 @@ def train_in_two_metrics(
         Over ``cell``: ``load_curve`` over ``metric`` (``"D"``, ``"D_hat"``) and ``layer``, of the training samples;
         ``curvature`` over ``metric``; ``accuracy`` of the test set.
     """
-    index = {"cell": np.arange(len(cells))}
-    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
-    seed = columns.pop("seed")
+    varied = columns(cells)
+    seed = varied.pop("seed")
     made = train(
-        MLP(**network, **columns),
+        MLP(**network, **varied),
         Training(**training),
         load(**data),
         seed=seed,
@@ -193,13 +192,12 @@ def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width:
     Dataset
         Over ``cell`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
     """
-    index = {"cell": np.arange(len(cells))}
-    rate, seed = (xr.DataArray([cell[k] for cell in cells], index, dims="cell") for k in ("learning_rate", "seed"))
+    varied = columns(cells)
     made = train(
         MLP(width=width, slope=0.2),
-        Training(learning_rate=rate, epochs=epochs),
+        Training(learning_rate=varied["learning_rate"], epochs=epochs),
         load(**data),
-        seed=seed,
+        seed=varied["seed"],
         experiment="figure S4",
     )
     curves = made["load_curve"].transpose("cell", "split", "layer")

@@ -20,7 +20,7 @@ from deepmech.core.random import Stream
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.statistics import RankCorrelation, rank_correlation
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, columns
 from deepmech.trainers import MLP, Training, train
 
 
@@ -112,10 +112,10 @@ def figure_1(
         for key in given:
             if key not in allowed or key in (panel, "slope"):
                 raise ValueError(f"figure_1: {name}[{key!r}]: must be a field of its spec that the panel does not vary")
-    columns = PANELS[panel].values if values is None else values
+    values = PANELS[panel].values if values is None else values
     cells = {
         "slope": over("slope", list(slopes)),
-        panel: over(panel, list(columns)),
+        panel: over(panel, list(values)),
         "seed": over("seed", range(n_seeds)),
     }
     # Made once here so that a value that is not allowed is named before anything is computed.
@@ -146,12 +146,9 @@ def train_cells(
         ``epochs_run``, and whether training ``stopped`` early or ``diverged``.
     """
     index = np.arange(len(cells))
-    columns = {
-        key: xr.DataArray(np.array([cell[key] for cell in cells]), dims="cell", coords={"cell": index})
-        for key in cells[0]
-    }
-    seed = columns.pop("seed")
-    made = train(*specs(columns, network, training), _load(tuple(data.items())), seed=seed, experiment="figure 1")
+    varied = columns(cells)
+    seed = varied.pop("seed")
+    made = train(*specs(varied, network, training), _load(tuple(data.items())), seed=seed, experiment="figure 1")
     curves = made["load_curve"].transpose("cell", "split", "layer")
     last = made["loss"].transpose("cell", "epoch").values[index, made["epochs_run"].values - 1]
     variables = {

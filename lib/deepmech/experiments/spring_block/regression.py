@@ -7,13 +7,10 @@ the training samples, as in classification.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -23,6 +20,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training
+from deepmech.trainers.devices import one_thread
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.reference import Reference
 from deepmech.trainers.specs import Member
@@ -69,7 +67,7 @@ def train_regressions(
     data = _data()
     shared = Reference.prepare(data, "float32")
     made = []
-    with _one_thread():
+    with one_thread():
         for cell in cells:
             setting = regimes[cell["regime"]]
             member = Member(
@@ -107,14 +105,3 @@ def _data() -> Data:
     raw = load("diabetes")
     mean, deviation = raw.y_train.mean(), raw.y_train.std()
     return replace(raw, y_train=(raw.y_train - mean) / deviation, y_test=(raw.y_test - mean) / deviation)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """A sum that is cut among threads rounds according to their number."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -16,7 +16,7 @@ import xarray as xr
 
 from deepmech.data import Data, load
 from deepmech.experiments.spring_block import networks
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, columns
 from deepmech.trainers import train
 
 #: Ways to choose a cell from one run of every cell; the first is the paper's suggestion, the last two are nulls.
@@ -71,10 +71,9 @@ def train_validated(
     """
     whole = load(**data)
     part = _split(whole, round((1 - held_out) * len(whole.y_train)))
-    index = {"cell": np.arange(len(cells))}
-    columns = {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
-    seed = columns.pop("seed")
-    made = train(*networks.specs(columns, network, training), part, seed=seed, experiment="figure 1")
+    varied = columns(cells)
+    seed = varied.pop("seed")
+    made = train(*networks.specs(varied, network, training), part, seed=seed, experiment="figure 1")
     accuracy = made["accuracy"].sel(split="test", drop=True).drop_vars("cell")
     attributes = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
     return xr.Dataset({"accuracy_validation": accuracy}, attrs=attributes)
