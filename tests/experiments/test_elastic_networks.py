@@ -53,9 +53,33 @@ def test_what_a_cell_keeps_is_what_the_log_holds():
             np.testing.assert_allclose(made["mean_true"].values[block, k], other.mean(0), rtol=3e-4, atol=1e-6)
             tenth = z[:10, part][label[:10, part] == k].astype(float)
             np.testing.assert_allclose(made["group_mean"].values[0, block, k], tenth.mean(0), rtol=3e-4, atol=1e-6)
+            tenth = z[:10, part][true[:10, part] == k].astype(float)
+            np.testing.assert_allclose(made["group_mean_true"].values[0, block, k], tenth.mean(0), rtol=3e-4, atol=1e-6)
     np.testing.assert_allclose(made["loss"], log["loss"].values.reshape(20, 2, 20).mean((0, 2)), rtol=3e-4)
+    right = (z.argmax(-1) == label).reshape(20, 2, 20).mean((0, 2))
+    np.testing.assert_allclose(made["accuracy"], right, rtol=3e-4)
     np.testing.assert_allclose(made["validation_loss"], log["validation_loss"], rtol=3e-4)
     np.testing.assert_allclose(made["logits"].values[:, 1], z[:, 20], rtol=3e-4)
+
+
+def test_a_rare_class_is_drawn_as_rarely_as_said():
+    sweep = networks.trials("rare", rare=((0, 1.0), (2, 4.0)), n_trials=10, iterations=2000, n_checks=1)
+    made = run(sweep)
+    assert made["case"].values.tolist() == ["0, 1:1", "2, 1:4"]
+    drawn = made["count"].sum("time").values / 20_000
+    # Standard error of a share of 20,000 draws: below 0.0034.
+    np.testing.assert_allclose(drawn, [[1 / 3] * 3, [4 / 9, 4 / 9, 1 / 9]], atol=0.014)
+    with pytest.raises(ValueError, match="a class from 0 to 2"):
+        networks.train_cells([{"rare": 3, "ratio": 2.0}], **small())
+
+
+def test_the_step_size_is_the_authors_unless_given():
+    usual, same, other = (
+        run(networks.trials("rates", n_trials=2, iterations=40, coarse=40, n_checks=1, learning_rate=rate))
+        for rate in (None, 0.005, 0.05)
+    )
+    np.testing.assert_array_equal(usual["mean"], same["mean"])
+    assert not np.array_equal(usual["mean"], other["mean"])
 
 
 def test_rounding_keeps_leading_bits():

@@ -1,0 +1,60 @@
+"""Data and settings of the LeNet experiments: what the authors' scripts use on each data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from deepmech.core.spec import digest
+from deepmech.data import Data, load
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the authors' scripts use on one data set."""
+
+    learning_rate: float
+    iterations: int
+    per_class: int
+    validation: int
+
+
+SETTINGS = {
+    "geomnist": Setting(learning_rate=0.005, iterations=10_000, per_class=500, validation=500),
+    "cifar10": Setting(learning_rate=0.001, iterations=30_000, per_class=5000, validation=1000),
+}
+SETTINGS["cifar10-jpeg"] = SETTINGS["cifar10"]
+
+
+@lru_cache(maxsize=8)
+def images(dataset: str, n_classes: int, per_class: int, validation: int) -> Data:
+    """The first ``n_classes`` classes of a data set with that many training and validation samples of each.
+
+    Pixels of GEOMNIST stay in [0, 1]; those of CIFAR-10 are moved to [-1, 1], as is usual for this network.
+
+    Examples
+    --------
+    >>> images("geomnist", 2, 10, 5).x_train.shape
+    (20, 1024)
+    """
+    if dataset not in SETTINGS:
+        raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
+    made = dataset == "geomnist"
+    sizes = {"n_train": 3 * per_class, "n_test": 3 * validation} if made else {}
+    whole = load(dataset, **sizes)
+    if not 2 <= n_classes <= whole.n_classes:
+        raise ValueError(f"images: n_classes = {n_classes!r}: {dataset} has 2 to {whole.n_classes}")
+    found = {}
+    for split, n in (("train", per_class), ("test", validation)):
+        labels = getattr(whole, f"y_{split}")
+        own = [np.flatnonzero(labels == k) for k in range(n_classes)]
+        short = min(len(o) for o in own)
+        if not 1 <= n <= short:
+            raise ValueError(f"images: {n} samples per class to {split}: {dataset} has 1 to {short}")
+        chosen = np.sort(np.concatenate([o[:n] for o in own]))
+        x = getattr(whole, f"x_{split}")[chosen]
+        found[f"x_{split}"], found[f"y_{split}"] = x if made else 2 * x - 1, labels[chosen]
+    mark = digest({"of": whole.fingerprint, "classes": n_classes, "per_class": per_class, "validation": validation})
+    return replace(whole, **found, n_classes=n_classes, fingerprint=mark)
