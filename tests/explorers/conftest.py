@@ -1,12 +1,14 @@
 """Tabs for the explorers, and the host page that stands in for Jupyter."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from deepmech import explorers
 from deepmech.explorers.bundle import bundle
 
 
@@ -44,11 +46,14 @@ def visit(chromium: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def engine(chromium: Any) -> Iterator[Any]:
-    """``engine(script, argument)`` evaluates a JavaScript function of the opened module and an argument."""
-    inside = "Chain, DiagramRun, Normals, curvature, equilibrium, largeNoiseLimit"
-    source = bundle("chain") + f"\nexport const {{ philox }} = $philox;\nexport {{ {inside} }};\n"
-    page = chromium.new_page()
+def still(tmp_path_factory: Any) -> Callable[[str], Path]:
+    """``still(kind)`` is the page of an explorer that waits for the reader."""
+    folder = tmp_path_factory.mktemp("still")
+    return cache(lambda kind: explorers.cli_explore(kind, folder / f"{kind}.html", show=False, running=False))
+
+
+def module(browser: Any, source: str) -> Iterator[Any]:
+    page = browser.new_page()
     page.set_content("<p>engine</p>")
     page.evaluate(
         "async (source) => { window.engine = await import(URL.createObjectURL(new Blob([source], "
@@ -57,6 +62,19 @@ def engine(chromium: Any) -> Iterator[Any]:
     )
     yield lambda script, argument: page.evaluate(f"(argument) => ({script})(window.engine, argument)", argument)
     page.close()
+
+
+@pytest.fixture(scope="session")
+def chain_engine(chromium: Any) -> Iterator[Any]:
+    """``chain_engine(script, argument)`` evaluates a JavaScript function of the opened module and an argument."""
+    inside = "Chain, DiagramRun, Normals, curvature, equilibrium, largeNoiseLimit"
+    yield from module(chromium, bundle("chain") + f"\nexport const {{ philox }} = $philox;\nexport {{ {inside} }};\n")
+
+
+@pytest.fixture(scope="session")
+def elastic_engine(chromium: Any) -> Iterator[Any]:
+    """The same for the other explorer."""
+    yield from module(chromium, bundle("elastic") + "\nexport { Cloud, separation };\n")
 
 
 # What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.

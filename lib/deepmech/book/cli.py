@@ -145,7 +145,7 @@ def _data(options: argparse.Namespace) -> int:
 def _explore(options: argparse.Namespace) -> int:
     from deepmech.explorers import cli_explore
 
-    path = cli_explore(options.output, show=not options.no_browser)
+    path = cli_explore("chain", options.output, show=not options.no_browser)
     sys.stdout.write(f"{path.name} is written\n")
     return 0
 

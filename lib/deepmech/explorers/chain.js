@@ -2,9 +2,9 @@
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
 import { ChainDrawing } from "./chain_drawing.js";
-import { html, number, write } from "./dom.js";
+import { html, number } from "./dom.js";
 import { LoadPlot } from "./load_plot.js";
-import { help, sliders } from "./panels.js";
+import { chainHelp, chainSliders } from "./panels.js";
 import { Normals } from "./philox.js";
 import { PhasePlot } from "./phase_plot.js";
 import { Player, hosted } from "./player.js";
@@ -26,45 +26,31 @@ const regimeOf = (c) => (c > LINEAR ? "concave" : c < -LINEAR ? "convex" : "line
 
 class Explorer extends Player {
   constructor(model, el) {
-    super(model, PHYSICS, STEPS_PER_UNIT, STEPS_PER_UNIT);
+    super(model, { physics: PHYSICS, perUnit: STEPS_PER_UNIT, stride: STEPS_PER_UNIT, shown: "position", decimals: 0 });
     this.drawing = new ChainDrawing();
     this.load = new LoadPlot();
     const { noise, friction_right: friction } = model.get("ranges");
-    const steps = { noise: noise[2], friction_right: friction[2] };
-    this.phase = new PhasePlot(model.get("diagram"), steps, (noise, friction) => {
-      this.set({ noise, friction_right: friction });
-    });
-    this.controls = sliders(model, this.cleanup, () => this.parameters);
-    this.build(el);
-    this.reset();
-    this.listen();
+    this.phase = new PhasePlot(model.get("diagram"), noise, friction, (values) => this.set(values));
+    this.controls = chainSliders(model, this.cleanup, () => this.parameters);
+    this.begin(this.build(), el);
   }
 
   // What is on the page.
 
-  build(el) {
-    this.regime = html("strong");
-    this.meaning = html("span");
-    this.numbers = html("p", { class: "numbers" }, html("span"), html("span"), html("span"));
-    this.status = html("p", { class: "spoken", role: "status" });
+  build() {
     this.progress = html("span", { class: "when" });
     this.scaleEnds = [html("span"), html("span")];
-    this.root = html(
+    return html(
       "div", { class: "deepmech-explorer", role: "group", "aria-label": "Spring–block chain explorer" },
-      html(
-        "div", { class: "top" },
-        html("div", { class: "head" }, html("p", { class: "state" }, this.regime, this.meaning), this.numbers),
-        this.drawing.root,
-      ),
+      html("div", { class: "top" }, this.head(), this.drawing.root),
       this.buttons({
         step: "Advance by one unit of time, 100 steps", reset: "Put every block back to the wall",
         noise: "Another seed of the noise, from the start", presets: "Settings of the three regimes",
         hold: "Hold the chain where it is", move: "Let the chain move",
       }),
       html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
-      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)), help(LINEAR, MEMORY), this.status,
+      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)), chainHelp(LINEAR, MEMORY), this.status,
     );
-    el.append(this.root);
   }
 
   loadFigure() {
@@ -84,14 +70,10 @@ class Explorer extends Player {
 
   // What moves.
 
-  reset() {
-    const p = this.parameters;
+  start() {
     const key = this.model.get("noise_keys")[this.model.get("seed")];
-    this.chain = new Chain(p.n_blocks, new Normals(key, this.model.get("purpose")));
-    this.mean = curvature(this.chain.x);
-    this.owed = 0;
-    this.layout();
-    this.publish();
+    this.subject = new Chain(this.parameters.n_blocks, new Normals(key, this.model.get("purpose")));
+    this.mean = curvature(this.subject.x);
   }
 
   /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
@@ -99,48 +81,35 @@ class Explorer extends Player {
     const p = this.parameters;
     while (steps > 0) {
       const burst = Math.min(steps, STEPS_PER_UNIT);
-      this.chain.advance(p, burst);
-      const memory = Math.min(MEMORY, this.chain.time / 2);
-      this.mean += (curvature(this.chain.x) - this.mean) * Math.min(1, (burst * ETA) / memory);
+      this.subject.advance(p, burst);
+      const memory = Math.min(MEMORY, this.subject.time / 2);
+      this.mean += (curvature(this.subject.x) - this.mean) * Math.min(1, (burst * ETA) / memory);
       steps -= burst;
     }
     this.draw();
   }
 
-  /** Tell Python where the chain is, and screen readers too; while it runs by itself only a new regime is worth a word. */
-  publish() {
-    this.model.set("time", Number(this.chain.time.toFixed(6)));
-    this.model.set("position", Array.from(this.chain.x));
-    this.model.save_changes();
-    this.draw();
-    const regime = regimeOf(this.mean), [word, meaning] = REGIMES[regime], p = this.parameters;
-    if (this.model.get("running") && this.moved && regime === this.said) return;
-    this.said = regime;
-    const said = `Time ${number(this.chain.time, 0)}. ${word}: ${meaning}. Curvature ${number(this.mean, 2, true)}.`;
-    this.status.textContent = `${said} Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
+  tell() {
+    const p = this.parameters;
+    return `Curvature ${number(this.mean, 2, true)}. Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
   }
 
   draw() {
-    const p = this.parameters, regime = regimeOf(this.mean), x = this.chain.x;
-    this.drawing.update(this.chain, p);
-    this.load.update(this.chain, p);
-    if (this.root.dataset.regime !== regime) {
-      this.root.dataset.regime = regime;
-      [this.regime.textContent, this.meaning.textContent] = REGIMES[regime];
-    }
+    const p = this.parameters, regime = regimeOf(this.mean), { x, time } = this.subject;
+    this.drawing.update(this.subject, p);
+    this.load.update(this.subject, p);
     let energy = 0;
     for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
-    const [time, bend, stored] = this.numbers.children;
-    write(time, `t = ${number(this.chain.time, 1)}`);
-    write(bend, `curvature ${number(this.mean, 3, true)}`);
-    write(stored, `energy ${number(energy, 3)}`);
+    this.show(regime, ...REGIMES[regime], [
+      `t = ${number(time, 1)}`, `curvature ${number(this.mean, 3, true)}`, `energy ${number(energy, 3)}`,
+    ]);
   }
 
   // What depends on parameters and width.
 
   layout() {
     const p = this.parameters;
-    if (this.chain.velocity.length !== p.n_blocks) return this.reset();
+    if (this.subject.velocity.length !== p.n_blocks) return this.reset();
     const quiet = equilibrium(p).x, loud = largeNoiseLimit(p), reach = Math.max(1, ...loud);
     this.width = this.root.clientWidth;
     this.drawing.layout(this.width, p, reach);
@@ -184,10 +153,6 @@ class Explorer extends Player {
   }
 
   // Time.
-
-  get moved() {
-    return this.chain.steps > 0;
-  }
 
   get busy() {
     return super.busy || Boolean(this.computing);

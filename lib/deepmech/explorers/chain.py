@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import html
-import json
-import webbrowser
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream, purpose_word
+from deepmech.core.random import purpose_word
 from deepmech.experiments.spring_block.chains import DIAGRAMS, REGIMES
-from deepmech.explorers.bundle import ROOM, bundle
+from deepmech.explorers.page import Page, common_state, key, page_of
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 
@@ -35,9 +30,6 @@ PRESETS = {
     for name, (panel, settings) in zip(("Lazy", "Balanced", "Over-noisy"), REGIMES.items(), strict=True)
 }
 """The three chains of paper A's Figure 4, under the words for their load curves."""
-
-SEEDS = 100
-"""Noise seeds 0 … SEEDS − 1 can be chosen: a page carries the keys of their streams."""
 
 GRID = 21
 N_RUNS = 2
@@ -65,7 +57,7 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
         "stiffness": stiffness,
         "n_blocks": n_blocks,
         "t_end": FIG_3.t_end,
-        "keys": [_key(0, run) for run in range(N_RUNS)],
+        "keys": [key("spring_block", 0, run) for run in range(N_RUNS)],
     }
 
 
@@ -95,52 +87,15 @@ def chain_state(
         "n_blocks": n_blocks,
         "speed": speed,
     }
-    for name, value in values.items():
-        low, high, _ = RANGES[name]
-        if not low <= value <= high:
-            raise ValueError(
-                f"chain explorer: {name} = {value!r}: must lie between {low} and {high}, its slider's range"
-            )
-    if n_blocks != int(n_blocks):
-        raise ValueError(f"chain explorer: n_blocks = {n_blocks!r}: must be a whole number")
-    if seed not in range(SEEDS):
-        raise ValueError(f"chain explorer: seed = {seed!r}: must be a whole number from 0 to {SEEDS - 1}")
+    common = common_state(
+        "chain", values, RANGES, ["n_blocks"], presets=PRESETS, experiment="spring_block", seed=seed, running=running
+    )
     return {
-        **values,
-        "seed": seed,
-        "running": running,
-        "ranges": {name: list(limits) for name, limits in RANGES.items()},
-        "presets": PRESETS,
+        **common,
         "purpose": purpose_word("noise"),
-        "noise_keys": [_key(s, 0) for s in range(SEEDS)],
         "diagram": phase(friction_left, stiffness, n_blocks),
-        "time": 0.0,
         "position": [],
     }
-
-
-def _key(seed: int, run: int) -> str:
-    """The simulator's stream, in hexadecimal: JavaScript has no 64-bit numbers."""
-    return f"{Stream.of('spring_block', seed, run).key:016x}"
-
-
-@dataclass(frozen=True)
-class Page:
-    """A piece of HTML that brings everything it needs: script, style and data."""
-
-    html: str
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": self.text}
-
-    def document(self, title: str) -> str:
-        """A whole HTML document around it, light or dark as the reader's system is."""
-        template = (ROOM / "document.html").read_text(encoding="utf-8")
-        return template.format(title=html.escape(title), body=self.html)
 
 
 def chain_page(**parameters: Any) -> Page:
@@ -174,15 +129,7 @@ def chain_page(**parameters: Any) -> Page:
     Interactive spring–block chain: 7 blocks, μ→ = 0.1, μ← = 0.2, ε = 0, k = 1; without noise 3 of 7 blocks move.
     """
     state = chain_state(**parameters)
-    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    style = (ROOM / "chain.css").read_text(encoding="utf-8")
-    text = _in_words(state)
-    return Page(
-        f'<div class="deepmech-page" data-deepmech-chain><script type="application/json">{data}</script>'
-        f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
-        f'<style>\n{style}</style>\n<script type="module">\n{bundle("chain")}\nstartPages();\n</script>',
-        text,
-    )
+    return page_of("chain", state, _in_words(state))
 
 
 def _in_words(state: dict[str, Any]) -> str:
@@ -194,22 +141,3 @@ def _in_words(state: dict[str, Any]) -> str:
         f"μ← = {chain.friction_left:g}, ε = {chain.noise:g}, k = {chain.stiffness:g}; "
         f"without noise {moving} of {chain.n_blocks} blocks move."
     )
-
-
-def cli_explore(path: str | Path = "spring-block-chain.html", show: bool = True, **parameters: Any) -> Path:
-    """Write the explorer as one HTML file, open it in a browser if ``show``, and return where it is.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to write; its folder must exist.
-    show : bool
-        Open the file in the default browser.
-    **parameters
-        As for :func:`chain_page`.
-    """
-    path = Path(path).resolve()
-    path.write_text(chain_page(**parameters).document("A spring–block chain to play with"), encoding="utf-8")
-    if show:
-        webbrowser.open(path.as_uri())
-    return path

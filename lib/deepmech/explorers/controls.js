@@ -1,6 +1,6 @@
 // Controls bound to a model: a slider shows a value of the model and sets it, whoever changed it last.
 
-import { html } from "./dom.js";
+import { html, number } from "./dom.js";
 
 /** Call `react` now and whenever `name` changes; the result undoes this. */
 export function follow(model, name, react) {
@@ -10,7 +10,7 @@ export function follow(model, name, react) {
 }
 
 /** A labelled slider for model value `name`. `say(value)` gives the number shown and `note(value)` a remark below it. */
-export function slider(model, cleanup, name, { label, range, say, note, speak = say }) {
+function slider(model, cleanup, name, { label, range, say, note, speak = say }) {
   const [min, max, step] = range;
   const input = html("input", { type: "range", min, max, step, name });
   const output = html("output");
@@ -31,6 +31,21 @@ export function slider(model, cleanup, name, { label, range, say, note, speak = 
   const named = html("label", {}, html("span", {}, ...label), input);
   const root = html("div", { class: "slider" }, named, output, ...(note ? [remark] : []));
   return { root, show };
+}
+
+/** One slider for each entry of `all`, {name: options}, with the range that the model has for it. */
+export function sliders(model, cleanup, all) {
+  const ranges = model.get("ranges");
+  return Object.entries(all).map(([name, options]) => slider(model, cleanup, name, { range: ranges[name], ...options }));
+}
+
+/** Says a number with `n` decimals. */
+export const digits = (n) => (value) => number(value, n);
+
+/** Instructions to unfold; a line is a list of words and elements. */
+export function help(...lines) {
+  const items = lines.map((line) => html("li", {}, ...[line].flat()));
+  return html("details", {}, html("summary", {}, "How to read this"), html("ul", {}, ...items));
 }
 
 /** A button; `explain` becomes its tooltip. */

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import html
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from deepmech.core.random import Stream, purpose_word
-from deepmech.explorers.bundle import ROOM, bundle
-from deepmech.explorers.chain import Page
+from deepmech.core.random import purpose_word
+from deepmech.explorers.page import Page, common_state, page_of
 from deepmech.simulators.elastic_sde import ElasticSDE
 
 RANGES: dict[str, tuple[float, float, float]] = {
@@ -35,9 +31,6 @@ PRESETS: dict[str, dict[str, Any]] = {
                   "inter": 0.4, "noise": 1.0, "n_classes": 2, "n_samples": 2},
 }  # fmt: skip
 """Settings to try."""
-
-SEEDS = 100
-"""Seeds 0 … SEEDS − 1 can be chosen: a page carries the keys of their streams."""
 
 START_SPREAD = 0.35
 RADIUS = 0.5
@@ -80,29 +73,15 @@ def elastic_state(
         "noise": noise,
         "speed": speed,
     }
-    for name, value in values.items():
-        low, high, _ = RANGES[name]
-        if not low <= value <= high:
-            raise ValueError(
-                f"elastic explorer: {name} = {value!r}: must lie between {low} and {high}, its slider's range"
-            )
-    for name in ("n_classes", "n_samples"):
-        if values[name] != int(values[name]):
-            raise ValueError(f"elastic explorer: {name} = {values[name]!r}: must be a whole number")
-    if seed not in range(SEEDS):
-        raise ValueError(f"elastic explorer: seed = {seed!r}: must be a whole number from 0 to {SEEDS - 1}")
+    whole = ["n_classes", "n_samples"]
+    common = common_state(
+        "elastic", values, RANGES, whole, presets=PRESETS, experiment="elastic_sde", seed=seed, running=running
+    )
     return {
-        **values,
-        "seed": seed,
-        "running": running,
-        "ranges": {name: list(limits) for name, limits in RANGES.items()},
-        "presets": PRESETS,
+        **common,
         "purposes": [purpose_word("start"), purpose_word("noise")],
-        # The simulator's streams, in hexadecimal: JavaScript has no 64-bit numbers.
-        "noise_keys": [f"{Stream.of('elastic_sde', s, 0).key:016x}" for s in range(SEEDS)],
         "corners": [corners(k).tolist() for k in range(2, int(RANGES["n_classes"][1]) + 1)],
         "start_spread": START_SPREAD,
-        "time": 0.0,
         "points": [],
     }
 
@@ -143,28 +122,10 @@ def elastic_page(**parameters: Any) -> Page:
     Interactive locally elastic points: 3 classes of 20 samples, α = 1, β = 0.5, σ = 0.3; differences grow.
     """
     state = elastic_state(**parameters)
-    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     gap = state["intra"] - state["inter"]
     text = (
         f"Interactive locally elastic points: {state['n_classes']} classes of {state['n_samples']} samples, "
         f"α = {state['intra']:g}, β = {state['inter']:g}, σ = {state['noise']:g}; "
         f"differences {'grow' if gap > 0 else 'fade' if gap < 0 else 'stay'}."
     )
-    return Page(
-        f'<div class="deepmech-page" data-deepmech-elastic><script type="application/json">{data}</script>'
-        f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
-        f'<style>\n{style()}</style>\n<script type="module">\n{bundle("elastic")}\nstartPages();\n</script>',
-        text,
-    )
-
-
-def style() -> str:
-    """The style sheet of this explorer: that of the chain's, and what it has of its own."""
-    return "".join((ROOM / f"{name}.css").read_text(encoding="utf-8") for name in ("chain", "elastic"))
-
-
-def write_elastic_page(path: str | Path = "elastic-points.html", **parameters: Any) -> Path:
-    """Write the explorer as one HTML file and return where it is; parameters as for :func:`elastic_page`."""
-    path = Path(path).resolve()
-    path.write_text(elastic_page(**parameters).document("Locally elastic points to play with"), encoding="utf-8")
-    return path
+    return page_of("elastic", state, text)

@@ -1,17 +1,47 @@
-// What the explorers share: parameters in the model, a row of buttons, and a clock that runs while somebody looks.
+// What the explorers share: parameters in the model, state in words, a row of buttons, and a clock that runs while
+// somebody looks.
 
 import { button, follow, localModel } from "./controls.js";
-import { html } from "./dom.js";
+import { html, number, set, write } from "./dom.js";
 
 /**
- * An explorer of something that moves. A subclass has `advance(steps)`, `reset()`, `layout()`, `publish()` and `moved`,
- * whether any step was made since the start; it makes `root` of its own and calls `listen` once that is on the page.
+ * An explorer of something that moves: `subject`, with `steps`, `time` and positions `x`, which Python sees as `shown`. A
+ * subclass has `advance(steps)`, `layout()`, `draw()`, `start()`, which makes the subject, and `tell()`, what a screen
+ * reader hears after the state; it builds `root` of its own and calls `begin` with it.
  */
 export class Player {
-  /** `physics`: names of the parameters; `perUnit`: steps in a unit of time; `stride`: steps of the button "Step". */
-  constructor(model, physics, perUnit, stride) {
-    Object.assign(this, { model, physics, perUnit, stride });
+  /**
+   * `physics`: names of the parameters; `perUnit`: steps in a unit of time; `stride`: steps of the button "Step";
+   * `decimals`: of the time that a screen reader hears.
+   */
+  constructor(model, { physics, perUnit, stride, shown, decimals }) {
+    Object.assign(this, { model, physics, perUnit, stride, shown, decimals });
     this.cleanup = [];
+    this.word = html("strong");
+    this.meaning = html("span");
+    this.numbers = html("p", { class: "numbers" }, html("span"), html("span"), html("span"));
+    this.status = html("p", { class: "spoken", role: "status" });
+  }
+
+  begin(root, el) {
+    this.root = root;
+    el.append(root);
+    this.reset();
+    this.listen();
+  }
+
+  /** The state in words and numbers. */
+  head() {
+    return html("div", { class: "head" }, html("p", { class: "state" }, this.word, this.meaning), this.numbers);
+  }
+
+  /** Show the state: its key for the style sheet, its name, what it means, and three numbers. */
+  show(regime, word, meaning, numbers) {
+    this.regime = regime;
+    set(this.root, { "data-regime": regime });
+    write(this.word, word);
+    write(this.meaning, meaning);
+    numbers.forEach((text, i) => write(this.numbers.children[i], text));
   }
 
   get parameters() {
@@ -41,6 +71,29 @@ export class Player {
         button("Reset", explain.reset, () => this.reset()), button("New noise", explain.noise, again)),
       html("div", { role: "group", "aria-label": explain.presets }, html("span", {}, "Try"), ...presets),
     );
+  }
+
+  reset() {
+    this.owed = 0;
+    this.start();
+    this.layout();
+    this.publish();
+  }
+
+  get moved() {
+    return this.subject.steps > 0;
+  }
+
+  /** Tell Python where things are, and screen readers too; while they move by themselves only a new state is worth a word. */
+  publish() {
+    this.model.set("time", Number(this.subject.time.toFixed(6)));
+    this.model.set(this.shown, Array.from(this.subject.x));
+    this.model.save_changes();
+    this.draw();
+    if (this.model.get("running") && this.moved && this.regime === this.said) return;
+    this.said = this.regime;
+    const time = number(this.subject.time, this.decimals);
+    this.status.textContent = `Time ${time}. ${this.word.textContent}: ${this.meaning.textContent}. ${this.tell()}`;
   }
 
   step() {

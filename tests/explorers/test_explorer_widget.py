@@ -1,18 +1,27 @@
-"""The same explorer as a widget: one file for both hosts, and Python and the sliders share the parameters."""
+"""The same explorers as widgets: one file for both hosts, and Python and the sliders share the parameters."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 import traitlets
+from explorer_pages import simulated_points, step
 
 from deepmech import explorers
+from deepmech.explorers.elastic import elastic_state
 from deepmech.simulators.spring_block import Chain, simulate
 
+PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page}
 
-def test_both_hosts_run_the_same_file() -> None:
-    html = explorers.chain_page().html
-    assert explorers.ChainExplorer._esm in html and explorers.ChainExplorer._css in html
+
+@pytest.fixture(params=PAGES)
+def name(request: Any) -> str:
+    return request.param
+
+
+def test_both_hosts_run_the_same_file(name: str) -> None:
+    html, widget = PAGES[name]().html, getattr(explorers, name)
+    assert widget._esm in html and widget._css in html
 
 
 def test_python_reads_and_sets() -> None:
@@ -20,10 +29,14 @@ def test_python_reads_and_sets() -> None:
     explorer.friction_left = 0.05
     wanted = Chain(n_blocks=5, stiffness=1.0, friction_right=0.1, friction_left=0.05, noise=0.01)
     assert explorer.chain() == wanted
+
+
+def test_bad_values_are_refused(name: str) -> None:
+    explorer = getattr(explorers, name)()
     with pytest.raises(traitlets.TraitError):
         explorer.noise = 3.0
     with pytest.raises(ValueError, match="noise"):
-        explorers.ChainExplorer(noise=3.0)
+        getattr(explorers, name)(noise=3.0)
 
 
 def test_unknown_name_of_the_room() -> None:
@@ -34,12 +47,21 @@ def test_unknown_name_of_the_room() -> None:
 def test_position_that_reaches_python_is_the_simulators(jupyter: Any) -> None:
     explorer = explorers.ChainExplorer(friction_right=0.04, friction_left=0.12, noise=0.011, seed=5, running=False)
     page = jupyter(explorer)
-    for _ in range(10):
-        page.get_by_role("button", name="Step").click()
+    step(page, 10)
     sent = page.evaluate("Object.assign({}, ...host.sent)")
     assert sent["time"] == pytest.approx(10)
     wanted = simulate(explorer.chain(), t_end=10, seed=5).position.isel(run=0)
     np.testing.assert_allclose(sent["position"], wanted, rtol=0, atol=1e-9)
+
+
+def test_points_that_reach_python_are_the_simulators(jupyter: Any) -> None:
+    page = jupyter(explorers.ElasticExplorer(running=False, n_samples=5, seed=2))
+    page.evaluate("model.set('noise', 0.5)")
+    step(page, 4)
+    sent = page.evaluate("Object.assign({}, ...host.sent)")
+    assert sent["time"] == pytest.approx(2)
+    wanted = simulated_points(elastic_state(noise=0.5, n_samples=5, seed=2), [2.0])[0]
+    np.testing.assert_allclose(sent["points"], wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_sliders_and_python_see_each_other(jupyter: Any) -> None:
@@ -59,18 +81,18 @@ def test_sliders_and_python_see_each_other(jupyter: Any) -> None:
     assert page.evaluate("Object.assign({}, ...host.sent)")["running"] is False
 
 
-def test_traits_are_what_the_component_uses(jupyter: Any) -> None:
-    explorer = explorers.ChainExplorer(running=False)
+def test_traits_are_what_the_component_uses(jupyter: Any, name: str) -> None:
+    explorer = getattr(explorers, name)(running=False)
     page = jupyter(explorer)
-    for name in ("New noise", "Step"):
-        page.get_by_role("button", name=name).click()
+    for button in ("New noise", "Step"):
+        page.get_by_role("button", name=button).click()
     used = set(page.evaluate("[...host.asked(), ...host.sent.flatMap(Object.keys)]"))
     own = {n for n in explorer.traits(sync=True) if not n.startswith("_")} - {"layout", "tabbable", "tooltip", "comm"}
     assert used == own
 
 
-def test_leaves_nothing_behind(jupyter: Any) -> None:
-    page = jupyter(explorers.ChainExplorer())
+def test_leaves_nothing_behind(jupyter: Any, name: str) -> None:
+    page = jupyter(getattr(explorers, name)())
     assert page.evaluate("host.listening()") > 0
     page.evaluate("leave()")
     assert page.evaluate("host.listening()") == 0

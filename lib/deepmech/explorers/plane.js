@@ -1,0 +1,88 @@
+// A picture over two parameters, with the current pair as a handle to drag: by mouse, finger or arrow keys.
+
+import { axes, html, number, scale, set, svg, ticks } from "./dom.js";
+
+export class Plane {
+  /**
+   * `across` and `up` say which parameters lie on the axes: {name, range: [low, high, step], title, ticks, digits, words};
+   * `digits` and `words` are how a screen reader hears the value. `onMove({name: value, ...})` is called while the handle
+   * moves. A subclass draws into `this.svg` and calls `frame` from its `layout(width)`.
+   */
+  constructor({ height, label, across, up, onMove }) {
+    Object.assign(this, { height, across, up, onMove });
+    this.grid = svg("g", { class: "axes" });
+    this.svg = svg("svg", {
+      height, "aria-hidden": "true", onpointerdown: (e) => this.press(e), onclick: (e) => this.moveTo(e),
+    });
+    this.handle = html("div", {
+      class: "handle", tabindex: 0, role: "slider", "aria-roledescription": "two-dimensional slider", "aria-label": label,
+      "aria-valuemin": across.range[0], "aria-valuemax": across.range[1],
+      onkeydown: (e) => this.key(e), onpointerdown: (e) => this.drag(e),
+    });
+    this.root = html("div", { class: "phase" }, this.svg, this.handle);
+  }
+
+  /** Scales and axes for this width: values `left` to `right` and `bottom` to `top` at the edges of the box. */
+  frame(width, [left, right], [bottom, top]) {
+    const box = (this.box = { left: 44, right: width - 22, top: 28, bottom: this.height - 44 });
+    this.x = scale(left, right, box.left, box.right);
+    this.y = scale(bottom, top, box.bottom, box.top);
+    const every = ({ range: [low, high], ticks: n }) => ticks(low, high, n);
+    axes(this.grid, box, this.x, this.y, {
+      xTicks: every(this.across), yTicks: every(this.up), xTitle: this.across.title, yTitle: this.up.title,
+    });
+  }
+
+  update(p) {
+    const { across, up, x, y } = this;
+    this.point = p;
+    this.handle.style.transform = `translate(${x(p[across.name]).toFixed(1)}px, ${y(p[up.name]).toFixed(1)}px)`;
+    set(this.handle, {
+      "aria-valuenow": p[across.name],
+      "aria-valuetext": [across, up].map((a) => `${a.words} ${number(p[a.name], a.digits)}`).join(", "),
+    });
+  }
+
+  move(x, y) {
+    const snap = (v, [low, high, step]) =>
+      Number((Math.round(Math.min(high, Math.max(low, v)) / step) * step).toFixed(6));
+    this.onMove({ [this.across.name]: snap(x, this.across.range), [this.up.name]: snap(y, this.up.range) });
+  }
+
+  moveTo(event) {
+    const area = this.svg.getBoundingClientRect();
+    this.move(this.x.invert(event.clientX - area.left), this.y.invert(event.clientY - area.top));
+  }
+
+  drag(event) {
+    if (event.button) return;
+    event.preventDefault();
+    this.handle.focus({ preventScroll: true });
+    this.handle.setPointerCapture(event.pointerId);
+    const move = (e) => this.moveTo(e);
+    const stop = () => this.handle.removeEventListener("pointermove", move);
+    this.handle.addEventListener("pointermove", move);
+    this.handle.addEventListener("pointerup", stop, { once: true });
+    this.handle.addEventListener("pointercancel", stop, { once: true });
+  }
+
+  /** A mouse may press anywhere and go on dragging; a finger may scroll the page there, so only its tap counts. */
+  press(event) {
+    if (event.pointerType !== "mouse" || event.button) return;
+    this.moveTo(event);
+    this.drag(event);
+  }
+
+  /** Arrows move the handle where they point, also along an axis that runs the other way. */
+  key(event) {
+    const direction = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!direction) return;
+    event.preventDefault();
+    const size = event.shiftKey ? 5 : 1, { across, up, point } = this;
+    const forward = Math.sign(this.x(1) - this.x(0));
+    this.move(
+      point[across.name] + direction[0] * forward * size * across.range[2],
+      point[up.name] + direction[1] * size * up.range[2],
+    );
+  }
+}

@@ -1,0 +1,204 @@
+"""What holds for every explorer on a page without kernel and without network."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from explorer_pages import handle_at, numbers, step
+
+from deepmech import explorers
+from deepmech.explorers import chain, elastic
+from deepmech.explorers.bundle import ROOM, bundle
+
+
+class Kind(NamedTuple):
+    page: Any
+    sliders: list[str]
+    presets: dict[str, Any]
+    ranges: dict[str, tuple[float, float, float]]
+    picture: str
+    """What moves."""
+    across: tuple[str, int, str]
+    """The parameter along the plane's horizontal axis, which way it grows, and how a screen reader hears it."""
+
+
+KINDS = {
+    "chain": Kind(
+        explorers.chain_page, ["friction_right", "friction_left", "noise", "stiffness", "n_blocks", "speed"],
+        chain.PRESETS, chain.RANGES, "svg.chain", ("noise", -1, "noise {:.4f}"),
+    ),
+    "elastic": Kind(
+        explorers.elastic_page, ["intra", "inter", "noise", "n_classes", "n_samples", "speed"],
+        elastic.PRESETS, elastic.RANGES, "svg.cloud", ("inter", 1, "between classes {:.2f}"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: Any) -> str:
+    return request.param
+
+
+def test_bundle_joins_what_is_imported_once(kind: str) -> None:
+    text = bundle(kind)
+    assert not re.search(r"^\s*import\b|^export (?!default)", text, re.M)
+    modules = Counter(re.findall(r"^const \$(\w+) = \(", text, re.M))
+    assert set(modules) >= set(re.findall(r"= \$(\w+);", text)) and set(modules.values()) == {1}
+
+
+def test_no_module_is_left_over() -> None:
+    modules = {name for kind in KINDS for name in re.findall(r"^const \$(\w+) = \(", bundle(kind), re.M)}
+    assert modules | set(KINDS) == {path.stem for path in ROOM.glob("*.js")}
+
+
+def test_mime_bundle(kind: str) -> None:
+    page = KINDS[kind].page(running=False)
+    mime = page._repr_mimebundle_()
+    assert set(mime) == {"text/html", "text/plain"} and mime["text/plain"].startswith("Interactive")
+    assert not re.search(r"""(?:src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)""", mime["text/html"])
+    assert page.document("a < b").count("a &lt; b") == 2
+
+
+@pytest.mark.parametrize(
+    "kind, parameters, told",
+    [
+        ("chain", {"noise": 1.0}, "chain explorer: noise = 1.0: must lie between 0.0 and 0.02"),
+        ("chain", {"n_blocks": 13}, "n_blocks = 13"),
+        ("chain", {"n_blocks": 2.5}, "whole number"),
+        ("chain", {"seed": 100}, "seed = 100"),
+        ("elastic", {"noise": 3.0}, "elastic explorer: noise = 3.0: must lie between 0.0 and 2.0"),
+        ("elastic", {"n_classes": 5}, "n_classes = 5"),
+        ("elastic", {"n_samples": 2.5}, "whole number"),
+        ("elastic", {"seed": 100}, "seed = 100"),
+    ],
+)
+def test_bad_values_are_named(kind: str, parameters: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        KINDS[kind].page(**parameters)
+
+
+def test_presets_lie_within_the_sliders(kind: str) -> None:
+    for values in KINDS[kind].presets.values():
+        for name in set(values) - {"explain"}:
+            low, high, _ = KINDS[kind].ranges[name]
+            assert low <= values[name] <= high
+
+
+def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    path = explorers.cli_explore(kind, tmp_path / "page.html")
+    assert opened == [path.as_uri()] and f"data-deepmech-{kind}" in path.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="explorer = 'glass': must be one of chain, elastic"):
+        explorers.cli_explore("glass")
+
+
+def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str) -> None:
+    page = visit().open(explorers.cli_explore(kind, tmp_path / "page.html", show=False, speed=5))
+    page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.slice(4)) > 0.5")
+    page.get_by_role("button", name="Pause").click()
+    there = numbers(page)["t"]
+    page.wait_for_timeout(150)
+    assert numbers(page)["t"] == there
+    page.get_by_role("button", name="Reset").click()
+    assert numbers(page)["t"] == 0
+
+
+def test_waits_for_readers_who_want_less_motion(visit: Any, tmp_path: Path, kind: str) -> None:
+    page = visit(reduced_motion="reduce").open(explorers.cli_explore(kind, tmp_path / "page.html", show=False))
+    page.wait_for_timeout(200)
+    assert numbers(page)["t"] == 0
+    assert page.get_by_role("button", name="Start").is_visible()
+
+
+def test_keyboard_moves_every_slider(visit: Any, still: Any, kind: str) -> None:
+    page = visit().open(still(kind))
+    for name in KINDS[kind].sliders:
+        slider = page.locator(f"input[name={name}]")
+        before, shown = float(slider.input_value()), slider.get_attribute("aria-valuetext")
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        assert float(slider.input_value()) > before
+        assert slider.get_attribute("aria-valuetext") != shown
+        assert slider.evaluate("e => e.labels.length") == 1
+        output = slider.evaluate("e => e.closest('.slider').querySelector('output').textContent")
+        assert float(output) == pytest.approx(float(slider.input_value()))
+
+
+def test_keyboard_moves_the_handle(visit: Any, still: Any, kind: str) -> None:
+    page = visit().open(still(kind))
+    name, sign, told = KINDS[kind].across
+    slider, handle = page.locator(f"input[name={name}]"), page.locator(".handle")
+    start, x0 = float(slider.input_value()), handle_at(page)[0]
+    handle.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    there = start + 4 * sign * KINDS[kind].ranges[name][2]
+    assert float(slider.input_value()) == pytest.approx(there)
+    assert handle_at(page)[0] > x0
+    assert told.format(there) in handle.get_attribute("aria-valuetext")
+
+
+def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: Any, kind: str) -> None:
+    page, reached = visit().open(still(kind)), [""]
+    while not reached[-1].startswith("How") and len(reached) < 30:
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("(e => e.name || e.textContent || e.className)(document.activeElement)"))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached[-1]
+    wanted = [*KINDS[kind].sliders, "handle", "Start", "Step", "Reset", "New noise", *KINDS[kind].presets]
+    assert sorted(wanted) == sorted(reached[1:-1])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 360, 660, 900])
+def test_fits_the_page(visit: Any, still: Any, kind: str, width: int, theme: str) -> None:
+    page = visit(width=width, color_scheme=theme).open(still(kind))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    clipped = """() => [...document.querySelectorAll(".deepmech-explorer svg text")].filter((text) => {
+      const inside = text.getBoundingClientRect(), outside = text.closest("svg").getBoundingClientRect();
+      return inside.left < outside.left - 1 || inside.right > outside.right + 1 || inside.bottom > outside.bottom + 1;
+    }).map((text) => text.textContent)"""
+    assert page.evaluate(clipped) == []
+    for button in page.get_by_role("button").all():
+        assert button.bounding_box()["height"] >= 40
+
+
+def test_picture_stays_in_sight_on_a_phone(visit: Any, still: Any, kind: str) -> None:
+    page = visit(width=360, height=740).open(still(kind))
+    page.locator("input[name=speed]").scroll_into_view_if_needed()
+    box = page.locator(KINDS[kind].picture).bounding_box()
+    assert page.evaluate("scrollY") > 300 and 0 <= box["y"] < 200 and box["height"] < 240
+
+
+def test_follows_the_theme_switch_of_the_book(visit: Any, still: Any, kind: str) -> None:
+    page = visit(color_scheme="light").open(still(kind))
+    colour = "getComputedStyle(document.querySelector('.axes text')).fill"
+    light = page.evaluate(colour)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    assert page.evaluate(colour) != light
+
+
+def test_several_of_both_kinds_on_one_page(visit: Any, tmp_path: Path) -> None:
+    one = explorers.chain_page(running=False, n_blocks=3)
+    two = explorers.chain_page(running=False, noise=0.01)
+    path = tmp_path / "all.html"
+    body = one.html + explorers.elastic_page(running=False).html + two.html + two.html
+    path.write_text(explorers.Page(body, "").document("all"), encoding="utf-8")
+    page = visit().open(path)
+    assert page.locator(".deepmech-explorer").count() == 4
+    assert [page.locator(".blocks").nth(i).locator("g").count() for i in range(3)] == [3, 7, 7]
+    assert page.evaluate("[...document.querySelectorAll('.deepmech-explorer [id]')].length") == 0
+    page.get_by_role("button", name="Step").nth(2).click()
+    times = [page.locator(".numbers").nth(i).inner_text() for i in range(4)]
+    assert [t.startswith("t = 1") for t in times] == [False, False, True, False]
+
+
+def test_presets_start_anew(visit: Any, still: Any, kind: str) -> None:
+    page = visit().open(still(kind))
+    for name in KINDS[kind].presets:
+        step(page, 1)
+        assert numbers(page)["t"] > 0
+        page.get_by_role("button", name=name, exact=True).click()
+        assert numbers(page)["t"] == 0
