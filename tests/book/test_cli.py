@@ -56,9 +56,26 @@ def test_data_status(capsys):
     assert "bundled with scikit-learn" in capsys.readouterr().out
 
 
-def test_explore_writes_one_file(tmp_path, capsys):
-    assert cli.main(["explore", "--no-browser", "--output", str(tmp_path / "chain.html")]) == 0
-    assert (tmp_path / "chain.html").read_text().lstrip().lower().startswith("<!doctype html>")
+@pytest.mark.parametrize(
+    "arguments, file, kind",
+    [
+        ([], "spring-block-chain.html", "chain"),
+        (["elastic"], "elastic-points.html", "elastic"),
+        (["elastic", "--output", "points.html"], "points.html", "elastic"),
+    ],
+)
+def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["explore", *arguments, "--no-browser"]) == 0
+    assert capsys.readouterr().out == f"{file} is written\n"
+    text = (tmp_path / file).read_text()
+    assert text.lower().startswith("<!doctype html>") and f"data-deepmech-{kind}" in text
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+
+
+def test_explore_names_its_explorers(capsys):
+    assert cli.main(["explore", "glass"]) == 1
+    assert capsys.readouterr().err == "deepmech explore: explorer = 'glass': must be one of chain, elastic\n"
 
 
 def test_module_and_script_are_the_same_program():

@@ -75,10 +75,15 @@ def parser() -> argparse.ArgumentParser:
     fetch = actions.add_parser("fetch", help="download data sets and check them")
     fetch.add_argument("names", nargs="+", metavar="NAME")
 
-    explore = commands.add_parser(
-        "explore", help="write an interactive spring–block chain as one HTML file, and open it"
+    explore = commands.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
+    explore.add_argument(
+        "explorer",
+        nargs="?",
+        default="chain",
+        metavar="chain|elastic",
+        help="a spring–block chain (the default) or locally elastic points",
     )
-    explore.add_argument("--output", default="spring-block-chain.html", metavar="FILE")
+    explore.add_argument("--output", metavar="FILE", help="default: spring-block-chain.html or elastic-points.html")
     explore.add_argument("--no-browser", action="store_true", help="only write the file")
     explore.set_defaults(run=_explore)
     return top
@@ -145,7 +150,7 @@ def _data(options: argparse.Namespace) -> int:
 def _explore(options: argparse.Namespace) -> int:
     from deepmech.explorers import cli_explore
 
-    path = cli_explore("chain", options.output, show=not options.no_browser)
+    path = cli_explore(options.explorer, options.output, show=not options.no_browser)
     sys.stdout.write(f"{path.name} is written\n")
     return 0
 
