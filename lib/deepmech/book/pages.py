@@ -1,4 +1,4 @@
-"""Pages that the press writes itself: how the book was made (status), and what came of every claim (scoreboard)."""
+"""Pages that the press writes itself: how the book was made, what came of every claim, and where the formulas are."""
 
 from __future__ import annotations
 
@@ -62,5 +62,23 @@ def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) ->
     from deepmech import ledger
 
     table = ledger.scoreboard_markdown(records, profile, pages=names, link="{}.ipynb".format)
-    # The table needs the width of the page's own contents.
-    return f"---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# Scoreboard\n\n{table}\n"
+    return _wide("Scoreboard", table)
+
+
+FORMULAS_HEAD = """\
+The numbered formulas of the three papers that the library computes: what each says, the object in the library that
+computes it and cites it, and the page of this book where it is at work. Steps of proofs are left out. A remark in
+brackets tells where we depart from the print; the pages of errata say why.
+"""
+
+
+def formulas(names: list[str]) -> str:
+    """The index of the papers' formulas, with links to the pages ``names``."""
+    from deepmech import ledger
+
+    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format)}")
+
+
+def _wide(title: str, text: str) -> str:
+    """A page whose tables need the width of the page's own contents."""
+    return f"---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {title}\n\n{text}\n"

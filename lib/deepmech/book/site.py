@@ -76,6 +76,7 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
     demand_complete(records, None if whole else names)
     wanted = {house.page(s.name): _printable(s) for s in ready}
     wanted[house.generated / "scoreboard.md"] = pages.scoreboard(records, profile, names)
+    wanted[house.generated / "formulas.md"] = pages.formulas(names)
     partial = len(ready) < len(sheets)
     config, toc = _config(house, partial), _toc(house, set(names))
     seal = _seal(house, config, toc, wanted)

@@ -5,6 +5,7 @@ record in the notebook's output; the press gathers the records into the scoreboa
 """
 
 from deepmech.ledger.entry import MIME, Entry, check
+from deepmech.ledger.formulas import Formula, formulas, formulas_markdown
 from deepmech.ledger.registry import Claim, Figure, claim, claims, figure, figures
 from deepmech.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, VERDICTS, Rule
 from deepmech.ledger.scoreboard import missing, scoreboard_markdown
@@ -19,12 +20,15 @@ __all__ = [
     "Claim",
     "Entry",
     "Figure",
+    "Formula",
     "Rule",
     "check",
     "claim",
     "claims",
     "figure",
     "figures",
+    "formulas",
+    "formulas_markdown",
     "missing",
     "scoreboard_markdown",
 ]

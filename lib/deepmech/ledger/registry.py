@@ -78,17 +78,19 @@ class Claim:
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
 
-def _entries(name: str, kind: type) -> list[dict[str, Any]]:
-    entries = yaml.safe_load(files("deepmech.ledger").joinpath(name).read_text(encoding="utf-8"))
+def entries(name: str, kind: type) -> list[dict[str, Any]]:
+    """The entries of a registry's file beside this module, each with fields of ``kind`` only."""
+    found = yaml.safe_load(files("deepmech.ledger").joinpath(name).read_text(encoding="utf-8"))
     known = {f.name for f in fields(kind)}
-    for entry in entries:
+    for entry in found:
         unknown = set(entry) - known
         if unknown:
             raise ValueError(f"{name}, {entry.get('id')}: unknown field {sorted(unknown)[0]!r}; known: {sorted(known)}")
-    return entries
+    return found
 
 
-def _by_id(items: list[Any]) -> Mapping[str, Any]:
+def by_id(items: list[Any]) -> Mapping[str, Any]:
+    """A read-only table of entries by their id, which may stand in it once."""
     table = {item.id: item for item in items}
     if len(table) != len(items):
         ids = [item.id for item in items]
@@ -105,7 +107,7 @@ def figures() -> Mapping[str, Figure]:
     >>> len(figures()), figures()["A.S13"].label
     (53, 'Fig. S13')
     """
-    return _by_id([Figure(**entry) for entry in _entries("figures.yml", Figure)])
+    return by_id([Figure(**entry) for entry in entries("figures.yml", Figure)])
 
 
 @cache
@@ -120,12 +122,12 @@ def claims() -> Mapping[str, Claim]:
     found = []
     names = [entry.name for entry in files("deepmech.ledger").iterdir()]
     for name in sorted(n for n in names if n.startswith(("claims_", "errata_")) and n.endswith(".yml")):
-        for entry in _entries(name, Claim):
+        for entry in entries(name, Claim):
             claim = Claim(**{**entry, "rule": Rule.parse(entry["rule"])})
             if claim.figure not in figures():
                 raise ValueError(f"{name}, {claim.id}: {unknown(claim.figure, figures(), 'figure')}")
             found.append(claim)
-    return _by_id(found)
+    return by_id(found)
 
 
 def unknown(name: str, table: Mapping[str, Any], kind: str) -> str:

@@ -108,7 +108,7 @@ def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], he
         "|---|---|---|---|---|---|---|---|",
     ]
     for c in claims:
-        page = _link(c.page, link, here)
+        page = page_link(c.page, link, here)
         if c.id not in found:
             state = "not built yet" if not c.built else "not in this build"
             null = _cell(c.against or "–")
@@ -120,7 +120,9 @@ def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], he
             row = [c.id, c.statement, _ours(r), r["rule"], null, _badge(r["verdict"]), str(r.get("seeds") or "–")]
             seconds = f" ({r['seconds']:.0f} s)" if r.get("seconds") is not None else ""
             lines.append(
-                "| " + " | ".join(_cell(v) for v in row) + f" | {_link(r.get('page', c.page), link, None)}{seconds} |"
+                "| "
+                + " | ".join(_cell(v) for v in row)
+                + f" | {page_link(r.get('page', c.page), link, None)}{seconds} |"
             )
     return [*lines, ""]
 
@@ -128,7 +130,7 @@ def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], he
 def _figures_table(figures: Iterable[Figure], here: Pages, link: Link) -> list[str]:
     lines = ["### Figures", "", "| figure | shows | page |", "|---|---|---|"]
     for f in figures:
-        state = _link(f.page, link, here) if f.built else f"{_badge('not built yet')} (step {f.step})"
+        state = page_link(f.page, link, here) if f.built else f"{_badge('not built yet')} (step {f.step})"
         part = f" ({f.part})" if f.part and f.built else ""
         lines.append(f"| {f.label} | {_cell(f.title)}: {_cell(f.shows)} | {state}{part} |")
     return [*lines, ""]
@@ -149,7 +151,8 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _link(page: str | None, link: Link, here: Pages) -> str:
+def page_link(page: str | None, link: Link, here: Pages) -> str:
+    """A page by name, as a link where it is in this build (``here``; None: all are) and ``link`` gives addresses."""
     if page is None:
         return "–"
     if here is not None and page not in here:

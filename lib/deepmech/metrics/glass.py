@@ -30,7 +30,7 @@ class DisplacementSums:
 def displacement_sums(
     now: np.ndarray, reference: np.ndarray, group: np.ndarray, n_groups: int, windows: Sequence[float]
 ) -> DisplacementSums:
-    """Sums over groups of weights that moved from ``reference`` to ``now``.
+    """Sums over groups of weights that moved from ``reference`` to ``now``; over counts, Q and MSD (Eqs. 4 and 7).
 
     Parameters
     ----------

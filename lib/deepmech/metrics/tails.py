@@ -10,7 +10,7 @@ import xarray as xr
 
 
 def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: int = 1000) -> xr.DataArray:
-    """r̂ = 1 − mean of log|values| / log(1 + t) over the last recorded times (paper B, §4.1 and App. D.1.3).
+    """r̂ = 1 − mean of log|values| / log(1 + t) over the last recorded times (paper B, §4.1 and Eq. D.19).
 
     The paper prints one formula and puts two things into it. With the integrated effect A (App. D.1.3) r̂ tends to r for
     α ~ (1 + t)^−r and 0 < r < 1, slowly: it is off by log(α₀/(1 − r)) / log(1 + t). With α itself (§4.1) it tends

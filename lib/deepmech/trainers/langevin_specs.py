@@ -38,7 +38,7 @@ class Dynamics(_Checked):
     width : units of every hidden layer.
     hidden : number of hidden layers.
     regularisation : λ ≥ 0.
-    temperature : T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (App. A).
+    temperature : T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (Eq. A4).
     learning_rate : μ > 0.
     batch_size : 0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this
         size, and then the temperature must be 0: batches make their own noise.

@@ -38,8 +38,8 @@ class ElasticSDE(Spec):
     n_classes, n_features : int
         K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array says.
     structure
-        H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K, the
-        L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
+        H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K, Eq. 8,
+        the L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
     noise : number or DataArray
         σ ≥ 0: feature × time^−½.
     class_weights
@@ -200,15 +200,10 @@ class ElasticSDE(Spec):
         """
         k = self.n_classes
         factor = np.ones((k, k)) if self.effect_matrix is None else np.asarray(self.effect_matrix, float)
-        p, mixing = self.weights(), self.mixing(batch)
-        parts = []
-        for same in (np.eye(k), 1 - np.eye(k)):
-            e = same * factor
-            if self._named("isotropic"):
-                parts.append(np.einsum("c,ncl,kl->nkc", p, mixing, e))
-            else:
-                m = np.einsum("c,ncl,kl,klij->nkicj", p, mixing, e, self.blocks())
-                parts.append(m.reshape(len(m), k * m.shape[2], -1))
+        blocks = None if self.isotropic else self.blocks()
+        parts = [
+            drift_matrix(e * factor, blocks, self.weights(), self.mixing(batch)) for e in (np.eye(k), 1 - np.eye(k))
+        ]
         return parts[0], parts[1]
 
     def to_json(self) -> dict[str, Any]:
@@ -227,25 +222,59 @@ class ElasticSDE(Spec):
         return cls(**{k: back(v) for k, v in data.items() if k != "spec"})
 
 
-def mixed_logits(n_classes: int, own: float) -> np.ndarray:
-    """H of Eq. E.1: a share ``own`` of each class's own projector, the rest spread evenly over the other classes'.
+def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, mixing: np.ndarray) -> np.ndarray:
+    """M with the blocks M_kc = p_c Σ_l P_cl E_kl H_kl, for numbers E (K, K) and any number of mixings P (n, K, K).
+
+    Parameters
+    ----------
+    effects, blocks, weights, mixing
+        E; H as blocks (K, K, p, p), or None for H_kl = 1; p_c; P.
 
     Returns
     -------
     ndarray
-        Blocks (K, K, K, K): H_ij = own · d_j d_jᵀ/|d_j|² + (1 − own)/(K − 1) · Σ_{l≠j} d_l d_lᵀ/|d_l|². With ``own =
-        1`` the L-model.
+        (n, K, K) without ``blocks``, (n, Kp, Kp) with them.
+
+    Examples
+    --------
+    >>> drift_matrix(np.array([[2.0, 1.0], [1.0, 2.0]]), None, [0.75, 0.25], np.eye(2)[None])[0].tolist()
+    [[1.5, 0.25], [0.75, 0.5]]
+    """
+    labelled = np.asarray(weights, float)[:, None] * mixing
+    if blocks is None:
+        return np.einsum("ncl,kl->nkc", labelled, effects)
+    m = np.einsum("ncl,kl,klij->nkicj", labelled, effects, blocks, optimize=["einsum_path", (1, 2), (0, 1)])
+    return m.reshape(len(m), m.shape[1] * m.shape[2], -1)
+
+
+def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
+    """H of Eq. E.1: every class pulls along its own direction d_j and, less, along those of the others.
+
+    Parameters
+    ----------
+    own : number or array
+        p_j^j, the same for all classes, with the rest spread evenly over the other directions; or all shares p_l^j as
+        an array (K, K), one row per pulling class j, with rows that add up to 1.
+
+    Returns
+    -------
+    ndarray
+        Blocks (K, K, K, K): H_ij = Σ_l p_l^j d_l d_lᵀ/|d_l|², the same for all i. With ``own = 1`` the L-model.
 
     Examples
     --------
     >>> mixed_logits(3, 1.0)[0, 2].round(3).tolist()
     [[0.167, 0.167, -0.333], [0.167, 0.167, -0.333], [-0.333, -0.333, 0.667]]
     """
-    if not 0 <= own <= 1:
-        raise ValueError(f"mixed_logits: own = {own!r}: must be a share between 0 and 1")
-    k = n_classes
+    k, share = n_classes, np.asarray(own, float)
+    if share.ndim == 0:
+        if not 0 <= share <= 1:
+            raise ValueError(f"mixed_logits: own = {own!r}: must be a share between 0 and 1, or an array of shares")
+        share = np.where(np.eye(k, dtype=bool), share, (1 - share) / (k - 1))
+    if share.shape != (k, k) or not np.isfinite(share).all() or np.any(abs(share.sum(1) - 1) > 1e-9):
+        raise ValueError(
+            f"mixed_logits: own of shape {share.shape}: must be one share, or ({k}, {k}) shares in rows that add up to 1"
+        )
     d = np.eye(k) - 1 / k
     one = np.einsum("li,lj->lij", d, d) / (1 - 1 / k)
-    share = np.full((k, k), (1 - own) / (k - 1))
-    np.fill_diagonal(share, own)
     return np.broadcast_to(np.einsum("jl,lab->jab", share, one), (k, k, k, k)).copy()

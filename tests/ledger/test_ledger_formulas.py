@@ -1,0 +1,68 @@
+"""The index of formulas is whole: what it names exists and cites the formula, and what the library cites is in it."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepmech.ledger import formulas, formulas_markdown
+from deepmech.ledger.formulas import cited
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "lib" / "deepmech"
+#: Which paper a room of the library speaks of, by words of its path.
+PAPERS = {
+    "A": (
+        "spring_block",
+        "metrics/separation",
+        "trainers/train",
+        "trainers/specs",
+        "figures/sketches",
+        "explorers/chain",
+    ),
+    "B": ("elastic", "metrics/collapse", "metrics/separability", "metrics/tails"),
+    "C": ("glass", "brownian", "langevin"),
+}
+
+
+def documented():
+    """(module's path, docstring) of every object of the library."""
+    for path in sorted(LIBRARY.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and (text := ast.get_docstring(node)):
+                yield path.relative_to(LIBRARY).as_posix(), text
+
+
+@pytest.mark.parametrize("formula", formulas().values(), ids=lambda f: f.id)
+def test_the_code_exists_and_cites_the_formula(formula):
+    found = formula.implementation()
+    module = sys.modules[(found.fget if isinstance(found, property) else found).__module__]
+    assert formula.id.split(".")[1] in cited(f"{found.__doc__}\n{module.__doc__}"), formula.code
+
+
+@pytest.mark.parametrize("formula", formulas().values(), ids=lambda f: f.id)
+def test_the_page_exists(formula):
+    assert (ROOT / "notebooks" / f"{formula.page}.md").is_file()
+
+
+def test_every_formula_that_the_library_cites_is_in_the_index():
+    known = set(formulas())
+    absent = set()
+    for path, text in documented():
+        numbers = cited(text) if "ledger/" not in path and "explorers/widget" not in path else set()
+        if numbers:
+            (paper,) = [p for p, words in PAPERS.items() if any(w in path for w in words)]
+            absent |= {(path, n) for n in numbers if f"{paper}.{n}" not in known}
+    assert absent == set()
+
+
+def test_a_table_has_five_cells_in_each_row_and_links_to_the_pages_of_the_build():
+    rows = [
+        r for r in formulas_markdown(pages=["glass/relaxation"], link="{}.ipynb".format).splitlines() if r[:1] == "|"
+    ]
+    assert {r.count("|") for r in rows} == {6}
+    assert len(rows) == len(formulas()) + 6
+    (overlap,) = [r for r in rows if r.startswith("| 6 | Overlap of a free walk")]
+    assert overlap.endswith("[relaxation](glass/relaxation.ipynb) |")
+    assert any("not in this build" in r for r in rows)
