@@ -12,7 +12,8 @@ logits, and their derivatives give α and β. Three estimators are offered as ``
 ``"L-paper"`` (Eq. 11, second line)
     Logits-as-features model, three classes only: A = A' + 2B', B = 2(B' − A') with A', B' from two fixed vectors,
     :data:`V1` and :data:`V2` (Eq. D.8). It subtracts 1 from :math:`v_1\cdot\bar X`, a number that stands for an
-    unknown constant, and :math:`v_1` also sees what all logits of a class have in common; both disturb it while logits are small.
+    unknown constant, and :math:`v_1` also sees what all logits of a class have in common; both disturb it while
+    logits are small.
 ``"L"``
     The same model without that constant, for any K. Only the own-class margins :math:`s_k=d_k\cdot\bar X^k`,
     :math:`d_k=e_k-\mathbf 1/K`, drive the L-model, and they obey a closed equation: their mean grows as
