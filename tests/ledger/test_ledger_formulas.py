@@ -57,12 +57,12 @@ def test_every_formula_that_the_library_cites_is_in_the_index():
     assert absent == set()
 
 
-def test_a_table_has_five_cells_in_each_row_and_links_to_the_pages_of_the_build():
+def test_a_table_has_four_cells_in_each_row_and_links_to_the_pages_of_the_build():
     rows = [
         r for r in formulas_markdown(pages=["glass/relaxation"], link="{}.ipynb".format).splitlines() if r[:1] == "|"
     ]
-    assert {r.count("|") for r in rows} == {6}
+    assert {r.count("|") for r in rows} == {5}
     assert len(rows) == len(formulas()) + 6
     (overlap,) = [r for r in rows if r.startswith("| 6 | Overlap of a free walk")]
-    assert overlap.endswith("[relaxation](glass/relaxation.ipynb) |")
+    assert "[relaxation](glass/relaxation.ipynb)" in overlap
     assert any("not in this build" in r for r in rows)

@@ -100,12 +100,13 @@ def formulas_markdown(*, pages: Iterable[str] | None = None, link: Callable[[str
     here = None if pages is None else set(pages)
     lines: list[str] = []
     for paper, title in registry.PAPERS.items():
-        lines += [f"## {title}", "", "| Eq. | says | formula | in the library | page |", "|--:|---|---|---|---|"]
+        lines += [f"## {title}", "", "| Eq. | says | formula | page, and object in the library |", "|--:|---|---|---|"]
         for f in formulas().values():
             if f.paper == paper:
                 says = f"{f.says} ({f.note})" if f.note else f.says
-                # A bar would end the cell of the table.
-                cells = [f.number, says, f"${f.formula.replace('|', _BAR)}$", f"`{f.code.removeprefix('deepmech.')}`"]
-                lines.append(f"| {' | '.join(cells)} | {page_link(f.page, link, here)} |")
+                # A bar would end the cell of the table; a name may break after dots and underscores.
+                where = f.code.removeprefix("deepmech.").replace(".", ".<wbr>").replace("_", "_<wbr>")
+                where = f"{page_link(f.page, link, here)}<br><code>{where}</code>"
+                lines.append(f"| {f.number} | {says} | ${f.formula.replace('|', _BAR)}$ | {where} |")
         lines.append("")
     return "\n".join(lines)
