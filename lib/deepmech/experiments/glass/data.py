@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from deepmech.core.random import Stream
 from deepmech.core.spec import digest
 from deepmech.data import load
 
@@ -26,7 +27,7 @@ class Binary:
 
 
 @lru_cache(maxsize=8)
-def binary(name: str = "digits", n_data: int | None = None, components: int = 10, seed: int = 0) -> Binary:
+def binary(name: str = "digits", n_data: int | None = None, components: int = 10, shuffle: int | None = None) -> Binary:
     """Even against odd digits (of CIFAR-10, the paper's split), reduced to their leading principal components.
 
     Pixels are standardised each by its own mean and standard deviation over the training samples used (pixels that
@@ -37,6 +38,7 @@ def binary(name: str = "digits", n_data: int | None = None, components: int = 10
     ----------
     name : as for :func:`deepmech.data.load`.
     n_data : P_D, how many training samples; None takes all (1,797 digits).
+    shuffle : deal the labels out anew, in an order with this seed: as many of each, and nothing to learn but by heart.
 
     Examples
     --------
@@ -56,5 +58,8 @@ def binary(name: str = "digits", n_data: int | None = None, components: int = 10
     axes = axes * np.sign(axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])])
     x = x @ axes / np.sqrt(values[::-1][:components])
     plus = np.isin(loaded.y_train, PLUS.get(name, (0, 2, 4, 6, 8)))
-    mark = digest({"data": loaded.fingerprint, "components": components, "recipe": _RECIPE})
-    return Binary(x, np.where(plus, 1.0, -1.0), mark, loaded.note)
+    recipe = {"data": loaded.fingerprint, "components": components, "recipe": _RECIPE}
+    if shuffle is not None:
+        plus = plus[Stream.of("random labels", shuffle).permutation("labels", 0, len(plus))]
+        recipe["shuffle"] = shuffle
+    return Binary(x, np.where(plus, 1.0, -1.0), digest(recipe), loaded.note)

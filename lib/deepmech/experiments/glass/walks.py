@@ -17,6 +17,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.experiments.glass.data import binary
+from deepmech.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS, TEMPERATURES
 from deepmech.metrics import glass
 from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.simulators.brownian import free_overlap, free_time
@@ -26,62 +27,9 @@ from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 
 P_D = 60_000
-"""Samples of the paper's data sets, to which temperatures refer."""
+"""Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
 RATE = 1e-3
 """Learning rate μ of the walk, the paper's."""
-
-#: N/P_D of widths 30 and 72 at P_D = 60,000, λ and χ of Fig. 3.
-PHASES: dict[str, dict[str, float]] = {
-    "regularised": {"ratio": 4830 / P_D, "regularisation": 0.01, "chi": 300.0},
-    "underparameterised": {"ratio": 4830 / P_D, "regularisation": 0.0, "chi": 500.0},
-    "overparameterised": {"ratio": 26712 / P_D, "regularisation": 0.0, "chi": 6000.0},
-}
-TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0)
-#: A preparation for narrow networks: a wider start and longer steps than the paper's, see the page on relaxation.
-PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
-
-
-_BRIEF = {"temperatures": (1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0), "n_seeds": 3, "steps": 5000, "waiting": (500, 1000, 2000)}
-_QUICK = {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500}
-#: What is run for each data set: P_D, and per phase the arguments of :func:`phase_sweep`.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "digits": {
-        "n_data": 1796,
-        "regularised": {**_BRIEF, "preparation": _QUICK, "width": 6},
-        "underparameterised": {**_BRIEF, "preparation": _QUICK, "width": 6},
-        "overparameterised": {
-            **_BRIEF,
-            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 0.0),
-            "steps": 3500,
-            "preparation": {**_QUICK, "sgd_steps": 80_000},
-        },
-        "batches": {"batches": (1, 16, 256, 1796), "n_seeds": 2, "steps": 5000, "waiting": (500,)},
-    },
-    "mnist": {
-        "n_data": 4000,
-        "regularised": {
-            "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0),
-            "n_seeds": 6,
-            "steps": 120_000,
-            "waiting": (10_000, 20_000, 50_000, 100_000),
-        },
-        "underparameterised": {
-            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0),
-            "n_seeds": 4,
-            "steps": 60_000,
-            "waiting": (10_000, 20_000, 40_000),
-        },
-        "overparameterised": {
-            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.0),
-            "n_seeds": 3,
-            "steps": 40_000,
-            "waiting": (10_000, 20_000),
-            "preparation": {**PREPARATION, "sgd_steps": 400_000},
-        },
-        "batches": {"batches": (1, 8, 64, 512, 4000), "n_seeds": 2, "steps": 60_000, "waiting": (10_000,)},
-    },
-}
-SETTINGS["digits"]["batches"]["preparation"] = _QUICK
 
 
 def standard(kind: str, dataset: str) -> Sweep:
@@ -95,8 +43,9 @@ def standard(kind: str, dataset: str) -> Sweep:
     if dataset not in SETTINGS:
         raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
     how = SETTINGS[dataset]
-    data = {"name": dataset, "n_data": how["n_data"]}
-    return batch_sweep(data, **how["batches"]) if kind == "batches" else phase_sweep(kind, data, **how[kind])
+    arguments = dict(how[kind])
+    data = {"name": dataset, "n_data": arguments.pop("n_data", how["n_data"])}
+    return batch_sweep(data, **arguments) if kind == "batches" else phase_sweep(kind, data, **arguments)
 
 
 def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
@@ -139,7 +88,7 @@ def phase_sweep(
     """
     if phase not in PHASES:
         raise ValueError(f"phase_sweep: phase = {phase!r}: must be one of {', '.join(map(repr, PHASES))}")
-    kind = PHASES[phase]
+    kind = PHASES[phase] | OTHER_PHASES.get(data["name"], {}).get(phase, {})
     n_data = int(data["n_data"])
     fixed = {
         "data": dict(data),
@@ -198,8 +147,9 @@ def walk_cells(
         Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all
         weights), ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per
         layer and alive or not, would give), ``loss``; ``alive_share`` (fraction of
-        weights, over waiting); ``motility`` (waiting, bin) and ``still`` at the last recorded time of each; ``sigma``,
-        ``n_weights``, ``diverged``.
+        weights, over waiting); ``motility`` (waiting, bin) and ``still`` at the last recorded time of each, and there
+        per group of weights (layer, alive) ``end_square`` (sum of Δw²) and ``end_count``; ``sigma``, ``n_weights``,
+        ``diverged``.
     """
     loaded = binary(**data)
     n_data = len(loaded.x)
@@ -233,6 +183,8 @@ def walk_cells(
             "alive_share": count.isel(alive=1, drop=True).sum("layer") / total["count"],
             "motility": made["motility"].sel(motility_time=ends).drop_vars("motility_time"),
             "still": made["still"].sel(motility_time=ends).drop_vars("motility_time"),
+            "end_square": made["square"].sel(time=ends).drop_vars("time"),
+            "end_count": count,
             "sigma": made["sigma"],
             "n_weights": made["n_weights"],
             "diverged": made["diverged"],

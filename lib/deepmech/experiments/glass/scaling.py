@@ -1,0 +1,107 @@
+"""What scaling down keeps and what it changes: regularised networks on more and more samples of one data set.
+
+Kept are N/P_D (within what whole widths allow), λ, μ, χ, the number of steps, and the noise of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.experiments.glass import relaxation, walks
+from deepmech.experiments.glass.settings import PREPARATION
+from deepmech.sweeps import Sweep, stored
+from deepmech.sweeps.results import sweep_of
+
+#: Per data set: samples with widths, and the arguments of :func:`~deepmech.experiments.glass.walks.phase_sweep`.
+SIZES: dict[str, dict[str, Any]] = {
+    "digits": {
+        "widths": {600: 4, 1000: 5, 1796: 7},
+        "temperatures": (0.1, 0.01, 1e-4, 0.0),
+        "n_seeds": 3,
+        "steps": 4000,
+        "waiting": (500,),
+        "preparation": {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500},
+    },
+    "mnist": {
+        "widths": {2000: 5, 4000: 7, 8000: 10},
+        "temperatures": (0.1, 0.01, 1e-3, 1e-4, 0.0),
+        "n_seeds": 4,
+        "steps": 25_000,
+        "waiting": (10_000,),
+    },
+}
+
+
+def standard(dataset: str) -> dict[int, Sweep]:
+    """P_D -> the sweep of the regularised phase at that size.
+
+    Examples
+    --------
+    >>> {n: sweep.fixed["width"] for n, sweep in standard("digits").items()}
+    {600: 4, 1000: 5, 1796: 7}
+    """
+    if dataset not in SIZES:
+        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SIZES))}")
+    how = {k: v for k, v in SIZES[dataset].items() if k != "widths"}
+    return {
+        n: walks.phase_sweep(
+            "regularised", {"name": dataset, "n_data": n}, width=w, name=f"glass-scaling-{n}-{dataset}", **how
+        )
+        for n, w in SIZES[dataset]["widths"].items()
+    }
+
+
+def shipped(dataset: str = "mnist") -> dict[int, xr.Dataset]:
+    """Survivors at every size, from what ships with the book."""
+    return {n: walks.kept(stored(f"glass-scaling-{n}-{dataset}")) for n in SIZES[dataset]["widths"]}
+
+
+def by_size(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
+    """Over ``size`` (P_D) and ``temperature`` (> 0, rising): :func:`~.relaxation.taus`, and ``ratio`` = τ/free."""
+    tables = [relaxation.taus(run) for run in runs.values()]
+    joined = xr.concat(tables, over("size", list(runs)))
+    joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+    return joined.assign(ratio=joined.tau / joined.free)
+
+
+def hot(runs: Mapping[int, xr.Dataset], temperature: float) -> xr.Dataset:
+    """Over ``size``: τ over the exact time of a free walk at one temperature: ``ratio`` with ``low`` and ``high``."""
+    found = [relaxation.prefactor(relaxation.taus(r).sel(temperature=[temperature]), r) for r in runs.values()]
+    return xr.concat(found, over("size", list(runs))).isel(temperature=0, drop=True)
+
+
+def at_rest(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
+    """Over ``size``, all but the last: τ at T = 0 over that at the last size: ``ratio`` with ``low`` and ``high``.
+
+    The interval (95 %) is over resampled initial conditions, of both sizes.
+    """
+    found = [relaxation.taus(run).sel(temperature=0.0) for run in runs.values()]
+    rest = xr.concat(found, over("size", list(runs))).drop_vars("temperature")
+    ratios = rest.isel(size=slice(0, -1))[["tau", "draws"]] / rest.isel(size=-1, drop=True)[["tau", "draws"]]
+    low, high = (ratios.draws.quantile(q, "draw").drop_vars("quantile") for q in (0.025, 0.975))
+    return xr.Dataset({"ratio": ratios.tau, "low": low, "high": high})
+
+
+def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
+    """What each size is and has, one column for each: what scaling changes stands here beside what it keeps."""
+    columns = {}
+    for n, run in runs.items():
+        cold = run.sel(temperature=0.0)
+        rest, n_weights = relaxation.at_rest(run), int(run.n_weights.values.ravel()[0])
+        columns[f"P_D = {n}"] = {
+            "width": f"{sweep_of(run).fixed['width']}",
+            "N/P_D": f"{n_weights / n:.3f}",
+            "initial conditions": f"{run.sizes['seed']}",
+            "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
+            "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
+            "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
+            "τ₉₀ at T = 0, steps": f"{rest:.3g}" if np.isfinite(rest) else "beyond the record",
+            "T*": f"{relaxation.crossover(run):.2g}",
+        }
+    return pd.DataFrame(columns)

@@ -1,0 +1,91 @@
+"""What walks on which data set: the phases of the paper's networks and the sizes at which this book runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: N/P_D of widths 30 and 72 at P_D = 60,000, λ and χ of Fig. 3.
+PHASES: dict[str, dict[str, float]] = {
+    "regularised": {"ratio": 4830 / 60_000, "regularisation": 0.01, "chi": 300.0},
+    "underparameterised": {"ratio": 4830 / 60_000, "regularisation": 0.0, "chi": 500.0},
+    "overparameterised": {"ratio": 26712 / 60_000, "regularisation": 0.0, "chi": 6000.0},
+}
+#: The same of CIFAR-10, where it differs: widths 30 and 80 at P_D = 50,000, and weaker weight decay (Fig. A4).
+OTHER_PHASES: dict[str, dict[str, dict[str, float]]] = {
+    "cifar10-jpeg": {
+        "regularised": {"ratio": 4830 / 50_000, "regularisation": 1e-3},
+        "underparameterised": {"ratio": 4830 / 50_000},
+        "overparameterised": {"ratio": 32_880 / 50_000},
+    }
+}
+TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0)
+#: A preparation for narrow networks: a wider start and longer steps than the paper's, see the page on relaxation.
+PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+
+
+_BRIEF = {"temperatures": (1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0), "n_seeds": 3, "steps": 5000, "waiting": (500, 1000, 2000)}
+_QUICK = {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500}
+#: What is run for each data set: P_D, and per phase the arguments of ``walks.phase_sweep`` (``n_data``: its own P_D).
+SETTINGS: dict[str, dict[str, Any]] = {
+    "digits": {
+        "n_data": 1796,
+        "regularised": {**_BRIEF, "preparation": _QUICK, "width": 6},
+        "underparameterised": {**_BRIEF, "preparation": _QUICK, "width": 6},
+        "overparameterised": {
+            **_BRIEF,
+            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 0.0),
+            "steps": 3500,
+            "preparation": {**_QUICK, "sgd_steps": 80_000},
+        },
+        "batches": {"batches": (1, 16, 256, 1796), "n_seeds": 2, "steps": 5000, "waiting": (500,)},
+    },
+    "mnist": {
+        "n_data": 4000,
+        "regularised": {
+            "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0),
+            "n_seeds": 6,
+            "steps": 120_000,
+            "waiting": (10_000, 20_000, 50_000, 100_000),
+        },
+        "underparameterised": {
+            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0),
+            "n_seeds": 4,
+            "steps": 60_000,
+            "waiting": (10_000, 20_000, 40_000),
+        },
+        "overparameterised": {
+            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.0),
+            "n_seeds": 3,
+            "steps": 40_000,
+            "waiting": (10_000, 20_000),
+            "preparation": {**PREPARATION, "sgd_steps": 400_000},
+        },
+        "batches": {"batches": (1, 8, 64, 512, 4000), "n_seeds": 2, "steps": 60_000, "waiting": (10_000,)},
+    },
+    "cifar10-jpeg": {
+        "n_data": 3000,
+        "regularised": {
+            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
+            "n_seeds": 3,
+            "steps": 40_000,
+            "waiting": (10_000,),
+        },
+        "underparameterised": {
+            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
+            "n_seeds": 3,
+            "steps": 40_000,
+            "waiting": (10_000,),
+        },
+        # So few samples of ten components are learnt by heart only with more weights than the paper's 0.66 per sample.
+        "overparameterised": {
+            "n_data": 1500,
+            "width": 20,
+            "temperatures": (0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
+            "n_seeds": 2,
+            "steps": 20_000,
+            "waiting": (5000,),
+            "preparation": {**PREPARATION, "learning_rate": 0.002, "sgd_steps": 800_000},
+        },
+    },
+}
+SETTINGS["digits"]["batches"]["preparation"] = _QUICK

@@ -1,0 +1,127 @@
+"""A second data set, other sizes, and populations of Gaussian groups whose histograms are known."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech import sweeps
+from deepmech.experiments.glass import cifar, groups, relaxation, scaling, shapes, transitions, walks
+from deepmech.experiments.glass.data import Binary, binary
+from deepmech.metrics.glass import MOTILITY_EDGES
+from deepmech.simulators.brownian import free_overlap, free_time
+from deepmech.trainers.langevin import log_times
+
+BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
+
+
+@pytest.fixture(scope="module")
+def run():
+    data = {"name": "digits", "n_data": 300}
+    sweep = walks.phase_sweep(
+        "regularised", data, [1e-2, 1e-6, 0.0], 2, steps=300, waiting=[10, 40], preparation=BRIEF, width=6
+    )
+    return walks.kept(sweeps.run(sweep, chunk=6))
+
+
+def test_labels_dealt_out_anew_are_as_many_and_in_another_order():
+    plain, dealt = binary("digits", 600), binary("digits", 600, shuffle=3)
+    np.testing.assert_array_equal(plain.x, dealt.x)
+    assert plain.y.sum() == dealt.y.sum() and 0.3 < (plain.y != dealt.y).mean() < 0.7
+    assert len({plain.fingerprint, dealt.fingerprint, binary("digits", 600, shuffle=4).fingerprint}) == 3
+
+
+def test_what_is_not_run_says_what_is():
+    with pytest.raises(ValueError, match="'uot', 'ttt'"):
+        transitions.standard("uot-random", "mnist")
+    with pytest.raises(ValueError, match="'mnist'"):
+        scaling.standard("cifar10")
+
+
+def test_groups_are_those_that_were_measured(run):
+    total = run.end_square.sum(["layer", "alive"]) / run.end_count.sum(["layer", "alive"])
+    last = [run.msd.isel(waiting=i).dropna("time").isel(time=-1, drop=True) for i in range(2)]
+    xr.testing.assert_allclose(total, xr.concat(last, "waiting").transpose(*total.dims), rtol=1e-5)
+    size, count = groups.scales(run, 1e-2)
+    whole, layers = groups.scales(run, 1e-2, apart=False)
+    assert count.sum() == layers.sum() == 2 * 246 and len(whole) == 2 * 7 <= len(size)
+    np.testing.assert_allclose(count @ size**2, layers @ whole**2)
+    with pytest.raises(ValueError, match="end_square"):
+        groups.scales(run.drop_vars("end_square"), 1e-2)
+
+
+def test_histograms_of_groups_hold_every_weight_and_have_the_median_of_a_gaussian(run):
+    one = run.assign(end_square=run.end_count * 1e-6)
+    share = groups.motilities(one, [1e-2]).isel(temperature=0)
+    assert float(share.sum()) == pytest.approx(1, abs=0.02)
+    middle = float(share.bin[int(np.searchsorted(np.cumsum(share), 0.5))])
+    assert middle == pytest.approx(np.log10(0.6745e-3), abs=0.2)
+
+
+def test_layers_far_apart_have_two_modes_and_equal_ones_do_not(run):
+    equal = run.assign(end_square=run.end_count * 1e-6)
+    scale = xr.where(run.layer > 3, 1e-6, 1e-18)
+    assert groups.grouped_dip(equal, 1e-2).p > 0.3
+    assert groups.grouped_dip(equal.assign(end_square=run.end_count * scale), 1e-2).p < 0.02
+
+
+def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains():
+    x = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    # L = ½(1 - a)²: -L' a^(5/7)/2 is largest at a = 5/12.
+    exact = 7 / 12 * (5 / 12) ** (5 / 7) / 2
+    assert cifar.single_path(Binary(x, np.array([1.0, -1.0]), "", "")) == pytest.approx(exact, rel=1e-3)
+    assert cifar.single_path(binary("digits", 600, shuffle=1)) < 0.5 * cifar.single_path(binary("digits", 600))
+
+
+def made_up(size, rest, sigma):
+    """Free walks in a window of their own, cut off by a landscape."""
+    temperatures, times = [0.1, 1e-4, 0.0], log_times(20_000, 12)
+    sweep = scaling.standard("digits")[size]
+    free = [free_time(sigma / 300, walks.RATE * t / walks.P_D) if t else np.inf for t in temperatures]
+    curves = [free_overlap(times, 1.0, free_time(1.0, 1.0) * (1 / f + 1 / rest)) for f in free]
+    overlap = np.broadcast_to(np.array(curves)[None, :, None, :, None], (3, 3, 1, len(times), 3))
+    flat = {k: (("seed", "temperature"), np.full((3, 3), v)) for k, v in (("sigma", sigma), ("n_weights", 200))}
+    waited = {k: (("seed", "temperature", "waiting"), np.full((3, 3, 1), 0.5)) for k in ("loss_waited", "alive_share")}
+    return xr.Dataset(
+        {"overlap": (("seed", "temperature", "waiting", "time", "chi"), overlap), **flat, **waited},
+        {"temperature": temperatures, "time": times, "chi": [42.0, 300.0, 2100.0], "waiting": [500]},
+        {"spec": json.dumps(sweep.to_json())},
+    )
+
+
+def test_sizes_are_compared_in_their_own_windows():
+    runs = {600: made_up(600, 2000.0, 0.6), 1000: made_up(1000, 4000.0, 0.3), 1796: made_up(1796, 4000.0, 0.2)}
+    table = scaling.by_size(runs)
+    assert table.temperature.values.tolist() == [1e-4, 0.1]
+    free = np.array([free_time(s / 300, walks.RATE * 0.1 / walks.P_D) for s in (0.6, 0.3, 0.2)])
+    np.testing.assert_allclose(scaling.hot(runs, 0.1).ratio, 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
+    rest = scaling.at_rest(runs)
+    np.testing.assert_allclose(rest.ratio, [0.5, 1.0], rtol=0.02)
+    assert (rest.low <= rest.ratio).all() and (rest.ratio <= rest.high).all()
+    words = scaling.table(runs)
+    assert words.loc["weights at silent units"].tolist() == ["50 %"] * 3
+    assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
+
+
+def test_the_size_at_which_the_loss_vanishes():
+    cells = {"width": [7, 10, 13], "regularisation": [0.0], "seed": [0, 1]}
+    loss = np.array([[1e-1, 1e-1], [1e-3, 1e-3], [1e-5, 1e-5]])[:, None]
+    sweep = transitions.plane({"name": "digits", "n_data": 1000}, [7, 10, 13], [0.0], 2)
+    made = xr.Dataset({"data_loss": (tuple(cells), loss)}, cells, {"spec": json.dumps(sweep.to_json())})
+    table = cifar.by_size({"as they are": made})
+    assert cifar.n_star(table.typical.isel(labels=0)) == pytest.approx((0.61 + 0.988) / 2, abs=1e-3)
+    assert np.isnan(cifar.n_star(table.typical.isel(labels=0), 1e-9))
+
+
+def test_bins_of_the_null_are_those_of_the_measurement(run):
+    some = run.sel(temperature=[1e-2])
+    measured, null = shapes.motilities(some), groups.motilities(run, [1e-2])
+    assert float(abs(measured.sum() - null.sum())) < 0.02
+    step = np.diff(null.bin)[0]
+    assert (
+        step
+        == pytest.approx(4 * np.diff(MOTILITY_EDGES)[0], rel=1e-3)
+        == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
+    )
+    assert relaxation.size(run).startswith("P_D = 300")
