@@ -4,13 +4,15 @@
   (:class:`PowerLaw`, tables, functions). :func:`mixed_logits` makes the structure of Eq. E.1.
 - :func:`simulate`: samples of many runs at once, exact in law or by Euler steps; :func:`train_discrete`: the dynamics
   of single-sample training, Eqs. 1 and 4, of which the SDE is the limit.
-- :func:`mean_solution`: mean features in closed form (Eqs. 3, 7, 9 for any K), by matrix exponential otherwise.
+- :func:`mean_solution`: mean features in closed form (Eqs. 3, 7, 9 for any K), by matrix exponential otherwise;
+  :func:`tabulated_paths`: the same for tables of effects, fast enough for fits.
 - :func:`separation_probability`, :func:`separated_by_chance`, :func:`critical_strength`: what Theorems 2.1 and 3.1 say,
   in numbers.
 """
 
 from deepmech.simulators.elastic_sde.discrete import train_discrete
-from deepmech.simulators.elastic_sde.model import ElasticSDE, mixed_logits
+from deepmech.simulators.elastic_sde.model import ElasticSDE, drift_matrix, mixed_logits
+from deepmech.simulators.elastic_sde.paths import tabulated_paths
 from deepmech.simulators.elastic_sde.rates import PowerLaw
 from deepmech.simulators.elastic_sde.simulate import simulate
 from deepmech.simulators.elastic_sde.solution import mean_solution
@@ -25,11 +27,13 @@ __all__ = [
     "ElasticSDE",
     "PowerLaw",
     "critical_strength",
+    "drift_matrix",
     "mean_over_noise",
     "mean_solution",
     "mixed_logits",
     "separated_by_chance",
     "separation_probability",
     "simulate",
+    "tabulated_paths",
     "train_discrete",
 ]

@@ -273,7 +273,7 @@ def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
         share = np.where(np.eye(k, dtype=bool), share, (1 - share) / (k - 1))
     if share.shape != (k, k) or not np.isfinite(share).all() or np.any(abs(share.sum(1) - 1) > 1e-9):
         raise ValueError(
-            f"mixed_logits: own of shape {share.shape}: must be one share, or ({k}, {k}) shares in rows that add up to 1"
+            f"mixed_logits: own of shape {share.shape}: must be a share, or ({k}, {k}) shares in rows that add up to 1"
         )
     d = np.eye(k) - 1 / k
     one = np.einsum("li,lj->lij", d, d) / (1 - 1 / k)

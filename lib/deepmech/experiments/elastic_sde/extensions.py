@@ -1,0 +1,214 @@
+"""Unequal classes and wrong labels (paper B, App. E): networks predicted from the effects of undisturbed ones.
+
+The model has its effects from networks with balanced classes and true labels, and the sampling from App. E: the blocks
+of the drift are weighted by the p_l with which classes are drawn, and by the P_cl with which labels are mixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.experiments.elastic_sde.extensions_fit import begins, drift, evenly, fit, halves
+from deepmech.experiments.elastic_sde.networks_effects import resampled, step_of
+from deepmech.experiments.elastic_sde.networks_training import unequal
+from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
+from deepmech.simulators.elastic_sde import tabulated_paths
+from deepmech.sweeps import Sweep, stored
+from deepmech.sweeps.results import sweep_of
+
+LATE = 0.2
+"""Share of training at its end over which relative differences are averaged."""
+WINDOW = 5
+"""Coarse times in the filter that makes α̂ and β̂ out of Â and B̂."""
+NAMES = ("model", "model, started later", "undisturbed networks", "unmoved logits")
+WHAT = ("value", "low", "high")
+
+
+def weights_of(case: xr.Dataset) -> np.ndarray:
+    """Probabilities of the classes of one configuration of an "imbalance" sweep."""
+    return np.array(unequal(case.sizes["class"], int(case["rare"]), float(case["ratio"])))
+
+
+def prior_margin(weights: np.ndarray) -> np.ndarray:
+    """Margins of logits that know how often each class is drawn and nothing else: log p_k less its mean over classes.
+
+    Examples
+    --------
+    >>> prior_margin(np.array([0.25, 0.25, 0.5])).round(3).tolist()
+    [-0.231, -0.231, 0.462]
+    """
+    return np.log(weights) - np.log(weights).mean()
+
+
+def mixing_margin(label_error: float, n_classes: int = 3) -> float:
+    """Margin of logits that know the class, and how often its labels are wrong: (K−1)/K · log((1 − p)(K − 1)/p).
+
+    Examples
+    --------
+    >>> round(mixing_margin(2 / 3), 12), mixing_margin(0.0)
+    (0.0, inf)
+    """
+    k = n_classes
+    return float("inf") if label_error == 0 else (k - 1) / k * float(np.log((1 - label_error) * (k - 1) / label_error))
+
+
+def predicted(
+    base: xr.Dataset, case: xr.Dataset, weights: Any, mixing: Any, *, mean: str = "group_mean", n: int = 200
+) -> xr.Dataset:
+    """Class means of disturbed networks, the L-model's prediction from undisturbed ones, and how far it is off.
+
+    α̂ and β̂ are those of Eq. 11 (from margins) on the undisturbed networks; the path starts where the disturbed ones
+    do, at the first recorded time or when the undisturbed ones' margins have risen above their noise.
+
+    Parameters
+    ----------
+    base, case : undisturbed and disturbed networks, results of one configuration each.
+    weights, mixing : p and P of the disturbed ones.
+    mean : ``"group_mean"``, or ``"group_mean_true"`` for means by true class.
+    n : resamples of groups of trials, of both.
+
+    Returns
+    -------
+    Dataset
+        ``margin`` and ``predicted`` (what, time, class), own-class margins; ``distance`` (what, model, class), RD_k in
+        all coordinates over the last fifth of training, for :data:`NAMES`: the model from either start, the undisturbed
+        networks' own paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high
+        (95 %).
+    """
+    time = case["slow_time"].values
+    step = step_of(case, "slow_time")
+    parts = drift("L", np.empty(0), weights, mixing)
+
+    both = [
+        d[mean].rename(slow_time="time").transpose("group", "time", "class", "logit").astype(float)
+        for d in (base, case)
+    ]
+    later = begins(both[0])
+    late = slice(-max(1, int(LATE * len(time))), None)
+
+    def follow(clean: xr.DataArray, real: np.ndarray, first: int) -> np.ndarray:
+        found = effects(integrated_effects(clean.isel(time=slice(first, None)), "L"), WINDOW)
+        return tabulated_paths(parts, found["intra"], found["inter"], real[first], step, substeps=8)
+
+    def paths(clean: xr.DataArray, real: np.ndarray) -> tuple[np.ndarray, ...]:
+        made = follow(clean, real, 0)
+        guesses = (made, follow(clean, real, later), clean.values, np.broadcast_to(real[0], real.shape))
+        off = [relative_difference(real[late], g[late]).values.mean(0) for g in guesses]
+        return margins(real).values, margins(made).values, np.array(off)
+
+    value = paths(both[0].mean("group"), both[1].mean("group").values)
+    clean, real = (resampled(d.assign(group_mean=d[mean]), n, seed) for seed, d in enumerate((base, case)))
+    draws = [paths(clean.isel(resample=i), real.isel(resample=i).values) for i in range(n)]
+    out = {}
+    for name, dims, one, many in zip(
+        ("margin", "predicted", "distance"),
+        (("time", "class"),) * 2 + (("model", "class"),),
+        value,
+        zip(*draws, strict=True),
+        strict=True,
+    ):
+        out[name] = (("what", *dims), np.stack([one, *np.quantile(np.stack(many), [0.025, 0.975], axis=0)]))
+    return xr.Dataset(out, {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values})
+
+
+def imbalance(result: xr.Dataset, n: int = 200) -> xr.Dataset:
+    """:func:`predicted` for every case of an "imbalance" sweep but the balanced one, over ``case``, and by role.
+
+    Returns
+    -------
+    Dataset
+        Besides, ``prior`` (case, class), the :func:`prior_margin`; ``rare`` and ``ratio`` over ``case``.
+    """
+    base = result.isel(case=int(np.argmin(result["ratio"].values)))
+    true = evenly(result.sizes["class"])
+    cases = [result.isel(case=i) for i in np.flatnonzero(result["ratio"].values > 1)]
+    found = [
+        predicted(base, c, weights_of(c), true, n=n).assign(prior=("class", prior_margin(weights_of(c)))) for c in cases
+    ]
+    names = [c["case"].item() for c in cases]
+    made = xr.concat(found, xr.Variable("case", names))
+    return made.assign_coords({v: ("case", [c[v].item() for c in cases]) for v in ("rare", "ratio")})
+
+
+def by_role(found: xr.DataArray) -> xr.DataArray:
+    """Means over which class is rare: dims (ratio, role, …), roles "rare" and "others", from dims (case, class, …)."""
+    own = found["class"] == found["rare"]
+    rows = [found.where(own).mean("class"), found.where(~own).mean("class")]
+    return xr.concat(rows, xr.Variable("role", ["rare", "others"])).groupby("ratio").mean("case")
+
+
+def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
+    """:func:`predicted` for every share of wrong labels of a "mixing" sweep but none, by true class.
+
+    Returns
+    -------
+    Dataset
+        Over ``label_error``; besides, ``target``, the :func:`mixing_margin`.
+    """
+    k = result.sizes["class"]
+    base = result.sel(label_error=0.0)
+    shares = [float(p) for p in result["label_error"].values if p > 0]
+    rows = [
+        predicted(base, result.sel(label_error=p), np.full(k, 1 / k), evenly(k, p), mean="group_mean_true", n=n)
+        for p in shares
+    ]
+    made = xr.concat(rows, over("label_error", shares))
+    return made.assign(target=("label_error", [mixing_margin(p, k) for p in shares]))
+
+
+def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
+    """:func:`fit_cells` for every unequal case of a stored result and several halves of its trials, as a sweep."""
+    result = stored(of)
+    cases = np.flatnonzero(result["ratio"].values > 1)
+    return Sweep(
+        name=f"{of}-fits",
+        compute="deepmech.experiments.elastic_sde.extensions:fit_cells",
+        cells={"case": over("case", cases), "split": over("split", range(n_splits))},
+        fixed={"of": of},
+        data=sweep_of(result).key,
+        tolerance=0.1,
+    )
+
+
+def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
+    """For each ``case`` (number) and ``split`` what :func:`own_effects` finds in a stored result."""
+    result = stored(of)
+    made = []
+    for cell in cells:
+        case = result.isel(case=cell["case"])
+        groups = case["group_mean"].rename(slow_time="time").astype(float)
+        made.append(own_effects(groups, weights_of(case), cell["split"]).assign(ratio=case["ratio"].item()))
+    return xr.concat(made, "cell").assign_attrs(device="cpu", dtype="float64")
+
+
+def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, split: int = 0) -> xr.Dataset:
+    """The L-model fitted to the unequal networks themselves, with their weights and with equal ones.
+
+    Fitted to one half of the trials from their first recorded time on, measured on the other half.
+
+    Returns
+    -------
+    Dataset
+        ``distance`` (weights, norm): mean over classes and the last fifth of training of RD_k, for "as drawn", "equal"
+        and "other trials"; ``cost`` (weights) of the first two: root mean square of what the fit minimised.
+    """
+    dims = ("time", "class", "logit")
+    own, other = (half.transpose(*dims) for half in halves(groups, split))
+    found = [fit(own, "L", weights=w) for w in (np.asarray(weights), None)]
+    late = slice(-max(1, int(LATE * own.sizes["time"])), None)
+    rows = [
+        [float(relative_difference(other.values[late], p.values[late], norm).mean()) for norm in ("I", "L")]
+        for p in (*(f["path"] for f in found), own)
+    ]
+    return xr.Dataset(
+        {
+            "distance": (("weights", "norm"), rows),
+            "cost": ("fit", [float(f["cost"]) for f in found]),
+        },
+        {"weights": ["as drawn", "equal", "other trials"], "norm": ["I", "L"], "fit": ["as drawn", "equal"]},
+    )
