@@ -76,30 +76,32 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
 
 def made_up(size, rest, sigma):
     """Free walks in a window of their own, cut off by a landscape."""
-    temperatures, times = [0.1, 1e-4, 0.0], log_times(20_000, 12)
+    temperatures, times = [0.01, 1e-4, 0.0], log_times(20_000, 12)
     sweep = scaling.standard("digits")[size]
-    free = [free_time(sigma / 300, walks.RATE * t / walks.P_D) if t else np.inf for t in temperatures]
+    free = [free_time(sigma / 2100, walks.RATE * t / walks.P_D) if t else np.inf for t in temperatures]
     curves = [free_overlap(times, 1.0, free_time(1.0, 1.0) * (1 / f + 1 / rest)) for f in free]
     overlap = np.broadcast_to(np.array(curves)[None, :, None, :, None], (3, 3, 1, len(times), 3))
     flat = {k: (("seed", "temperature"), np.full((3, 3), v)) for k, v in (("sigma", sigma), ("n_weights", 200))}
     waited = {k: (("seed", "temperature", "waiting"), np.full((3, 3, 1), 0.5)) for k in ("loss_waited", "alive_share")}
     return xr.Dataset(
         {"overlap": (("seed", "temperature", "waiting", "time", "chi"), overlap), **flat, **waited},
-        {"temperature": temperatures, "time": times, "chi": [42.0, 300.0, 2100.0], "waiting": [500]},
+        {"seed": range(3), "temperature": temperatures, "time": times, "chi": [42.0, 300.0, 2100.0], "waiting": [500]},
         {"spec": json.dumps(sweep.to_json())},
     )
 
 
 def test_sizes_are_compared_in_their_own_windows():
-    runs = {600: made_up(600, 2000.0, 0.6), 1000: made_up(1000, 4000.0, 0.3), 1796: made_up(1796, 4000.0, 0.2)}
+    runs = {1000: made_up(1000, 2000.0, 0.6), 1400: made_up(1400, 4000.0, 0.3), 1796: made_up(1796, 4000.0, 0.2)}
     table = scaling.by_size(runs)
-    assert table.temperature.values.tolist() == [1e-4, 0.1]
-    free = np.array([free_time(s / 300, walks.RATE * 0.1 / walks.P_D) for s in (0.6, 0.3, 0.2)])
-    np.testing.assert_allclose(scaling.hot(runs, 0.1).ratio, 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
+    assert table.temperature.values.tolist() == [1e-4, 0.01]
+    free = np.array([free_time(s / 2100, walks.RATE * 0.01 / walks.P_D) for s in (0.6, 0.3, 0.2)])
+    np.testing.assert_allclose(scaling.hot(runs, 0.01).ratio, 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
     rest = scaling.at_rest(runs)
     np.testing.assert_allclose(rest.ratio, [0.5, 1.0], rtol=0.02)
     assert (rest.low <= rest.ratio).all() and (rest.ratio <= rest.high).all()
-    words = scaling.table(runs)
+    runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
+    words = scaling.table({n: scaling.awake(run, 0.51) for n, run in runs.items()})
+    assert scaling.awake(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
     assert words.loc["weights at silent units"].tolist() == ["50 %"] * 3
     assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
 

@@ -15,26 +15,23 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.experiments.glass import relaxation, walks
 from deepmech.experiments.glass.settings import PREPARATION
-from deepmech.sweeps import Sweep, stored
+from deepmech.sweeps import Sweep, obtain, stored
 from deepmech.sweeps.results import sweep_of
 
-#: Per data set: samples with widths, and the arguments of :func:`~deepmech.experiments.glass.walks.phase_sweep`.
-SIZES: dict[str, dict[str, Any]] = {
-    "digits": {
-        "widths": {600: 4, 1000: 5, 1796: 7},
-        "temperatures": (0.1, 0.01, 1e-4, 0.0),
-        "n_seeds": 3,
-        "steps": 4000,
-        "waiting": (500,),
-        "preparation": {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500},
-    },
-    "mnist": {
-        "widths": {2000: 5, 4000: 7, 8000: 10},
-        "temperatures": (0.1, 0.01, 1e-3, 1e-4, 0.0),
-        "n_seeds": 4,
-        "steps": 25_000,
-        "waiting": (10_000,),
-    },
+CHI = 2
+"""Which of the recorded windows: the finest one, in which the landscape's own time ends within a short record."""
+_DIGITS = {
+    "temperatures": (0.01, 1e-3, 1e-4, 1e-6, 0.0),
+    "n_seeds": 3,
+    "steps": 2500,
+    "waiting": (500,),
+    "preparation": {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500},
+}
+_MNIST = {"temperatures": (0.01, 1e-3, 1e-4, 1e-6, 0.0), "steps": 30_000, "waiting": (10_000,)}
+#: Per data set and P_D the arguments of ``walks.phase_sweep``; None: as in ``walks.standard``.
+SIZES: dict[str, dict[int, dict[str, Any] | None]] = {
+    "digits": {n: {**_DIGITS, "width": w} for n, w in ((1000, 5), (1400, 6), (1796, 7))},
+    "mnist": {2000: {**_MNIST, "width": 5, "n_seeds": 8}, 4000: None, 8000: {**_MNIST, "width": 10, "n_seeds": 4}},
 }
 
 
@@ -44,27 +41,48 @@ def standard(dataset: str) -> dict[int, Sweep]:
     Examples
     --------
     >>> {n: sweep.fixed["width"] for n, sweep in standard("digits").items()}
-    {600: 4, 1000: 5, 1796: 7}
+    {1000: 5, 1400: 6, 1796: 7}
     """
     if dataset not in SIZES:
         raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SIZES))}")
-    how = {k: v for k, v in SIZES[dataset].items() if k != "widths"}
     return {
-        n: walks.phase_sweep(
-            "regularised", {"name": dataset, "n_data": n}, width=w, name=f"glass-scaling-{n}-{dataset}", **how
+        n: walks.standard("regularised", dataset)
+        if how is None
+        else walks.phase_sweep(
+            "regularised", {"name": dataset, "n_data": n}, name=f"glass-scaling-{n}-{dataset}", **how
         )
-        for n, w in SIZES[dataset]["widths"].items()
+        for n, how in SIZES[dataset].items()
     }
 
 
+def computed(dataset: str) -> dict[int, xr.Dataset]:
+    """Survivors at every size, at the common temperatures, by :func:`~deepmech.sweeps.obtain`."""
+    return _common({n: walks.kept(obtain(sweep)) for n, sweep in standard(dataset).items()})
+
+
 def shipped(dataset: str = "mnist") -> dict[int, xr.Dataset]:
-    """Survivors at every size, from what ships with the book."""
-    return {n: walks.kept(stored(f"glass-scaling-{n}-{dataset}")) for n in SIZES[dataset]["widths"]}
+    """The same from what ships with the book, for which the data need not be at hand."""
+    names = {
+        n: f"glass-{'regularised' if how is None else f'scaling-{n}'}-{dataset}" for n, how in SIZES[dataset].items()
+    }
+    return _common({n: walks.kept(stored(name)) for n, name in names.items()})
+
+
+def _common(runs: dict[int, xr.Dataset]) -> dict[int, xr.Dataset]:
+    """The same temperatures at every size, without networks at the origin (attribute ``fallen``: how many)."""
+    shared = [t for t in (0.01, 1e-3, 1e-4, 1e-6, 0.0) if all(t in run.temperature for run in runs.values())]
+    return {n: awake(run.sel(temperature=shared)) for n, run in runs.items()}
+
+
+def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
+    """Initial conditions whose network has learnt: its data loss without noise is below ``level`` (½ at the origin)."""
+    learnt = (run.loss_waited.isel(waiting=0).sel(temperature=0.0) < level).values
+    return run.isel(seed=np.flatnonzero(learnt)).assign_attrs(fallen=int((~learnt).sum()))
 
 
 def by_size(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
     """Over ``size`` (P_D) and ``temperature`` (> 0, rising): :func:`~.relaxation.taus`, and ``ratio`` = τ/free."""
-    tables = [relaxation.taus(run) for run in runs.values()]
+    tables = [relaxation.taus(run, chi=CHI) for run in runs.values()]
     joined = xr.concat(tables, over("size", list(runs)))
     joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
     return joined.assign(ratio=joined.tau / joined.free)
@@ -72,7 +90,7 @@ def by_size(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
 
 def hot(runs: Mapping[int, xr.Dataset], temperature: float) -> xr.Dataset:
     """Over ``size``: τ over the exact time of a free walk at one temperature: ``ratio`` with ``low`` and ``high``."""
-    found = [relaxation.prefactor(relaxation.taus(r).sel(temperature=[temperature]), r) for r in runs.values()]
+    found = [relaxation.prefactor(relaxation.taus(r, chi=CHI).sel(temperature=[temperature]), r) for r in runs.values()]
     return xr.concat(found, over("size", list(runs))).isel(temperature=0, drop=True)
 
 
@@ -81,7 +99,7 @@ def at_rest(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
 
     The interval (95 %) is over resampled initial conditions, of both sizes.
     """
-    found = [relaxation.taus(run).sel(temperature=0.0) for run in runs.values()]
+    found = [relaxation.taus(run, chi=CHI).sel(temperature=0.0) for run in runs.values()]
     rest = xr.concat(found, over("size", list(runs))).drop_vars("temperature")
     ratios = rest.isel(size=slice(0, -1))[["tau", "draws"]] / rest.isel(size=-1, drop=True)[["tau", "draws"]]
     low, high = (ratios.draws.quantile(q, "draw").drop_vars("quantile") for q in (0.025, 0.975))
@@ -93,15 +111,16 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
     columns = {}
     for n, run in runs.items():
         cold = run.sel(temperature=0.0)
-        rest, n_weights = relaxation.at_rest(run), int(run.n_weights.values.ravel()[0])
+        rest, n_weights = relaxation.at_rest(run, chi=CHI), int(run.n_weights.values.ravel()[0])
         columns[f"P_D = {n}"] = {
             "width": f"{sweep_of(run).fixed['width']}",
             "N/P_D": f"{n_weights / n:.3f}",
             "initial conditions": f"{run.sizes['seed']}",
+            "more, at the origin": f"{run.attrs['fallen']}",
             "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
             "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
             "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
             "τ₉₀ at T = 0, steps": f"{rest:.3g}" if np.isfinite(rest) else "beyond the record",
-            "T*": f"{relaxation.crossover(run):.2g}",
+            "T*": f"{relaxation.crossover(run, chi=CHI):.2g}",
         }
     return pd.DataFrame(columns)
