@@ -13,6 +13,12 @@ def step(page: Any, times: int) -> None:
     page.get_by_role("button", name="Step").evaluate("(e, times) => { while (times--) e.click(); }", times)
 
 
+def resize(page: Any, width: int) -> None:
+    """Another width, and two frames in which the explorer can answer to it."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def numbers(page: Any) -> dict[str, float]:
     """The numbers shown beside the state, by their names."""
     text = page.inner_text(".numbers").replace("−", "-").replace("+", "")

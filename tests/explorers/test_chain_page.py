@@ -29,6 +29,8 @@ def test_as_many_blocks_as_asked_for(visit: Any, still: Any) -> None:
     for key, blocks in {"ArrowRight": 8, "Home": 1}.items():
         page.keyboard.press(key)
         assert page.locator(".blocks g").count() == blocks
+    page.get_by_role("button", name="Lazy").click()  # the whole of Fig. 4's chain, not only its friction
+    assert page.locator(".blocks g").count() == 7
 
 
 def test_handle_follows_sliders_and_mouse(visit: Any, still: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import simulated_points, step
+from explorer_pages import numbers, simulated_points, step
 
 from deepmech import explorers
 from deepmech.core.random import Stream
@@ -90,6 +90,18 @@ def test_as_many_points_as_asked_for(visit: Any, still: Any) -> None:
         page.locator(f"input[name={name}]").focus()
         page.keyboard.press("ArrowRight")
     assert [g.locator("> *").count() for g in page.locator(".marks g").all()] == [21] * 4
+
+
+def test_stops_far_apart_and_starts_anew(visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "far.html"
+    explorers.cli_explore("elastic", path, intra=2.0, inter=-1.0, n_classes=2, show=False, running=False)
+    page = visit().open(path)
+    step(page, 20)
+    assert "stopped" not in page.inner_text(".state span")
+    step(page, 20)
+    assert page.inner_text(".state span").endswith("; stopped 10⁹ units apart")
+    page.get_by_role("button", name="Start").click()
+    assert numbers(page)["t"] < 10 and page.get_by_role("button", name="Pause").is_visible()
 
 
 def test_mouse_drags_the_handle(visit: Any, still: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from explorer_pages import handle_at, numbers, step
+from explorer_pages import handle_at, numbers, resize, step
 
 from deepmech import explorers
 from deepmech.explorers import chain, elastic
@@ -152,17 +152,20 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 360, 660, 900])
-def test_fits_the_page(visit: Any, still: Any, kind: str, width: int, theme: str) -> None:
-    page = visit(width=width, color_scheme=theme).open(still(kind))
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_fits_the_page(visit: Any, still: Any, kind: str, theme: str) -> None:
+    page = visit(color_scheme=theme).open(still(kind))
     clipped = """() => [...document.querySelectorAll(".deepmech-explorer svg text")].filter((text) => {
       const inside = text.getBoundingClientRect(), outside = text.closest("svg").getBoundingClientRect();
       return inside.left < outside.left - 1 || inside.right > outside.right + 1 || inside.bottom > outside.bottom + 1;
     }).map((text) => text.textContent)"""
-    assert page.evaluate(clipped) == []
-    for button in page.get_by_role("button").all():
-        assert button.bounding_box()["height"] >= 40
+    for width in (320, 360, 660, 900):
+        resize(page, width)
+        page.wait_for_function(
+            "w => document.querySelector('.phase svg').getBoundingClientRect().right <= w", arg=width
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(clipped) == []
+        assert min(button.bounding_box()["height"] for button in page.get_by_role("button").all()) >= 40
 
 
 def test_picture_stays_in_sight_on_a_phone(visit: Any, still: Any, kind: str) -> None:
@@ -170,6 +173,35 @@ def test_picture_stays_in_sight_on_a_phone(visit: Any, still: Any, kind: str) ->
     page.locator("input[name=speed]").scroll_into_view_if_needed()
     box = page.locator(KINDS[kind].picture).bounding_box()
     assert page.evaluate("scrollY") > 300 and 0 <= box["y"] < 200 and box["height"] < 240
+
+
+def test_focus_is_never_hidden_on_a_phone(visit: Any, still: Any, kind: str) -> None:
+    """Backwards from the end, the page scrolls up under what stays in sight."""
+    page = visit(width=390, height=740).open(still(kind))
+    middle = """() => { const e = document.activeElement, r = e.getBoundingClientRect();
+      const at = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+      return [e.contains(at), e.name || e.textContent || e.className]; }"""
+    reached = []
+    for _ in range(len(KINDS[kind].sliders) + 6):
+        page.keyboard.press("Shift+Tab")
+        seen, name = page.evaluate(middle)
+        assert seen, name
+        reached.append(name)
+    assert {"handle", *KINDS[kind].sliders} < set(reached)
+
+
+def test_state_in_words_does_not_move_what_is_below(visit: Any, still: Any, kind: str) -> None:
+    page = visit().open(still(kind))
+    for width in (320, 390, 760):
+        resize(page, width)
+        heights, words = set(), set()
+        for name in KINDS[kind].presets:
+            page.get_by_role("button", name=name, exact=True).click()
+            for _ in range(6):
+                step(page, 10 if kind == "chain" else 2)
+                heights.add(page.locator(".head").bounding_box()["height"])
+                words.add(page.inner_text(".state strong"))
+        assert len(heights) == 1 and len(words) == 3
 
 
 def test_follows_the_theme_switch_of_the_book(visit: Any, still: Any, kind: str) -> None:

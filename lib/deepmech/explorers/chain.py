@@ -26,10 +26,10 @@ RANGES: dict[str, tuple[float, float, float]] = {
 """Smallest value, largest value and step of every slider."""
 
 PRESETS = {
-    name: {"explain": f"Paper A, Fig. 4{panel}", **settings}
+    name: {"explain": f"Paper A, Fig. 4{panel}", "stiffness": 1.0, "n_blocks": 7, **settings}
     for name, (panel, settings) in zip(("Lazy", "Balanced", "Over-noisy"), REGIMES.items(), strict=True)
 }
-"""The three chains of paper A's Figure 4, under the words for their load curves."""
+"""The three chains of paper A's Figure 4, whole, under the words for their load curves."""
 
 GRID = 21
 N_RUNS = 2

@@ -56,6 +56,13 @@ export function number(value, digits, sign = false) {
   return (value < 0 ? "−" : sign ? "+" : "") + text;
 }
 
+/** A large number as a power of ten, with `digits` of its factor; 10⁹ for 1·10⁹ where there are none. */
+export function power(value, digits = 0) {
+  const [factor, exponent] = value.toExponential(digits).split("e+");
+  const raised = Array.from(exponent, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]).join("");
+  return factor === "1" ? `10${raised}` : `${factor}·10${raised}`;
+}
+
 /** The fewest decimals that tell these numbers exactly, at most four. */
 export function decimals(values) {
   return [0, 1, 2, 3].find((n) => values.every((v) => Math.abs(v - Number(v.toFixed(n))) < 1e-9)) ?? 4;

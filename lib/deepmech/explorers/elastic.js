@@ -2,7 +2,7 @@
 // Jupyter, and a page without kernel or network. The model holds the parameters (see elastic.py); this view holds the points.
 
 import { digits, help, sliders } from "./controls.js";
-import { html, number, symbol } from "./dom.js";
+import { html, number, power, symbol } from "./dom.js";
 import { CloudPlot } from "./elastic_cloud.js";
 import { Cloud, STEP, separation } from "./elastic_model.js";
 import { EffectPlane } from "./elastic_plane.js";
@@ -30,12 +30,13 @@ class Explorer extends Player {
 
   effectSliders() {
     const rate = () => {
-      const p = this.parameters;
-      return `differences grow at rate ${number((p.intra - p.inter) / p.n_classes, 2, true)}`;
+      const p = this.parameters, gap = (p.intra - p.inter) / p.n_classes;
+      return gap ? `differences ${gap > 0 ? "grow" : "fade"} at rate ${number(Math.abs(gap), 2)}` : "differences stay";
     };
+    const others = (v) => (v > 0 ? "classes carry one another along" : v < 0 ? "classes push one another away" : "classes ignore one another");
     return sliders(this.model, this.cleanup, {
       intra: { label: ["within classes ", symbol("α")], say: digits(2), note: rate },
-      inter: { label: ["between classes ", symbol("β")], say: digits(2), note: () => "of a sample on the other classes" },
+      inter: { label: ["between classes ", symbol("β")], say: digits(2), note: others },
       noise: { label: ["noise ", symbol("σ")], say: digits(2), note: () => "classes widen as σ√t" },
       n_classes: { label: ["classes ", symbol("K")], say: String, note: () => "starts anew" },
       n_samples: { label: ["samples per class ", symbol("n")], say: String, note: () => "starts anew" },
@@ -46,13 +47,16 @@ class Explorer extends Player {
   build() {
     return html(
       "div", { class: "deepmech-explorer elastic", role: "group", "aria-label": "Locally elastic points explorer" },
-      this.head(),
-      html("div", { class: "plots" }, html("div", { class: "plot top" }, this.plot.root), html("div", { class: "plot" }, this.plane.root)),
-      this.buttons({
-        step: "Advance by half a unit of time, 50 steps", reset: "Back to the start",
-        noise: "Another seed of start and noise", presets: "Settings to try",
-        hold: "Hold the points where they are", move: "Let the points move",
-      }),
+      html(
+        "div", { class: "stage" },
+        html("div", { class: "top" }, this.head(), this.plot.root),
+        this.buttons({
+          step: "Advance by half a unit of time, 50 steps", reset: "Back to the start",
+          noise: "Another seed of start and noise", presets: "Settings to try",
+          hold: "Hold the points where they are", move: "Let the points move",
+        }),
+        html("div", { class: "plot" }, this.plane.root),
+      ),
       html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
       help(
         ["Every point is a sample with two features; colour and shape tell its class. A step draws all of a class's ",
@@ -60,7 +64,8 @@ class Explorer extends Player {
         "The view follows the mean of all points and grows with them: what looks still may be moving fast.",
         "A line stands between two classes where one can: exactly decided, in the widest gap between their hulls.",
         "Drag the ring in the plane of effects, or move it with the arrow keys (with Shift five times as far).",
-        `The points stop where they are ${LARGEST.toExponential(0).replace("e+", "·10^")} units apart.`,
+        "Means over width: the smallest distance between two class means, over the width of a class.",
+        `The points stop where they are ${power(LARGEST)} units apart.`,
       ),
       this.status,
     );
@@ -77,7 +82,11 @@ class Explorer extends Player {
   advance(steps) {
     this.subject.advance(this.parameters, steps);
     this.draw();
-    if (this.subject.extent().reach > LARGEST) this.set({ running: false });
+    if (this.done) this.set({ running: false });
+  }
+
+  get done() {
+    return this.subject.extent().reach > LARGEST;
   }
 
   tell() {
@@ -95,15 +104,15 @@ class Explorer extends Player {
     }
     const pairs = (K * (K - 1)) / 2;
     this.plot.update(this.subject, found);
-    const [regime, word] = found.length === pairs ? ["convex", "Separable"] : found.length ? ["", "Partly separable"] : ["concave", "Mixed"];
+    const [regime, word] = found.length === pairs ? ["convex", "Separable"] : found.length ? ["", "Partly"] : ["concave", "Mixed"];
     const meaning = pairs === 1
       ? found.length ? "a line separates the classes" : "no line separates the classes"
-      : `lines separate ${found.length} of ${pairs} pairs of classes`;
+      : `lines separate ${found.length} of ${pairs} pairs`;
     const ratio = this.subject.signal(), { reach } = this.subject.extent();
-    this.show(regime, word, meaning, [
+    this.show(regime, word, this.done ? `${meaning}; stopped ${power(LARGEST)} units apart` : meaning, [
       `t = ${number(this.subject.time, 1)}`,
       `means over width ${Number.isFinite(ratio) ? number(ratio, ratio < 100 ? 1 : 0) : "∞"}`,
-      `view ±${reach < 1000 ? number(reach, 1) : reach.toExponential(1).replace("e+", "·10^")}`,
+      `view ±${reach < 1000 ? number(reach, 1) : power(reach, 1)}`,
     ]);
   }
 

@@ -33,6 +33,8 @@ export function chainHelp(linear, memory) {
       "their right faces motion to the left.",
     "Drag the ring through the phase diagram, or move it with the arrow keys (with Shift five times as far). " +
       "On the solid line the load curve is straight at the time written below.",
+    "Curvature: how far the load curve lies above its chord (below: negative), on average, as a share of its range. " +
+      "Energy: what the springs hold, half of k times their elongations squared.",
     `The words and the curvature follow a running mean over ${memory} units of time; a curvature within ` +
       `${linear} of zero counts as linear.`,
     `In each step of ${ETA} a block moves by the step times what friction lets through of spring force and noise ` +

@@ -57,7 +57,10 @@ export class Player {
   buttons(explain) {
     const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("noise_keys").length });
     this.explain = explain;
-    this.run = button("", "", () => this.set({ running: !this.model.get("running") }));
+    this.run = button("", "", () => {
+      if (this.done) this.reset();
+      this.set({ running: !this.model.get("running") });
+    });
     this.run.className = "run";
     const presets = Object.entries(this.model.get("presets")).map(([name, { explain: words, ...values }]) =>
       button(name, words, () => {
@@ -128,6 +131,11 @@ export class Player {
     seen.observe(this.root);
     resized.observe(this.root);
     this.cleanup.push(() => seen.disconnect(), () => resized.disconnect(), () => cancelAnimationFrame(this.frame));
+  }
+
+  /** Whether there is nothing more to come: starting then means starting anew. */
+  get done() {
+    return false;
   }
 
   /** Whether there is anything to do in the next frame. */
