@@ -21,6 +21,9 @@ NAME = "cifar10-jpeg"
 COLLAPSED = 0.499
 """Data loss above which a network counts as fallen to the origin, where it is ½: on CIFAR-10 a learnt loss is high."""
 
+CHI = 2
+"""Which of the recorded windows: the paper does not say which it took here; the finest one needs short records only."""
+
 
 def phases(anew: bool = False) -> dict[str, xr.Dataset]:
     """Survivors of the three phases: from what ships with the book, or ``anew`` (the data must be at hand)."""

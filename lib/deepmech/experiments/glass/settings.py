@@ -67,13 +67,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "regularised": {
             "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
-            "steps": 40_000,
+            "steps": 30_000,
             "waiting": (10_000,),
         },
         "underparameterised": {
             "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
-            "steps": 40_000,
+            "steps": 30_000,
             "waiting": (10_000,),
         },
         # So few samples of ten components are learnt by heart only with more weights than the paper's 0.66 per sample.
