@@ -12,6 +12,7 @@ from deepmech.figures.picture import Picture
 from deepmech.figures.plots import lines, scatter
 from deepmech.figures.ruler import folding_ruler
 from deepmech.figures.sketches import analogy, friction_law
+from deepmech.figures.slices import slices
 from deepmech.figures.spaces import clouds
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "network_diagram",
     "phase_diagram",
     "scatter",
+    "slices",
     "trajectories",
 ]
