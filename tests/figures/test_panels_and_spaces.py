@@ -40,6 +40,12 @@ def test_panels_refuse_what_does_not_fit():
         figures.curve_panels(data, x="t", by="c", panel="q", **WORDS)
     with pytest.raises(ValueError, match="labels along 'c' differ"):
         figures.curve_panels(data, x="t", by="c", panel="p", theory=data.assign_coords(c=["one", "three"]), **WORDS)
+    band = {"interval": (data - 1, data.isel(t=slice(4)))}
+    with pytest.raises(ValueError, match="interval: labels along 't' differ"):
+        figures.curve_panels(data, x="t", by="c", panel="p", **band, **WORDS)
+    for given, missing in (({"theory": data}, "interval"), (band, "theory")):
+        with pytest.raises(ValueError, match=f"band_of_theory = True: needs {missing}"):
+            figures.curve_panels(data, x="t", by="c", panel="p", band_of_theory=True, **given, **WORDS)
 
 
 def cloud():
@@ -70,5 +76,12 @@ def test_clouds_refuse_what_does_not_fit():
         figures.clouds(points.isel(axis=[0]), group, names=["a"], **options)
     with pytest.raises(ValueError, match="at most 7 can be told apart"):
         figures.clouds(points, group, names=list("abcdefgh"), **options)
+    with pytest.raises(ValueError, match=r"clouds group: \[2\] among the groups: must be 0 to 1"):
+        figures.clouds(points, group, names=["a", "b"], **options)
+    trace = xr.DataArray(np.zeros((2, 4, 2)), dims=("group", "time", "axis"))
+    with pytest.raises(ValueError, match="clouds trace: 2 paths: needs one for each of the 3 names"):
+        figures.clouds(points, group, names=["a", "b", "c"], trace=trace, **options)
+    with pytest.raises(ValueError, match="clouds trace: labels along 'axis' differ"):
+        figures.clouds(points, group, names=["a", "b", "c"], trace=trace.assign_coords(axis=[1, 2]), **options)
     with pytest.raises(ValueError, match="dimensions"):
         figures.clouds(points, group.rename(m="n"), names=["a"], **options)

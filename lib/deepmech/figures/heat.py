@@ -51,7 +51,8 @@ def heat(
     Raises
     ------
     ValueError
-        If dimensions do not fit, labels do not rise, or ``alt`` is missing.
+        If dimensions do not fit, labels do not rise, nothing is finite, ``boundary`` has more values of one parameter
+        than of the other, or ``alt`` is missing.
 
     Examples
     --------
@@ -62,7 +63,14 @@ def heat(
     for dim in (x, y):
         if values.sizes[dim] < 2 or np.any(np.diff(np.asarray(values[dim], float)) <= 0):
             raise ValueError(f"heat: labels along {dim!r} must be two or more and rise; sort the array first")
+    if boundary is not None and np.shape(boundary[0]) != np.shape(boundary[1]):
+        raise ValueError(
+            f"heat boundary: shapes are {np.shape(boundary[0])} along {x!r} and {np.shape(boundary[1])} along {y!r}; "
+            "give as many values of both"
+        )
     finite = values.values[np.isfinite(values.values)]
+    if limits is None and not len(finite):
+        raise ValueError("heat values: none is finite; give limits to draw an empty plane")
     low, high = limits if limits is not None else (float(finite.min()), float(finite.max()))
 
     def draw(fig: Figure, theme: Theme) -> None:

@@ -62,12 +62,16 @@ def curve_panels(
     Raises
     ------
     ValueError
-        If dimensions or ``log`` do not fit, or ``alt`` is missing.
+        If dimensions, labels or ``log`` do not fit, ``band_of_theory`` lacks its theory or its interval, or ``alt`` is
+        missing.
     """
     if log not in ("", "x", "y", "xy"):
         raise ValueError(f"curve_panels log = {log!r}: must be '', 'x', 'y' or 'xy'")
     dims = (panel, by, x)
     data = arranged("curve_panels data", data, *dims)
+    if band_of_theory and (theory is None or interval is None):
+        missing = "theory" if theory is None else "interval"
+        raise ValueError(f"curve_panels band_of_theory = True: needs {missing}; give it, or leave band_of_theory out")
     model = None if theory is None else arranged("curve_panels theory", theory, *dims)
     if model is not None:
         same_labels("curve_panels theory", model, data, [panel, by])

@@ -46,7 +46,7 @@ def clouds(
     Raises
     ------
     ValueError
-        If dimensions do not fit, or ``alt`` is missing.
+        If dimensions, labels or groups do not fit, or ``alt`` is missing.
     """
     points = arranged("clouds points", points, panel, point, axes)
     group = arranged("clouds group", group, panel, point)
@@ -55,7 +55,14 @@ def clouds(
         raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
     if len(names) > len(MARKS):
         raise ValueError(f"clouds names: {len(names)} groups: at most {len(MARKS)} can be told apart")
+    strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
+    if strangers:
+        raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
     path = None if trace is None else arranged("clouds trace", trace, "group", "time", axes)
+    if path is not None:
+        same_labels("clouds trace", path, points, [axes])
+        if path.sizes["group"] != len(names):
+            raise ValueError(f"clouds trace: {path.sizes['group']} paths: needs one for each of the {len(names)} names")
     n = points.sizes[panel]
     columns = min(columns, n)
     rows = -(-n // columns)
