@@ -55,6 +55,14 @@ def n_star(typical: xr.DataArray, level: float = 1e-4) -> float:
     return transitions.threshold(typical.ratio.values, typical.values, level)
 
 
+def by_decay(run: xr.Dataset, n_single: int = 5) -> xr.DataArray:
+    """Final data loss over ``regularisation`` and ``kind``: the mean over initial conditions, and single networks."""
+    curves = run.data_loss.isel(width=0, drop=True)
+    single = curves.isel(seed=slice(0, n_single)).rename(seed="kind")
+    single = single.assign_coords(kind=[f"network {i + 1}" for i in range(single.sizes["kind"])])
+    return xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
+
+
 def single_path(data: Binary) -> float:
     r"""The largest λ at which one linear path through seven layers stays away from the origin.
 

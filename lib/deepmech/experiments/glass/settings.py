@@ -65,13 +65,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cifar10-jpeg": {
         "n_data": 3000,
         "regularised": {
-            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
+            "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
             "steps": 30_000,
             "waiting": (10_000,),
         },
         "underparameterised": {
-            "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
+            "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
             "steps": 30_000,
             "waiting": (10_000,),
