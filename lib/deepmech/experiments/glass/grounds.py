@@ -14,7 +14,7 @@ from deepmech.experiments.glass import walks
 from deepmech.experiments.glass.data import binary
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
-from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
+from deepmech.trainers.langevin import TOO_FAR, Dynamics, Preparation, Walker, prepare
 from deepmech.trainers.langevin_engines import Blocked, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
 
@@ -108,6 +108,18 @@ def matched(start: np.ndarray, other: np.ndarray, species: np.ndarray, side: flo
     return (a + move - move.mean(0)).ravel()
 
 
+def _survivors(seed: int, dynamics: Dynamics, preparation: Preparation, data: Any) -> list[np.ndarray]:
+    """Two prepared networks: of the first among seeds ``seed``, ``seed`` + 100, … whose training does not diverge."""
+    found: list[np.ndarray] = []
+    for k in range(20):
+        made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks")[0]
+        if np.isfinite(made).all() and np.abs(made).max() < TOO_FAR:
+            found.append(made)
+        if len(found) == 2:
+            return found
+    raise ValueError(f"landscape: 19 of 20 networks of {dynamics.width} units diverged; take a smaller learning_rate")
+
+
 def _network(
     seed: int,
     temperature: float,
@@ -117,17 +129,12 @@ def _network(
     regularisation: float,
     preparation: dict[str, Any],
 ) -> Ground:
-    """A prepared network; its other place is another seed's. Units: P_D · loss / T at the walk's own P_D."""
+    """A prepared network; its other place is another seed's. Energies are P_D · loss / T."""
     loaded = binary(**data)
     sizes = layer_sizes(loaded.x.shape[1], width, 6)
     scaled = temperature * len(loaded.x) / walks.P_D
-    dynamics = Dynamics(
-        width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE, dtype="float64"
-    )
-    start, other = (
-        prepare(Walker(dynamics, Preparation(**preparation), s), loaded, experiment="glass walks")[0]
-        for s in (seed, seed + 1000)
-    )
+    dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
+    start, other = _survivors(seed, dynamics, Preparation(**preparation), loaded)
     loss, factor = Loss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
     walker = Blocked(sizes, loaded.x, loaded.y, "float64")
     stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x)))

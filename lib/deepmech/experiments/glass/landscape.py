@@ -56,12 +56,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "n_seeds": 3,
         "kicks": [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3],
         "directions": 2,
-        "legs": 8,
+        "legs": 6,
         "leg": 5000,
-        "calls": [30, 100, 300, 1000, 3000, 10_000],
-        "descent": 5000,
+        "calls": [30, 100, 300, 1000, 3000],
+        "descent": 3000,
         "images": 21,
-        "relaxing": 5000,
+        "relaxing": 3000,
     },
 }
 
