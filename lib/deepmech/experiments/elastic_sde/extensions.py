@@ -142,6 +142,22 @@ def by_role(found: xr.DataArray) -> xr.DataArray:
     return xr.concat(rows, xr.Variable("role", ["rare", "others"])).groupby("ratio").mean("case")
 
 
+def constant(levels: xr.DataArray, time: xr.DataArray) -> xr.DataArray:
+    """Levels as lines from the first to the last time, to be drawn."""
+    return levels.expand_dims(time=[float(time[0]), float(time[-1])])
+
+
+def rare_at_the_end(result: xr.Dataset) -> xr.DataArray:
+    """Margin of the rare class over the last fifth of training, over ``ratio``, mean over which class is rare.
+
+    With balanced classes (ratio 1) the mean of all three.
+    """
+    means = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
+    late = margins(means).isel(time=slice(-max(1, int(LATE * means.sizes["time"])), None)).mean("time")
+    own = late.where((late["class"] == result["rare"]) | (result["ratio"] == 1)).mean("class")
+    return own.groupby("ratio").mean()
+
+
 def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     """:func:`predicted` for every share of wrong labels of a "mixing" sweep but none, by true class.
 
@@ -184,6 +200,19 @@ def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
         groups = case["group_mean"].rename(slow_time="time").astype(float)
         made.append(own_effects(groups, weights_of(case), cell["split"]).assign(ratio=case["ratio"].item()))
     return xr.concat(made, "cell").assign_attrs(device="cpu", dtype="float64")
+
+
+def cost_ratio(fits: xr.Dataset) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.DataArray]]:
+    """What fits with the classes' weights leave by what fits with equal ones leave, over ``ratio``, and 95 % intervals.
+
+    ``fits`` is a result of :func:`own_fits`. Means and standard errors are taken over which class is rare: halves of
+    the same trials are not independent.
+    """
+    cost = fits["cost"].transpose("case", "split", "fit")
+    each = (cost.isel(fit=0) / cost.isel(fit=1)).mean("split").assign_coords(ratio=fits["ratio"].isel(split=0))
+    by = each.groupby("ratio")
+    error = 1.96 * by.std(ddof=1) / np.sqrt(by.count())
+    return by.mean(), (by.mean() - error, by.mean() + error)
 
 
 def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, split: int = 0) -> xr.Dataset:

@@ -24,6 +24,8 @@ from deepmech.sweeps.results import sweep_of
 RULES = ("I", "L", "one share", "own first", "all shares", "pairs")
 """The isotropic model; the L-model; Eq. E.1 with one share p for all classes (Eq. D.20), with shares that obey the
 paper's condition p_j^j ≥ p_l^j, with any shares from 0 to 1; the L-model with a factor on β for every pair."""
+SHOWN = ["I", "L", "one share", "own first", "all shares", "other trials"]
+"""What a picture of relative differences shows: the two models, Eq. E.1, and the noise."""
 KNOTS = 10
 """Times at which α and β are free."""
 FAR = 100.0
@@ -257,3 +259,29 @@ def part(curves: xr.DataArray, first: float, last: float) -> xr.DataArray:
     """Mean over a part of the recorded times, from share to share; the common start is left out."""
     n = curves.sizes["time"]
     return curves.isel(time=slice(max(1, int(first * n)), int(last * n))).mean("time")
+
+
+def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, ...]:
+    """RD of one model by that of another over the last fifth of training: median over halves of trials, and range.
+
+    Parameters
+    ----------
+    results : of :func:`fits` by name of the data.
+
+    Returns
+    -------
+    value, low, high
+        Over ``data`` and ``norm``.
+    """
+    late = xr.concat([part(r["distance"], 0.8, 1) for r in results.values()], xr.Variable("data", list(results)))
+    ratio = late.sel(model=model, drop=True) / late.sel(model=base, drop=True)
+    return ratio.median("split"), ratio.min("split"), ratio.max("split")
+
+
+def own_is_largest(results: dict[str, xr.Dataset], rule: str = "all shares") -> xr.DataArray:
+    """Part of the classes, over halves of trials, whose own share is the largest in a fit; over ``data``."""
+    found = []
+    for result in results.values():
+        share = result["share"].sel(rule=rule).transpose(..., "pull", "direction").values
+        found.append(float((share.argmax(-1) == np.arange(share.shape[-1])).mean()))
+    return over("data", list(results)).copy(data=found)
