@@ -3,9 +3,9 @@
 A library's product of 100 × 100 numbers with a few samples spends its time on being called, and with thousands of
 samples it has to send the result to memory before anybody may look at it. The products here work on blocks of samples
 that stay in the nearest caches, inside one compiled training step. One *tile* of the result, a few rows by a few
-vectors of numbers, is held in registers while the sum runs; tiles are emitted as LLVM vector code (a vector is 64
-bytes: one AVX-512 register, two of AVX2, four of NEON). Each number is one sum in a fixed order, so results depend on
-nothing but the factors and their shapes (products are fused with sums where the processor can).
+:mod:`~deepmech.trainers.vectors` of 64 bytes, is held in registers while the sum runs. Each number is one sum in a
+fixed order, so results depend on nothing but the factors and their shapes (products are fused with sums where the
+processor can).
 
 Offsets and lengths are in numbers and are not checked. Rows of results and of right factors are padded to
 :data:`PAD` numbers; what is in the padding comes out as the product of the padding.
@@ -20,6 +20,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from deepmech.trainers.vectors import BYTES, Vectors, choose
 
 PAD = 16
 """Rows are padded to a multiple of this: one vector of float32, two of float64."""
@@ -41,72 +43,35 @@ def _tile(typing, c, c0, c_row, a, a0, a_row, a_term, b, b0, b_term, terms, rows
 
 
 def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    arrays = [context.make_array(signature.args[n])(context, builder, arguments[n]).data for n in (0, 3, 7)]
-    c0, c_row, a0, a_row, a_term, b0, b_term, terms, rows, vectors, add = (
-        arguments[n] for n in (1, 2, 4, 5, 6, 8, 9, 10, 11, 12, 13)
-    )
-    number = context.get_value_type(signature.args[0].dtype)
-    size = 4 if number == ir.FloatType() else 8
-    lanes, index = 64 // size, ir.IntType(64)
-    vector = ir.VectorType(number, lanes)
-    first_lane = ir.Constant(ir.VectorType(ir.IntType(32), lanes), None)
-    undefined = ir.Constant(vector, ir.Undefined)
+    vectors = Vectors(context, builder, signature.args[0].dtype)
+    c, a, b = (vectors.pointer(signature.args[n], arguments[n], arguments[n + 1]) for n in (0, 3, 7))
+    c_row, a_row, a_term, b_term, terms, n_rows, n_vectors, add = (arguments[n] for n in (2, 5, 6, 9, 10, 11, 12, 13))
+    number = c_row.type
 
-    def wide(pointer: Any) -> Any:
-        return builder.bitcast(pointer, vector.as_pointer())
-
-    def spread(scalar: Any) -> Any:
-        one = builder.insert_element(undefined, scalar, ir.IntType(32)(0))
-        return builder.shuffle_vector(one, undefined, first_lane)
-
-    def emit(height: int, width: int, entry: Any) -> None:
+    def emit(width: int, height: int) -> None:
         cells = [(r, v) for r in range(height) for v in range(width)]
-        builder.position_at_end(entry)
-        row = [builder.add(c0, builder.mul(c_row, index(r))) for r in range(height)]
-        target = [wide(builder.gep(arrays[0], [builder.add(row[r], index(lanes * v))])) for r, v in cells]
-        left = [builder.gep(arrays[1], [builder.add(a0, builder.mul(a_row, index(r)))]) for r in range(height)]
-        right = builder.gep(arrays[2], [b0])
-        old, loop, out = (builder.append_basic_block(name) for name in ("old", "loop", "out"))
-        builder.cbranch(add, old, loop)
-        builder.position_at_end(old)
-        loaded = [builder.load(t, align=size) for t in target]
-        builder.branch(loop)
+        places = [builder.add(builder.mul(c_row, number(r)), number(vectors.lanes * v)) for r, v in cells]
+        rows = [builder.gep(a, [builder.mul(a_row, number(r))]) for r in range(height)]
+        new = builder.block
+        with builder.if_then(add):
+            loaded = [vectors.load(c, place) for place in places]
+            old = builder.block
+        start = [builder.phi(vectors.vector) for _ in cells]
+        for phi, value in zip(start, loaded, strict=True):
+            phi.add_incoming(vectors.zero, new)
+            phi.add_incoming(value, old)
 
-        builder.position_at_end(loop)
-        k = builder.phi(index)
-        sums = [builder.phi(vector) for _ in cells]
-        b = [
-            builder.load(wide(builder.gep(right, [builder.add(builder.mul(k, b_term), index(lanes * v))])), align=size)
-            for v in range(width)
-        ]
-        a = [spread(builder.load(builder.gep(p, [builder.mul(k, a_term)]))) for p in left]
-        once = ("contract",)
-        new = [
-            builder.fadd(s, builder.fmul(a[r], b[v], flags=once), flags=once)
-            for s, (r, v) in zip(sums, cells, strict=True)
-        ]
-        following = builder.add(k, index(1))
-        for phi, start, before, after in zip(
-            [k, *sums], [index(0)] + [ir.Constant(vector, None)] * len(cells), [index(0), *loaded], [following, *new],
-            strict=True,
-        ):  # fmt: skip
-            phi.add_incoming(start, entry)
-            phi.add_incoming(before, old)
-            phi.add_incoming(after, loop)
-        builder.cbranch(builder.icmp_signed("<", following, terms), loop, out)
-        builder.position_at_end(out)
-        for t, value in zip(target, new, strict=True):
-            builder.store(value, t, align=size)
-        builder.branch(end)
+        def body(k: Any, sums: list[Any]) -> list[Any]:
+            at = builder.mul(k, b_term)
+            right = [vectors.load(b, builder.add(at, number(vectors.lanes * v))) for v in range(width)]
+            left = [vectors.number(row, builder.mul(k, a_term)) for row in rows]
+            return [vectors.muladd(left[r], right[v], s) for s, (r, v) in zip(sums, cells, strict=True)]
 
-    end = builder.append_basic_block("end")
-    choice = builder.switch(builder.add(builder.mul(rows, index(8)), vectors), end)
-    for width, most in ROWS.items():
-        for height in range(1, most + 1):
-            entry = builder.append_basic_block("tile")
-            choice.add_case(index(8 * height + width), entry)
-            emit(height, width, entry)
-    builder.position_at_end(end)
+        for place, value in zip(places, vectors.loop(terms, start, body), strict=True):
+            vectors.store(value, c, place)
+
+    sizes = [(width, height) for width, most in ROWS.items() for height in range(1, most + 1)]
+    choose(builder, (n_vectors, n_rows), sizes, emit)
     return context.get_dummy_value()
 
 
@@ -133,7 +98,7 @@ def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add, ahead):
 
     ``ahead`` is what will be needed next: after each tile a share of it is asked for, to arrive during the products.
     """
-    lanes = 64 // c.itemsize
+    lanes = BYTES // c.itemsize
     n_vectors = b_row // lanes
     n_tiles = n_rows * n_vectors // 24 + 1
     share, place = lanes * (ahead.shape[0] // (lanes * n_tiles) + 1), 0

@@ -2,10 +2,9 @@
 
 At batch one every loop of the network is short (5 taps, 40 numbers of a patch, 120 units). A compiler that meets such
 loops through arrays must ask at each whether the arrays overlap, which costs more than the loop. These functions emit
-the loads, fused multiply-adds and stores of eight numbers at a time directly; sums that would be stored and loaded
-again stay in registers. The order of every sum is thereby written down here and not chosen by a compiler, so results
-depend on nothing but the numbers (products are fused with sums wherever the processor can, hence to the bit only on one
-kind of machine).
+the loads, fused multiply-adds and stores of eight numbers at a time directly (:mod:`~deepmech.trainers.vectors`); sums
+that would be stored and loaded again stay in registers. Results depend on nothing but the numbers (products are fused
+with sums wherever the processor can, hence to the bit only on one kind of machine).
 
 Offsets and lengths are in elements and are not checked: they are the business of :mod:`deepmech.trainers.lenet_kernels`
 alone. Arrays are one-dimensional and contiguous, float32 or float64, all of one kind in a call.
@@ -17,65 +16,25 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
+
+from deepmech.trainers.vectors import Vectors
 
 LANES = 8
 """Numbers in a vector; lengths are multiples of it."""
 
 
-class _Vectors:
-    """Loads, stores and arithmetic on vectors of LANES numbers of one kind."""
+def _vectors(context: Any, builder: Any, dtype: Any) -> Vectors:
+    return Vectors(context, builder, dtype, LANES)
 
-    def __init__(self, context: Any, builder: Any, element: Any) -> None:
-        self.context, self.builder = context, builder
-        self.element = context.get_value_type(element)
-        self.vector = ir.VectorType(self.element, LANES)
-        self.bytes = element.bitwidth // 8
-        kind = ir.FunctionType(self.vector, [self.vector] * 3)
-        name = f"llvm.fmuladd.v{LANES}f{element.bitwidth}"
-        self._muladd = cgutils.get_or_insert_function(builder.module, kind, name)
 
-    def pointer(self, array_type: Any, value: Any, offset: Any) -> Any:
-        data = self.context.make_array(array_type)(self.context, self.builder, value).data
-        return self.builder.gep(data, [offset])
-
-    def at(self, pointer: Any, shift: int) -> Any:
-        index = ir.Constant(ir.IntType(64), shift)
-        return self.builder.bitcast(self.builder.gep(pointer, [index]), self.vector.as_pointer())
-
-    def load(self, pointer: Any, shift: int) -> Any:
-        return self.builder.load(self.at(pointer, shift), align=self.bytes)
-
-    def store(self, value: Any, pointer: Any, shift: int) -> None:
-        self.builder.store(value, self.at(pointer, shift), align=self.bytes)
-
-    def spread(self, scalar: Any) -> Any:
-        """The same number in every lane."""
-        zero = ir.Constant(ir.IntType(32), 0)
-        one = self.builder.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, zero)
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return self.builder.shuffle_vector(one, ir.Constant(self.vector, ir.Undefined), lanes)
-
-    def number(self, pointer: Any, shift: Any) -> Any:
-        """One number, in every lane."""
-        if isinstance(shift, int):
-            shift = ir.Constant(ir.IntType(64), shift)
-        return self.spread(self.builder.load(self.builder.gep(pointer, [shift])))
-
-    def muladd(self, a: Any, b: Any, c: Any) -> Any:
-        return self.builder.call(self._muladd, [a, b, c])
-
-    def total(self, value: Any) -> Any:
-        """Sum of the lanes, by halves."""
-        width = LANES
-        while width > 1:
-            width //= 2
-            lanes = [ir.Constant(ir.IntType(32), (i + width) % LANES) for i in range(LANES)]
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes)
-            other = self.builder.shuffle_vector(value, ir.Constant(self.vector, ir.Undefined), mask)
-            value = self.builder.fadd(value, other)
-        return self.builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+def _total(v: Vectors, value: Any) -> Any:
+    """Sum of the lanes, by halves."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        value = v.builder.fadd(value, v.shuffle(value, None, ((i + width) % LANES for i in range(LANES))))
+    return v.builder.extract_element(value, ir.IntType(32)(0))
 
 
 _I = types.int64
@@ -87,7 +46,7 @@ def axpy(length: int) -> Any:
     @intrinsic
     def function(typingctx, y, j, x, i, s):
         def codegen(context, builder, signature, arguments):
-            v = _Vectors(context, builder, y.dtype)
+            v = _vectors(context, builder, y.dtype)
             at_y, at_x = v.pointer(y, arguments[0], arguments[1]), v.pointer(x, arguments[2], arguments[3])
             factor = v.spread(arguments[4])
             shifts = range(0, length, LANES)
@@ -112,7 +71,7 @@ def taps(n_out: int, length: int, row: int, tap: tuple[int, int]) -> Any:
     @intrinsic
     def function(typingctx, out, j, out_stride, x, i, w, k, w_stride):
         def codegen(context, builder, signature, arguments):
-            v = _Vectors(context, builder, out.dtype)
+            v = _vectors(context, builder, out.dtype)
             a_out, a_j, a_stride, a_x, a_i, a_w, a_k, a_w_stride = arguments
             at_out, at_w = [v.pointer(out, a_out, a_j)], [v.pointer(w, a_w, a_k)]
             for _ in range(n_out - 1):
@@ -146,17 +105,16 @@ def rows(count: int, length: int) -> Any:
     @intrinsic
     def function(typingctx, y, a, index, first, w):
         def codegen(context, builder, signature, arguments):
-            v = _Vectors(context, builder, y.dtype)
-            zero = ir.Constant(ir.IntType(64), 0)
-            at_y = v.pointer(y, arguments[0], zero)
+            v = _vectors(context, builder, y.dtype)
+            at_y = v.pointer(y, arguments[0])
             at_a, at_index = (
                 v.pointer(t, value, arguments[3]) for t, value in ((a, arguments[1]), (index, arguments[2]))
             )
             shifts = range(0, length, LANES)
             sums = [v.load(at_y, k) for k in shifts]
             for r in range(count):
-                place = builder.load(builder.gep(at_index, [ir.Constant(ir.IntType(64), r)]))
-                at_w = v.pointer(w, arguments[4], builder.mul(place, ir.Constant(ir.IntType(64), length)))
+                place = builder.load(builder.gep(at_index, [ir.IntType(64)(r)]))
+                at_w = v.pointer(w, arguments[4], builder.mul(place, ir.IntType(64)(length)))
                 factor = v.number(at_a, r)
                 sums = [v.muladd(factor, v.load(at_w, k), s) for k, s in zip(shifts, sums, strict=True)]
             for k, value in zip(shifts, sums, strict=True):
@@ -177,9 +135,9 @@ def dot_then_axpy(length: int) -> Any:
     @intrinsic
     def function(typingctx, w, j, d, s):
         def codegen(context, builder, signature, arguments):
-            v = _Vectors(context, builder, w.dtype)
+            v = _vectors(context, builder, w.dtype)
             at_w = v.pointer(w, arguments[0], arguments[1])
-            at_d = v.pointer(d, arguments[2], ir.Constant(ir.IntType(64), 0))
+            at_d = v.pointer(d, arguments[2])
             factor = v.spread(arguments[3])
             shifts = range(0, length, LANES)
             old = [(v.load(at_w, k), v.load(at_d, k)) for k in shifts]
@@ -192,7 +150,7 @@ def dot_then_axpy(length: int) -> Any:
             left = [x for x in sums if x is not None]
             while len(left) > 1:
                 left = [builder.fadd(left[0], left[1]), *left[2:]]
-            return v.total(left[0])
+            return _total(v, left[0])
 
         return w.dtype(w, _I, d, w.dtype), codegen
 
