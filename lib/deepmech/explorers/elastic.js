@@ -62,7 +62,7 @@ class Explorer extends Player {
         ["Every point is a sample with two features; colour and shape tell its class. A step draws all of a class's ",
           "points along its own mean by ", symbol("α"), "/K and along the other classes' means by ", symbol("β"), "/K (Eq. 2)."],
         "The view follows the mean of all points and grows with them: what looks still may be moving fast.",
-        "A line stands between two classes where one can: exactly decided, in the widest gap between their hulls.",
+        "A line stands between two classes where one can: exactly decided, in the middle of the widest gap.",
         "Drag the ring in the plane of effects, or move it with the arrow keys (with Shift five times as far).",
         "Means over width: the smallest distance between two class means, over the width of a class.",
         `The points stop where they are ${power(LARGEST)} units apart.`,
