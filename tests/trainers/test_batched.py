@@ -15,6 +15,7 @@ from deepmech.trainers.batched import Batched
 from deepmech.trainers.batched_draws import BatchedStream
 from deepmech.trainers.devices import products_in
 from deepmech.trainers.draws import Draws
+from deepmech.trainers.fused import Fused
 from deepmech.trainers.reference import Reference
 from deepmech.trainers.specs import Member
 from deepmech.trainers.train import _engine
@@ -197,6 +198,8 @@ def test_what_auto_chooses():
     )
     assert [_engine("auto", m, True) for m in (mlp, cnn, mse)] == [Batched, Reference, Batched]
     assert Batched not in [_engine("auto", m, False) for m in (mlp, cnn, mse)]
+    wide = Member(MLP(width=Fused.WIDEST + 1), Training(), 0)
+    assert [_engine("auto", m, False) for m in (mlp, wide)] == [Fused, Reference]
     with pytest.raises(ValueError, match="'fused' cannot train on a GPU"):
         _engine("fused", mlp, True)
 

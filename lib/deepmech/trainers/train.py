@@ -212,7 +212,8 @@ def _engine(name: str, member: Member, on_gpu: bool) -> Any:
         cannot["fused"] = cannot["fused"] or "on a GPU"
     if name == "auto":
         fast = "batched" if on_gpu else "fused"
-        return ENGINES["reference" if cannot[fast] else fast]
+        wide = fast == "fused" and getattr(member.network, "width", 0) > Fused.WIDEST
+        return ENGINES["reference" if cannot[fast] or wide else fast]
     if cannot[name]:
         raise ValueError(f"train: engine = {name!r} cannot train {cannot[name]}; use engine='auto' or 'reference'")
     return ENGINES[name]
