@@ -25,7 +25,7 @@ LATE = 0.2
 """Share of training at its end over which relative differences are averaged."""
 WINDOW = 5
 """Coarse times in the filter that makes α̂ and β̂ out of Â and B̂."""
-NAMES = ("model", "model, started later", "undisturbed networks", "unmoved logits")
+NAMES = ("model", "model, fitted", "undisturbed networks", "unmoved logits")
 WHAT = ("value", "low", "high")
 
 
@@ -58,17 +58,26 @@ def mixing_margin(label_error: float, n_classes: int = 3) -> float:
 
 
 def predicted(
-    base: xr.Dataset, case: xr.Dataset, weights: Any, mixing: Any, *, mean: str = "group_mean", n: int = 200
+    base: xr.Dataset,
+    case: xr.Dataset,
+    weights: Any,
+    mixing: Any,
+    fitted: xr.Dataset,
+    *,
+    mean: str = "group_mean",
+    n: int = 200,
 ) -> xr.Dataset:
     """Class means of disturbed networks, the L-model's prediction from undisturbed ones, and how far it is off.
 
-    α̂ and β̂ are those of Eq. 11 (from margins) on the undisturbed networks; the path starts where the disturbed ones
-    do, at the first recorded time or when the undisturbed ones' margins have risen above their noise.
+    "model" has α̂ and β̂ of Eq. 11 (from margins) on the undisturbed networks, and starts where the disturbed ones do.
+    "model, fitted" has the effects with which the L-model follows the undisturbed networks best, once their margins
+    have risen above their noise, and starts at that time.
 
     Parameters
     ----------
     base, case : undisturbed and disturbed networks, results of one configuration each.
     weights, mixing : p and P of the disturbed ones.
+    fitted : of :func:`learnt`.
     mean : ``"group_mean"``, or ``"group_mean_true"`` for means by true class.
     n : resamples of groups of trials, of both.
 
@@ -76,9 +85,8 @@ def predicted(
     -------
     Dataset
         ``margin`` and ``predicted`` (what, time, class), own-class margins; ``distance`` (what, model, class), RD_k in
-        all coordinates over the last fifth of training, for :data:`NAMES`: the model from either start, the undisturbed
-        networks' own paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high
-        (95 %).
+        all coordinates over the last fifth of training, for :data:`NAMES`: both models, the undisturbed networks' own
+        paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high (95 %).
     """
     time = case["slow_time"].values
     step = step_of(case, "slow_time")
@@ -88,16 +96,14 @@ def predicted(
         d[mean].rename(slow_time="time").transpose("group", "time", "class", "logit").astype(float)
         for d in (base, case)
     ]
-    later = begins(both[0])
     late = slice(-max(1, int(LATE * len(time))), None)
-
-    def follow(clean: xr.DataArray, real: np.ndarray, first: int) -> np.ndarray:
-        found = effects(integrated_effects(clean.isel(time=slice(first, None)), "L"), WINDOW)
-        return tabulated_paths(parts, found["intra"], found["inter"], real[first], step, substeps=8)
+    later = int(np.flatnonzero(time == float(fitted["time"][0]))[0])
 
     def paths(clean: xr.DataArray, real: np.ndarray) -> tuple[np.ndarray, ...]:
-        made = follow(clean, real, 0)
-        guesses = (made, follow(clean, real, later), clean.values, np.broadcast_to(real[0], real.shape))
+        found = effects(integrated_effects(clean, "L"), WINDOW)
+        made = tabulated_paths(parts, found["intra"], found["inter"], real[0], step, substeps=8)
+        best = tabulated_paths(parts, fitted["intra"], fitted["inter"], real[later], step, substeps=8)
+        guesses = (made, best, clean.values, np.broadcast_to(real[0], real.shape))
         off = [relative_difference(real[late], g[late]).values.mean(0) for g in guesses]
         return margins(real).values, margins(made).values, np.array(off)
 
@@ -116,8 +122,14 @@ def predicted(
     return xr.Dataset(out, {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values})
 
 
+def learnt(base: xr.Dataset, mean: str = "group_mean") -> xr.Dataset:
+    """The L-model fitted to undisturbed networks, from the time on at which their margins exceed their noise."""
+    groups = base[mean].rename(slow_time="time").astype(float)
+    return fit(groups.isel(time=slice(begins(groups), None)).mean("group"), "L")
+
+
 def imbalance(result: xr.Dataset, n: int = 200) -> xr.Dataset:
-    """:func:`predicted` for every case of an "imbalance" sweep but the balanced one, over ``case``, and by role.
+    """:func:`predicted` for every case of an "imbalance" sweep, over ``case``, from the balanced one.
 
     Returns
     -------
@@ -125,20 +137,23 @@ def imbalance(result: xr.Dataset, n: int = 200) -> xr.Dataset:
         Besides, ``prior`` (case, class), the :func:`prior_margin`; ``rare`` and ``ratio`` over ``case``.
     """
     base = result.isel(case=int(np.argmin(result["ratio"].values)))
-    true = evenly(result.sizes["class"])
-    cases = [result.isel(case=i) for i in np.flatnonzero(result["ratio"].values > 1)]
-    found = [
-        predicted(base, c, weights_of(c), true, n=n).assign(prior=("class", prior_margin(weights_of(c)))) for c in cases
-    ]
-    names = [c["case"].item() for c in cases]
-    made = xr.concat(found, xr.Variable("case", names))
-    return made.assign_coords({v: ("case", [c[v].item() for c in cases]) for v in ("rare", "ratio")})
+    true, fitted = evenly(result.sizes["class"]), learnt(base)
+    rows = []
+    for i in range(result.sizes["case"]):
+        case = result.isel(case=i)
+        weights = weights_of(case)
+        rows.append(predicted(base, case, weights, true, fitted, n=n).assign(prior=("class", prior_margin(weights))))
+    made = xr.concat(rows, xr.Variable("case", result["case"].values))
+    return made.assign_coords({v: ("case", result[v].values) for v in ("rare", "ratio")})
 
 
 def by_role(found: xr.DataArray) -> xr.DataArray:
-    """Means over which class is rare: dims (ratio, role, …), roles "rare" and "others", from dims (case, class, …)."""
-    own = found["class"] == found["rare"]
-    rows = [found.where(own).mean("class"), found.where(~own).mean("class")]
+    """Means over which class is rare: dims (ratio, role, …), roles "rare" and "others", from dims (case, class, …).
+
+    Where classes are balanced (ratio 1) all of them play both roles.
+    """
+    own, all_alike = found["class"] == found["rare"], found["ratio"] == 1
+    rows = [found.where(own | all_alike).mean("class"), found.where(~own | all_alike).mean("class")]
     return xr.concat(rows, xr.Variable("role", ["rare", "others"])).groupby("ratio").mean("case")
 
 
@@ -168,11 +183,10 @@ def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     """
     k = result.sizes["class"]
     base = result.sel(label_error=0.0)
+    fitted = learnt(base, "group_mean_true")
     shares = [float(p) for p in result["label_error"].values if p > 0]
-    rows = [
-        predicted(base, result.sel(label_error=p), np.full(k, 1 / k), evenly(k, p), mean="group_mean_true", n=n)
-        for p in shares
-    ]
+    even, mean = np.full(k, 1 / k), "group_mean_true"
+    rows = [predicted(base, result.sel(label_error=p), even, evenly(k, p), fitted, mean=mean, n=n) for p in shares]
     made = xr.concat(rows, over("label_error", shares))
     return made.assign(target=("label_error", [mixing_margin(p, k) for p in shares]))
 
