@@ -190,6 +190,16 @@ def test_focus_is_never_hidden_on_a_phone(visit: Any, still: Any, kind: str) -> 
     assert {"handle", *KINDS[kind].sliders} < set(reached)
 
 
+def test_remarks_on_sliders_take_one_line(visit: Any, still: Any, kind: str) -> None:
+    """At the width of the book's column too, so that nothing moves below a slider that is moved."""
+    page = visit(width=720).open(still(kind))
+    for key in ("Home", "End"):
+        for slider in page.locator("input[type=range]").all():
+            slider.focus()
+            page.keyboard.press(key)
+        assert len(set(page.locator(".slider small").evaluate_all("all => all.map((e) => e.offsetHeight)"))) == 1
+
+
 def test_state_in_words_does_not_move_what_is_below(visit: Any, still: Any, kind: str) -> None:
     page = visit().open(still(kind))
     seen = """([presets, times]) => {

@@ -33,7 +33,7 @@ class Explorer extends Player {
       const p = this.parameters, gap = (p.intra - p.inter) / p.n_classes;
       return gap ? `differences ${gap > 0 ? "grow" : "fade"} at rate ${number(Math.abs(gap), 2)}` : "differences stay";
     };
-    const others = (v) => (v > 0 ? "classes carry one another along" : v < 0 ? "classes push one another away" : "classes ignore one another");
+    const others = (v) => (v > 0 ? "classes carry others along" : v < 0 ? "classes push others away" : "classes ignore one another");
     return sliders(this.model, this.cleanup, {
       intra: { label: ["within classes ", symbol("α")], say: digits(2), note: rate },
       inter: { label: ["between classes ", symbol("β")], say: digits(2), note: others },

@@ -8,7 +8,7 @@ import { ETA, equilibrium } from "./spring_block.js";
 export function chainSliders(model, cleanup, parameters) {
   const moving = () => {
     const p = parameters(), n = equilibrium(p).moving;
-    return `without noise ${n === p.n_blocks ? "every block moves" : `${n} of ${p.n_blocks} move`}`;
+    return `without noise ${n === p.n_blocks ? `all ${n} move` : `${n} of ${p.n_blocks} move`}`;
   };
   return sliders(model, cleanup, {
     friction_right: { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving },
