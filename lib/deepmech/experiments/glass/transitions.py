@@ -22,7 +22,7 @@ FLOOR = 1e-20
 _QUICK = {"gain": 6**0.5, "learning_rate": 0.05, "descent_steps": 500, "slow_steps": 500}
 _LONG = {"gain": 6**0.5, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
 #: Longer steps make narrow networks that learn by heart jump out of what they had learnt.
-_BY_HEART = {**_LONG, "sgd_steps": 1_500_000, "learning_rate": 1e-3}
+_BY_HEART = {**_LONG, "sgd_steps": 1_000_000, "learning_rate": 1e-3}
 #: What is run for each data set: P_D, and the arguments of :func:`plane` for Fig. 1(a), (b) and (c), the last one, if
 #: there are five, a P_D of its own.
 SETTINGS: dict[str, dict[str, Any]] = {
