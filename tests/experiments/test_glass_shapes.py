@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.experiments.glass import errata, relaxation, shapes, walks
+from deepmech.experiments.glass import ageing, displacement, errata, regimes, relaxation, shapes, superposition, walks
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
@@ -68,33 +68,36 @@ def test_two_regimes_and_their_crossover():
     exact = relaxation.prefactor(warm, run)
     assert (exact.low < exact.ratio).all() and (exact.ratio < exact.high).all()
     assert relaxation.distance_from_free(run, 0.1) < 3
-    assert "T* =" in relaxation.in_words("regularised", run)
+    found = regimes.regimes(run)
+    assert found["prefactor"]["expected"] == 1.0 and "not_testable" in found["hot_slope"]  # one hot temperature only
+    assert found["prefactor"]["detail"].startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
+    assert "T*" in regimes.summary({"phase": run}).index
 
 
 def test_curves_of_one_shape_collapse_and_fall_as_a_root():
-    curves, found = shapes.collapsed(made_up())
+    curves, found = superposition.collapsed(made_up())
     assert found.quality > 0.998
-    master = shapes.free_master(curves.rescaled.values)
+    master = superposition.free_master(curves.rescaled.values)
     assert float(abs(curves - master).max()) < 0.02
-    assert shapes.tail_power(curves.sel(temperature=0.1)).value == pytest.approx(-0.48, abs=0.03)
+    assert superposition.tail_power(curves.sel(temperature=0.1)).value == pytest.approx(-0.48, abs=0.03)
 
 
 def test_displacement_without_and_with_a_cage():
     run = made_up()
-    msd = shapes.displacement(run)
-    assert shapes.recovery(msd) == 0
-    powers = shapes.local_powers(msd).isel(time=slice(3, -3))
+    msd = displacement.displacement(run)
+    assert displacement.recovery(msd) == 0
+    powers = displacement.local_powers(msd).isel(time=slice(3, -3))
     assert powers.sel(temperature=0.1).values == pytest.approx(1.0, abs=0.01)
     assert powers.sel(temperature=0.0).values == pytest.approx(2.0, abs=0.01)
     # A plateau of two decades and an escape from it.
     t = msd.time.values.astype(float)
     caged = msd.copy(data=np.broadcast_to(1e-6 * (1 - np.exp(-t)) + 1e-12 * t**2, msd.shape))
-    assert shapes.recovery(caged) > 1
+    assert displacement.recovery(caged) > 1
 
 
 def test_ageing_is_measured_and_weight_decay_drawn_beside_it():
-    table = shapes.by_waiting(made_up(ages=1.5), 0.0)
-    ratio, low, high = shapes.ageing_ratio(table)
+    table = ageing.by_waiting(made_up(ages=1.5), 0.0)
+    ratio, low, high = ageing.ageing_ratio(table)
     assert ratio == pytest.approx(1.5, rel=0.02) and low <= ratio <= high
     assert float(table.decay[1] / table.decay[0]) == pytest.approx(np.exp(1e-3 * 0.01 * 500))
 
@@ -107,9 +110,9 @@ def test_flat_motilities_have_one_mode():
 
 
 def test_wells_agree_with_their_simulation():
-    simulated = shapes.simulated_well(n_weights=4000).stack(point=["stiffness", "time"]).dropna("point")
+    simulated = superposition.simulated_well(n_weights=4000).stack(point=["stiffness", "time"]).dropna("point")
     for q, k, t in zip(simulated.values, simulated.stiffness.values, simulated.time.values, strict=True):
-        assert q == pytest.approx(shapes.well_exact(float(k), float(t)), abs=0.035)
+        assert q == pytest.approx(superposition.well_exact(float(k), float(t)), abs=0.035)
 
 
 def test_every_slip_is_one():
@@ -123,3 +126,32 @@ def test_every_slip_is_one():
     np.testing.assert_allclose(ages.ratio, ages.factor, rtol=0.02)
     measured, closed = errata.still_mixture(20_000)
     assert measured == pytest.approx(closed, abs=0.06)
+
+
+def test_claims_carry_what_was_measured_and_where():
+    run = made_up(ages=1.5)
+    aged = ageing.ages(run, 0.0)
+    assert aged["measured"] == pytest.approx(1.5, rel=0.02) and aged["detail"].endswith("from t_w = 500 to 1000.")
+    assert aged["null"] == pytest.approx(np.exp(1e-3 * 0.01 * 500))
+    assert set(ageing.without_null(aged)) == set(aged) - {"null"}
+    assert ageing.hot_slopes(run)["not_testable"]  # one hot temperature is no slope
+    assert list(ageing.summary(run).index) == ["T = 0.1", "T = 0.01", "T = 0.001", "T = 0"]
+    hot = displacement.hot_claims(run)
+    assert hot["hot_slope"]["measured"] == pytest.approx(1, abs=0.01)
+    assert hot["hot_prefactor"]["measured"] == pytest.approx(1, abs=0.01)
+    # A swing within the first steps is no cage; the same plateau later is one.
+    t = run.time.values.astype(float)
+    for end, caged in ((5.0, False), (500.0, True)):
+        held = run.assign(msd=run.msd.copy(data=np.broadcast_to(1e-9 + 1e-9 * (t / end) ** 2, run.msd.shape)))
+        found = displacement.no_plateau({"phase": held})
+        assert (found["measured"] > 1) == caged
+    collapse = superposition.regularised_claims(made_up())
+    assert collapse["master_power"]["null"] == pytest.approx(-0.48, abs=0.03)
+    assert -0.5 < collapse["last_power"]["null"] < -0.4  # not yet -1/2 at times so short
+
+
+def test_phases_at_other_temperatures_share_one_line_of_free_walks():
+    run = made_up()
+    both = relaxation.by_phase({"one": run, "two": run.sel(temperature=[0.1, 0.0])})
+    assert np.isfinite(both.free).all() and np.isnan(both.tau.sel(phase="two", temperature=1e-3))
+    np.testing.assert_allclose(both.free.sel(phase="two"), both.free.sel(phase="one"))

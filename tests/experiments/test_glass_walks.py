@@ -1,7 +1,10 @@
 """Data of two classes, scaled sizes, and cells that do not know each other."""
 
+import json
+
 import numpy as np
 import pytest
+import xarray as xr
 
 from deepmech import sweeps
 from deepmech.experiments.glass import relaxation, transitions, walks
@@ -67,3 +70,23 @@ def test_large_decay_ends_at_the_origin():
 def test_threshold_is_interpolated_in_the_logarithm():
     assert transitions.threshold([0.1, 0.2, 0.3], [1e-1, 1e-2, 1e-4], 1e-3) == pytest.approx(0.25)
     assert np.isnan(transitions.threshold([0.1, 0.2], [1e-1, 1e-2], 1e-3))
+
+
+def test_claims_about_transitions_on_made_up_losses():
+    sweep = transitions.plane(SMALL, [4, 6, 8], [0.0, 0.01, 0.1], 3)
+    shape = sweep.grid.shape
+    loss = np.full(shape, 0.5)
+    loss[:, 0] = np.array([1e-1, 1e-3, 1e-5])[:, None] * [1, 1, 1]
+    loss[:, 1, :] = [0.1, 0.2, 0.5]
+    grid = {"width": [4, 6, 8], "regularisation": [0.0, 0.01, 0.1], "seed": range(3)}
+    data = {"data_loss": (tuple(grid), loss), "diverged": (tuple(grid), np.zeros(shape, bool))}
+    made = xr.Dataset(data, grid, {"spec": json.dumps(sweep.to_json())})
+    found = transitions.vanishing(made)
+    ratios = transitions.ratio(made).values
+    assert found["n_star"]["measured"] == pytest.approx((ratios[1] + ratios[2]) / 2)
+    assert found["scatter"]["measured"] == pytest.approx(1.0)
+    points = transitions.falls(made)
+    assert points["lambda_star"]["measured"] == 0.1 and "0.01, 0.1, 0.1" in points["lambda_star"]["detail"]
+    # Single networks fall in one step by three quarters, all, all; their mean by less.
+    assert points["sharp"]["measured"] > points["sharp"]["null"] > 0
+    assert transitions.overview({"a": made}).loc["a", "networks"] == 27

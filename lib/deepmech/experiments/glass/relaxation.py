@@ -86,7 +86,9 @@ def by_phase(runs: Mapping[str, xr.Dataset], **how: Any) -> xr.Dataset:
     """:func:`taus` of several phases along ``phase``, temperatures above 0 only, rising."""
     tables = {k: taus(run, **how) for k, run in runs.items()}
     joined = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer")
-    return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+    joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+    # Free walks are known at every temperature, not only at those where a phase was walked.
+    return joined.assign(free=(joined.free * joined.temperature).median("temperature") / joined.temperature)
 
 
 def at_rest(run: xr.Dataset, **how: Any) -> float:
@@ -180,18 +182,3 @@ def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) 
     gap = abs(one.overlap.isel(chi=1, drop=True).mean("seed") - free).where(free > until)
     n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
     return float(gap.max()) * 2 * np.sqrt(n)
-
-
-def in_words(phase: str, run: xr.Dataset) -> str:
-    """Size, survivors, and the two regimes of a phase in one sentence."""
-    table, still = taus(run), at_rest(run)
-    words = f"{phase}: {size(run)}, {run.sizes['seed']} initial conditions"
-    warm = hot(table, still)
-    if warm.sizes["temperature"] > 1:
-        fit, exact = slope(warm), prefactor(warm, run).ratio
-        assert fit is not None
-        words += f"; hot, τ₉₀ goes as T to the {fit.value:.3f} [{fit.low:.3f}, {fit.high:.3f}]"
-        words += f" and is {float(exact.min()):.2f} to {float(exact.max()):.2f} times a free walk's"
-    if np.isfinite(still):
-        words += f"; at T = 0 it is {still:.3g} steps, T* = {crossover(run):.2g}"
-    return words

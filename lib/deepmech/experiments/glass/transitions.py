@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.experiments.glass.data import binary
-from deepmech.sweeps import Sweep, columns
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, columns, obtain, stored
+from deepmech.sweeps.results import NotShipped, sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 
@@ -166,3 +167,71 @@ def largest_step(curves: xr.DataArray) -> xr.DataArray:
     ordered = curves.sortby("regularisation")
     rise = ordered.isel(regularisation=-1) - ordered.isel(regularisation=0)
     return ordered.diff("regularisation").max("regularisation") / rise
+
+
+def best(kind: str, dataset: str) -> xr.Dataset:
+    """The sweep of :func:`standard` as shipped on MNIST, or else on a data set, computed if need be."""
+    try:
+        return stored(f"glass-{kind}-mnist")
+    except NotShipped:
+        return obtain(standard(kind, dataset))
+
+
+def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """What came to rest, one row per title: data, sizes, numbers of networks and of those that diverged."""
+    rows = {}
+    for title, result in results.items():
+        data, widths, n = sweep_of(result).fixed["data"], result.width.values, result.diverged.size
+        rows[title] = {
+            "data": "MNIST parity" if data["name"] == "mnist" else f"{data['name']} parity",
+            "samples": data["n_data"],
+            "widths": f"{widths.min()} to {widths.max()}" if len(widths) > 1 else str(widths[0]),
+            "networks": n,
+            "diverged": int(result.diverged.sum()),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _origin(result: xr.Dataset) -> str:
+    one = overview({"": result}).iloc[0]
+    size = f"{one['data']}, P_D = {one['samples']}, width {one['widths']}"
+    return f"{size}, {one['diverged']} of {one['networks']} diverged."
+
+
+def by_ratio(result: xr.Dataset) -> xr.DataArray:
+    """Data loss without weight decay over ``ratio`` (N/P_D) and ``seed``, no lower than :data:`FLOOR`."""
+    loss = result.data_loss.isel(regularisation=0, drop=True).clip(min=FLOOR)
+    return loss.assign_coords(width=ratio(result).values).rename(width="ratio")
+
+
+def vanishing(result: xr.Dataset, level: float = 1e-4) -> dict[str, dict[str, Any]]:
+    """``n_star`` and ``scatter`` of Fig. 1(b), for ``ledger.check``."""
+    loss = by_ratio(result)
+    middle, spread = typical(loss), loss.max("seed") / loss.min("seed")
+    found = threshold(middle.ratio.values, middle.values, level)
+    means = ", ".join(f"{float(v):.1g} at {float(r):.2f}" for r, v in zip(middle.ratio, middle, strict=True))
+    common = {"seeds": result.sizes["seed"], "detail": f"{_origin(result)} Mean loss: {means}."}
+    n_star = {"measured": found} if np.isfinite(found) else {"not_testable": "the mean loss crosses the level nowhere"}
+    return {"n_star": n_star | common, "scatter": {"measured": float(spread.max())} | common}
+
+
+def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
+    """Data loss over weight decay of the first ``n`` networks, and the mean of all, along ``kind``."""
+    curves = result.data_loss.isel(width=0, drop=True)
+    names = [f"network {i + 1}" for i in range(n)]
+    single = curves.isel(seed=slice(0, n)).rename(seed="kind").assign_coords(kind=names)
+    return xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
+
+
+def falls(result: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """``lambda_star`` and ``sharp`` of Fig. 1(c), for ``ledger.check``."""
+    curves = result.data_loss.isel(width=0, drop=True)
+    points = collapse_points(result).isel(width=0)
+    words = ", ".join("later" if np.isnan(v) else f"{v:g}" for v in np.sort(points.values))
+    common = {"seeds": result.sizes["seed"]}
+    said = f"{_origin(result)} Of single networks: {words}."
+    sharp, broad = largest_step(curves), largest_step(curves.mean("seed"))
+    return {
+        "lambda_star": {"measured": float(points.median()), "detail": said} | common,
+        "sharp": {"measured": float(sharp.mean()), "null": float(broad), "detail": _origin(result)} | common,
+    }

@@ -1,0 +1,180 @@
+"""Which walks the pages of three phases show, in tables, and claims about their two regimes (Figs. 2, 3, A1, A4).
+
+Claims are measured on shipped MNIST results where there are some, whatever is computed for a page: networks on bundled
+digits are smaller still. What functions ending in a claim's name return is for ``ledger.check(claim, **this)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.experiments.glass import relaxation, walks
+from deepmech.sweeps import obtain, stored
+from deepmech.sweeps.results import NotShipped, sweep_of
+
+E_FOLD = float(np.exp(-1))
+
+
+def computed(dataset: str) -> dict[str, xr.Dataset]:
+    """Survivors of every phase on a data set: shipped if there is such a result, else computed now."""
+    return {phase: walks.kept(obtain(walks.standard(phase, dataset))) for phase in walks.PHASES}
+
+
+def best(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Phase by phase the shipped MNIST result in place of ``runs``, where there is one."""
+    return {**runs, **walks.shipped("mnist")}
+
+
+def best_batches(dataset: str) -> xr.Dataset:
+    """Walks over batch sizes (Fig. 5(d)): those shipped on MNIST, or else those of a data set, computed if need be."""
+    try:
+        return walks.kept(stored("glass-batches-mnist"))
+    except NotShipped:
+        return walks.kept(obtain(walks.standard("batches", dataset)))
+
+
+def origin(run: xr.Dataset) -> str:
+    """Where a run's numbers come from, in words, for the detail of a claim."""
+    return f"{_data(run)}, {relaxation.size(run)}, {run.sizes['seed']} initial conditions."
+
+
+def _data(run: xr.Dataset) -> str:
+    name = sweep_of(run).fixed["data"]["name"]
+    return "MNIST parity" if name == "mnist" else f"{name} parity"
+
+
+def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """What walked, one row per title: data, sizes, survivors, steps."""
+    rows = {}
+    for title, run in runs.items():
+        how = sweep_of(run)
+        n, n_data = int(run.n_weights.values.ravel()[0]), how.fixed["data"]["n_data"]
+        rows[title] = {
+            "data": _data(run),
+            "samples": n_data,
+            "width": how.fixed["width"],
+            "weights per sample": f"{n / n_data:.3f}",
+            "initial conditions": f"{run.sizes['seed']} of {how.cells['seed'].size}",
+            "steps": how.fixed["steps"],
+            "silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def regimes(run: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """The two regimes of a phase with a landscape: ``hot_slope``, ``prefactor``, ``cold_flat``."""
+    table, still = relaxation.taus(run), relaxation.at_rest(run)
+    warm, cold = relaxation.hot(table, still), relaxation.cold(table, still)
+    found = {"hot_slope": _power(run, warm, expected=-1.0), "cold_flat": _power(run, cold)}
+    found["prefactor"] = near_free(run, warm)
+    return found
+
+
+def _power(run: xr.Dataset, table: xr.Dataset, **more: float) -> dict[str, Any]:
+    """The power of T over a table's temperatures beside a free walk's, -1."""
+    fit = relaxation.slope(table)
+    if fit is None:
+        return {"not_testable": "fewer than two temperatures of the record lie in this regime"}
+    still = relaxation.at_rest(run)
+    said = f" τ at T = 0: {still:.3g} steps; T* = {relaxation.crossover(run):.2g}." if np.isfinite(still) else ""
+    temperatures = ", ".join(f"{t:g}" for t in table.temperature.values)
+    return {
+        "measured": fit.value,
+        "null": -1.0,
+        "interval": (fit.low, fit.high),
+        "seeds": run.sizes["seed"],
+        "detail": f"{origin(run)} Temperatures {temperatures}.{said}",
+        **more,
+    }
+
+
+def near_free(run: xr.Dataset, table: xr.Dataset, level: float = 0.9) -> dict[str, Any]:
+    """τ over that of a free walk, exact prefactor included, at a table's temperatures."""
+    if table.sizes["temperature"] == 0:
+        return {"not_testable": "the record sees no temperature at which a free walk would be ten times faster"}
+    exact = relaxation.prefactor(table, run, level)
+    return {
+        "measured": exact.ratio,
+        "expected": 1.0,
+        "interval": (exact.low, exact.high),
+        "seeds": run.sizes["seed"],
+        "detail": origin(run),
+    }
+
+
+def never_flat(run: xr.Dataset) -> dict[str, Any]:
+    """Overparameterised: the power of T over every temperature at which the record sees τ."""
+    table = relaxation.taus(run)
+    seen = table.isel(temperature=np.flatnonzero((table.temperature.values > 0) & (table.state.values == "crossed")))
+    found = _power(run, seen)
+    loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
+    said = " Data loss after the first wait, without noise: " + ", ".join(f"{v:.1g}" for v in loss) + "."
+    return found if "not_testable" in found else found | {"detail": found["detail"] + said}
+
+
+def hot_is_free(run: xr.Dataset, temperature: float = 0.1) -> dict[str, Any]:
+    """Distance of a hot overlap from the free walk's, in standard errors."""
+    return {
+        "measured": relaxation.distance_from_free(run, temperature),
+        "seeds": run.sizes["seed"],
+        "detail": origin(run),
+    }
+
+
+def cold_is_faster(run: xr.Dataset, temperature: float = 1e-6) -> dict[str, Any]:
+    """τ of cold networks over that of a free walk."""
+    one = relaxation.taus(run).sel(temperature=temperature)
+    return {"measured": float(one.tau / one.free), "null": 1.0, "seeds": run.sizes["seed"], "detail": origin(run)}
+
+
+def plateau(path: xr.DataArray) -> dict[str, Any]:
+    """The data loss of :func:`~deepmech.experiments.glass.relaxation.protocol` at its end over that as the walk begins.
+
+    The walk begins with the last of the preparation's 33 records.
+    """
+    said = f"The loss began at {float(path[0]):.2g} and ended at {float(path[-1]):.2g}."
+    return {"measured": float(path[-1] / path[32]), "seeds": 1, "detail": said}
+
+
+def crossover_moves(run: xr.Dataset) -> dict[str, Any]:
+    """The power of χ that T* follows."""
+    power, words = relaxation.crossover_power(run)
+    if not np.isfinite(power):
+        return {"not_testable": "the landscape's own time was seen for fewer than two windows"}
+    return {"measured": power, "null": -1.0, "seeds": run.sizes["seed"], "detail": f"{origin(run)} T*: {words}."}
+
+
+def e_fold_hot(run: xr.Dataset) -> dict[str, Any]:
+    """The e-fold time of hot networks over a free walk's.
+
+    Where the record ends before the landscape's own e-fold time, its end stands for that.
+    """
+    table, still = relaxation.taus(run, level=E_FOLD), relaxation.at_rest(run, level=E_FOLD)
+    still = min(still, float(run.overlap.isel(waiting=0).dropna("time", how="all").time[-1]))
+    return near_free(run, relaxation.hot(table, still), E_FOLD)
+
+
+def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """The two regimes of every phase, one column each: exponents with intervals, prefactors, times and T*."""
+    return pd.DataFrame({title: _column(run) for title, run in runs.items()}).fillna("–")
+
+
+def _column(run: xr.Dataset) -> dict[str, str]:
+    table, still = relaxation.taus(run), relaxation.at_rest(run)
+    warm, cold = relaxation.hot(table, still), relaxation.cold(table, still)
+    rows = {}
+    for name, part in (("hot: power of T", warm), ("cold: power of T", cold)):
+        fit = relaxation.slope(part)
+        if fit is not None:
+            rows[name] = f"{fit.value:.3f} [{fit.low:.3f}, {fit.high:.3f}]".replace("-", "−")
+    if warm.sizes["temperature"]:
+        exact = relaxation.prefactor(warm, run).ratio
+        rows["hot: τ₉₀ / free walk"] = f"{float(exact.min()):.2f} to {float(exact.max()):.2f}"
+    if np.isfinite(still):
+        rows |= {"τ₉₀ at T = 0 (steps)": f"{still:.3g}", "T*": f"{relaxation.crossover(run):.2g}"}
+    return rows
