@@ -1,5 +1,7 @@
 """Landscapes with known answers: quadratics, wells, the Lennard-Jones dimer, and the loss against torch."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -215,3 +217,15 @@ def test_cells_do_not_depend_on_their_chunk():
     expected = 1 / (1 + (30 + 45 + 3) / 200)
     np.testing.assert_allclose(landscape.random_roundness(whole), expected)
     assert list(landscape.table(whole).columns) == list(networks)
+
+
+def test_what_a_quench_cut_short_leaves():
+    """Half of the directions flat, the others as stiff as the stiffest: the flat half of a kick stays, 1/√2 of it."""
+    sweep = landscape.standard("digits")
+    curvature = np.repeat([0.0, 1.0], 50)[None, None] * np.ones((4, 1, 1))
+    made = xr.Dataset(
+        {"curvature": (("system", "seed", "probability"), curvature)},
+        {"system": list(landscape.SYSTEMS), "seed": [0]},
+        {"spec": json.dumps(sweep.to_json())},
+    )
+    np.testing.assert_allclose(landscape.left_by_descent(made), 0.5**0.5, rtol=1e-9)

@@ -252,6 +252,17 @@ def random_roundness(result: xr.Dataset) -> xr.DataArray:
     return values.where(values.system != GLASS)
 
 
+def left_by_descent(result: xr.Dataset) -> xr.DataArray:
+    """Share of a short kick that as many descending steps as a network gets would leave in harmonic basins, per system.
+
+    From the curvatures k at the first place, with steps of 0.5/k_max: the root mean square of (1 - k/(2 k_max))ⁿ over
+    directions. It tells what a quench that is cut short leaves by itself.
+    """
+    n = sweep_of(result).fixed["descent"]
+    left = (1 - 0.5 * result.curvature.clip(0, 1)) ** n
+    return ((left**2).mean("probability") ** 0.5).median("seed")
+
+
 def barriers(result: xr.Dataset, which: str) -> xr.DataArray:
     """Highest point of the ``near`` or ``far`` paths above their higher ends, in temperatures; 0 if below both."""
     return result[which].max("place").clip(min=0)
