@@ -110,10 +110,16 @@ def test_the_size_at_which_the_loss_vanishes():
     cells = {"width": [7, 10, 13], "regularisation": [0.0], "seed": [0, 1]}
     loss = np.array([[1e-1, 1e-1], [1e-3, 1e-3], [1e-5, 1e-5]])[:, None]
     sweep = transitions.plane({"name": "digits", "n_data": 1000}, [7, 10, 13], [0.0], 2)
-    made = xr.Dataset({"data_loss": (tuple(cells), loss)}, cells, {"spec": json.dumps(sweep.to_json())})
+    made = xr.Dataset(
+        {"data_loss": (tuple(cells), loss), "diverged": (tuple(cells), loss > 1)},
+        cells,
+        {"spec": json.dumps(sweep.to_json())},
+    )
     table = cifar.by_size({"as they are": made})
-    assert cifar.n_star(table.typical.isel(labels=0)) == pytest.approx((0.61 + 0.988) / 2, abs=1e-3)
-    assert np.isnan(cifar.n_star(table.typical.isel(labels=0), 1e-9))
+    assert table.typical.values.ravel() == pytest.approx([1e-1, 1e-3, 1e-5])
+    found = cifar.vanishing(made, made)
+    assert found["n_star"]["measured"] == found["n_star"]["null"] == pytest.approx((0.61 + 0.988) / 2, abs=1e-3)
+    assert "not_testable" in cifar.vanishing(made, made.isel(width=[0, 1]))["n_star"]
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.experiments.glass import groups, shapes, transitions, walks
-from deepmech.experiments.glass.data import Binary
+from deepmech.experiments.glass import groups, regimes, shapes, transitions, walks
+from deepmech.experiments.glass.data import TITLES, Binary
 from deepmech.experiments.glass.settings import PHASES
-from deepmech.metrics.glass_modes import DipTest
 from deepmech.sweeps import obtain, stored
 from deepmech.sweeps.results import NotShipped, sweep_of
 
 NAME = "cifar10-jpeg"
 COLLAPSED = 0.499
 """Data loss above which a network counts as fallen to the origin, where it is ½: on CIFAR-10 a learnt loss is high."""
-
-CHI = 2
-"""Which of the recorded windows: the paper does not say which it took here; the finest one needs short records only."""
 
 
 def phases(anew: bool = False) -> dict[str, xr.Dataset]:
@@ -40,27 +37,21 @@ def by_size(runs: Mapping[str, xr.Dataset]) -> xr.Dataset:
 
     ``typical`` is the geometric mean over initial conditions, with the paper's floor; the others are the extremes.
     """
-    rows = []
-    for run in runs.values():
-        loss = run.data_loss.isel(regularisation=0, drop=True).clip(min=transitions.FLOOR)
-        loss = loss.assign_coords(width=transitions.ratio(run).values).rename(width="ratio")
-        rows.append(
-            xr.Dataset({"typical": transitions.typical(loss), "low": loss.min("seed"), "high": loss.max("seed")})
-        )
+    losses = [transitions.by_ratio(run) for run in runs.values()]
+    rows = [
+        xr.Dataset({"typical": transitions.typical(k), "low": k.min("seed"), "high": k.max("seed")}) for k in losses
+    ]
     return xr.concat(rows, over("labels", list(runs)))
 
 
-def n_star(typical: xr.DataArray, level: float = 1e-4) -> float:
-    """N/P_D at which a curve of :func:`by_size` falls to ``level``; nan if it does not."""
-    return transitions.threshold(typical.ratio.values, typical.values, level)
-
-
-def by_decay(run: xr.Dataset, n_single: int = 5) -> xr.DataArray:
-    """Final data loss over ``regularisation`` and ``kind``: the mean over initial conditions, and single networks."""
-    curves = run.data_loss.isel(width=0, drop=True)
-    single = curves.isel(seed=slice(0, n_single)).rename(seed="kind")
-    single = single.assign_coords(kind=[f"network {i + 1}" for i in range(single.sizes["kind"])])
-    return xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
+def vanishing(own: xr.Dataset, dealt: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """``n_star``, beside that of labels dealt out at random, and ``scatter``, for ``ledger.check``."""
+    found, null = transitions.vanishing(own), transitions.vanishing(dealt)["n_star"]
+    if "measured" in null and "measured" in found["n_star"]:
+        found["n_star"]["null"] = null["measured"]
+    else:
+        found["n_star"] = {"not_testable": "one of the mean losses crosses the level nowhere"}
+    return found
 
 
 def single_path(data: Binary) -> float:
@@ -84,23 +75,53 @@ def single_path(data: Binary) -> float:
 
 
 def compared() -> pd.DataFrame:
-    """N*/P_D and λ* of the data sets whose transitions ship with the book, one column for each."""
-    columns: dict[str, dict[str, str]] = {}
+    """N*/P_D and λ* of the data sets whose transitions ship with the book, one row for each."""
+    rows: dict[str, dict[str, str]] = {}
     for name, level in (("mnist", 0.45), (NAME, COLLAPSED)):
         with suppress(NotShipped):
             sizes, decays = stored(f"glass-uot-{name}"), stored(f"glass-ttt-{name}")
-            star = n_star(by_size({"as they are": sizes}).typical.isel(labels=0))
+            star = transitions.vanishing(sizes)["n_star"].get("measured", np.nan)
             points = transitions.collapse_points(decays, level).isel(width=0)
-            low, high = float(points.min()), float(points.max())
-            columns[name] = {
-                "P_D": f"{sweep_of(sizes).fixed['data']['n_data']}",
+            rows[TITLES[name]] = {
+                "samples (a), (b)": " and ".join(f"{sweep_of(r).fixed['data']['n_data']}" for r in (sizes, decays)),
                 "N*/P_D": f"{star:.2f}" if np.isfinite(star) else "not reached",
-                "λ*, median (least, most)": f"{float(points.median()):.3g} ({low:.3g}, {high:.3g})",
+                "λ*, median": f"{float(points.median()):.2g}",
+                "least": f"{float(points.min()):.2g}",
+                "most": f"{float(points.max()):.2g}",
             }
-    return pd.DataFrame(columns)
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def cold_dips(run: xr.Dataset) -> tuple[float, DipTest, DipTest, DipTest]:
-    """The lowest temperature above 0, and the dip test there: measured, layers with silent weights apart, layers."""
+def less(runs: Mapping[str, xr.Dataset], temperature: float = 1e-3) -> dict[str, Any]:
+    """α₂ of overparameterised networks over the smaller of the two other phases, at the last recorded times."""
+    ends = {k: float(shapes.alphas(run)["all"].sel(temperature=temperature)[-1]) for k, run in runs.items()}
+    over = ends.pop("overparameterised")
+    words = f"{over:.2g} beside " + " and ".join(f"{v:.2g} ({k})" for k, v in ends.items())
+    return {
+        "measured": over / min(ends.values()),
+        "seeds": runs["overparameterised"].sizes["seed"],
+        "detail": words + ".",
+    }
+
+
+def modes(run: xr.Dataset) -> dict[str, Any]:
+    """The dip test of the coldest motilities above T = 0, beside as many Gaussian weights in groups."""
     low = shapes.coldest({"": run})[""]
-    return low, shapes.dips(run)[low], groups.grouped_dip(run, low), groups.grouped_dip(run, low, apart=False)
+    cold, apart, layers = shapes.dips(run)[low], groups.grouped_dip(run, low), groups.grouped_dip(run, low, apart=False)
+    said = f"{regimes.origin(run)} T = {low:g}, {cold.n} weights that moved. Gaussian layers whole: p = {layers.p:.2g}."
+    return {"measured": cold.p, "null": apart.p, "seeds": run.sizes["seed"], "detail": said}
+
+
+def paces(runs: Mapping[str, xr.Dataset], temperature: float = 1e-8) -> pd.DataFrame:
+    """How far weights at silent units went at one temperature beside the others and a free walk, per phase."""
+    rows = {}
+    for title, run in runs.items():
+        one = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
+        size = np.sqrt(one.end_square / one.end_count.where(one.end_count > 0))
+        last = float(run.msd.isel(waiting=0).dropna("time").time[-1])
+        rows[title] = {
+            "at silent units": f"{float(size.sel(alive=0)):.2g}",
+            "other weights": f"{float(size.sel(alive=1)):.2g}",
+            "a free walk": f"{np.sqrt(2 * walks.RATE * temperature / walks.P_D * last):.2g}",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")

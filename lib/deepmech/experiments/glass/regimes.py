@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.experiments.glass import relaxation, walks
+from deepmech.experiments.glass.data import TITLES
 from deepmech.sweeps import obtain, stored
 from deepmech.sweeps.results import NotShipped, sweep_of
 
@@ -45,7 +46,7 @@ def origin(run: xr.Dataset) -> str:
 
 def _data(run: xr.Dataset) -> str:
     name = sweep_of(run).fixed["data"]["name"]
-    return "MNIST parity" if name == "mnist" else f"{name} parity"
+    return TITLES.get(name, name)
 
 
 def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:

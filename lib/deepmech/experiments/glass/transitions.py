@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.experiments.glass.data import binary
+from deepmech.experiments.glass.data import TITLES, binary
 from deepmech.sweeps import Sweep, columns, obtain, stored
 from deepmech.sweeps.results import NotShipped, sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
@@ -183,7 +183,7 @@ def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     for title, result in results.items():
         data, widths, n = sweep_of(result).fixed["data"], result.width.values, result.diverged.size
         rows[title] = {
-            "data": "MNIST parity" if data["name"] == "mnist" else f"{data['name']} parity",
+            "data": TITLES.get(data["name"], data["name"]) + ", labels dealt out" * ("shuffle" in data),
             "samples": data["n_data"],
             "widths": f"{widths.min()} to {widths.max()}" if len(widths) > 1 else str(widths[0]),
             "networks": n,
@@ -223,10 +223,10 @@ def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
     return xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
 
 
-def falls(result: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """``lambda_star`` and ``sharp`` of Fig. 1(c), for ``ledger.check``."""
+def falls(result: xr.Dataset, level: float = 0.45) -> dict[str, dict[str, Any]]:
+    """``lambda_star`` and ``sharp`` of Fig. 1(c), for ``ledger.check``; ``level`` as in :func:`collapse_points`."""
     curves = result.data_loss.isel(width=0, drop=True)
-    points = collapse_points(result).isel(width=0)
+    points = collapse_points(result, level).isel(width=0)
     words = ", ".join("later" if np.isnan(v) else f"{v:g}" for v in np.sort(points.values))
     common = {"seeds": result.sizes["seed"]}
     said = f"{_origin(result)} Of single networks: {words}."
