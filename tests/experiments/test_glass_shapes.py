@@ -155,3 +155,10 @@ def test_phases_at_other_temperatures_share_one_line_of_free_walks():
     both = relaxation.by_phase({"one": run, "two": run.sel(temperature=[0.1, 0.0])})
     assert np.isfinite(both.free).all() and np.isnan(both.tau.sel(phase="two", temperature=1e-3))
     np.testing.assert_allclose(both.free.sel(phase="two"), both.free.sel(phase="one"))
+
+
+def test_both_nulls_begin_together_and_one_is_held():
+    kinds = displacement.beside_nulls(made_up(), 0.1)
+    free, held = kinds.sel(kind="free walks"), kinds.sel(kind="weight decay alone")
+    assert float(held[0] / free[0]) == pytest.approx(1, rel=1e-3)
+    assert (held < free).all() and float(held.max()) < 2 * 0.1 / (0.01 * walks.P_D)

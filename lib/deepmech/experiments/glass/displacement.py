@@ -65,6 +65,18 @@ def held_msd(run: xr.Dataset, temperature: float) -> xr.DataArray:
     return xr.DataArray(well_msd(run.time.values, well), dims="time", coords={"time": run.time})
 
 
+def beside_nulls(run: xr.Dataset, temperature: float) -> xr.DataArray:
+    """Displacements at one temperature along ``kind``: networks, free walks, and weights held by weight decay alone."""
+    kinds = {
+        "networks": displacement(run).sel(temperature=temperature, drop=True),
+        "free walks": free_msd(run).sel(temperature=temperature, drop=True),
+        "weight decay alone": held_msd(run, temperature),
+    }
+    return xr.concat(
+        kinds.values(), xr.Variable("kind", list(kinds)), join="inner", coords="minimal", compat="override"
+    )
+
+
 def no_plateau(runs: Mapping[str, xr.Dataset], first: int = 10) -> dict[str, Any]:
     """The clearest cage of any phase and temperature from ``first`` steps on, for ``ledger.check``.
 
