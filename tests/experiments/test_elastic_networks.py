@@ -241,3 +241,18 @@ def test_everything_runs_on_a_small_sweep():
     assert np.all(rough.sel(window=101) > rough.sel(window=301))
     np.testing.assert_allclose(logits.areas(300)["drawn"], logits.areas(300)["closed_form"], rtol=0.02)
     assert logits.changed_by_number(20) == 0 and logits.gallery(2).sizes["sample"] == 2
+
+
+def test_accuracies_are_those_of_the_record():
+    sweep = networks.trials(
+        "acc", n_trials=1, iterations=400, thin=100, coarse=400, n_checks=3, first_seed=range(3), learning_rate=0.01
+    )
+    made = run(sweep)
+    found = logits.accuracies({"one": made})
+    assert found["iteration"].values.tolist() == [200, 400]
+    np.testing.assert_allclose(
+        found["mean"].sel(set="validation")[0], made["validation_accuracy"][:, 0, 1:].mean("first_seed")
+    )
+    at_end = made["accuracy"].isel(time=-1).values
+    assert float(found["mean"].sel(set="training")[0, -1]) == pytest.approx(at_end.mean(), rel=1e-6)
+    assert float(found["error"].sel(set="training")[0, -1]) == pytest.approx(at_end.std(ddof=1) / 3**0.5, rel=1e-5)

@@ -92,40 +92,53 @@ def predicted(
     step = step_of(case, "slow_time")
     parts = drift("L", np.empty(0), weights, mixing)
 
-    both = [
-        d[mean].rename(slow_time="time").transpose("group", "time", "class", "logit").astype(float)
-        for d in (base, case)
-    ]
+    # The first row is the mean over all trials, the others are resamples.
+    clean, real = (_with_resamples(d[mean], n, seed) for seed, d in enumerate((base, case)))
     late = slice(-max(1, int(LATE * len(time))), None)
     later = int(np.flatnonzero(time == float(fitted["time"][0]))[0])
-
-    def paths(clean: xr.DataArray, real: np.ndarray) -> tuple[np.ndarray, ...]:
-        found = effects(integrated_effects(clean, "L"), WINDOW)
-        made = tabulated_paths(parts, found["intra"], found["inter"], real[0], step, substeps=8)
-        best = tabulated_paths(parts, fitted["intra"], fitted["inter"], real[later], step, substeps=8)
-        guesses = (made, best, clean.values, np.broadcast_to(real[0], real.shape))
-        off = [relative_difference(real[late], g[late]).values.mean(0) for g in guesses]
-        return margins(real).values, margins(made).values, np.array(off)
-
-    value = paths(both[0].mean("group"), both[1].mean("group").values)
-    clean, real = (resampled(d.assign(group_mean=d[mean]), n, seed) for seed, d in enumerate((base, case)))
-    draws = [paths(clean.isel(resample=i), real.isel(resample=i).values) for i in range(n)]
-    out = {}
-    for name, dims, one, many in zip(
-        ("margin", "predicted", "distance"),
-        (("time", "class"),) * 2 + (("model", "class"),),
-        value,
-        zip(*draws, strict=True),
-        strict=True,
-    ):
-        out[name] = (("what", *dims), np.stack([one, *np.quantile(np.stack(many), [0.025, 0.975], axis=0)]))
+    found, x = effects(integrated_effects(clean, "L"), WINDOW), real.values
+    made, best = np.empty_like(x), np.empty_like(x[:, later:])
+    for i, start in enumerate(x):
+        made[i] = tabulated_paths(parts, found["intra"][i], found["inter"][i], start[0], step, substeps=8)
+        best[i] = tabulated_paths(parts, fitted["intra"], fitted["inter"], start[later], step, substeps=8)
+    guesses = (made, best, clean.values, np.broadcast_to(x[:, :1], x.shape))
+    off = np.stack([relative_difference(x[:, late], g[:, late]).values.mean(1) for g in guesses], 1)
+    rows = {
+        "margin": (("what", "time", "class"), margins(x).values),
+        "predicted": (("what", "time", "class"), margins(made).values),
+        "distance": (("what", "model", "class"), off),
+    }
+    out = {k: (d, np.stack([v[0], *np.quantile(v[1:], [0.025, 0.975], axis=0)])) for k, (d, v) in rows.items()}
     return xr.Dataset(out, {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values})
+
+
+def _with_resamples(groups: xr.DataArray, n: int, seed: int) -> xr.DataArray:
+    """Class means (resample, time, class, logit): of all groups of trials, then of ``n`` resamples of them."""
+    whole = groups.rename(slow_time="time").mean("group").astype(float)
+    some = resampled(xr.Dataset({"group_mean": groups}), n, seed)
+    return xr.concat([whole, some], "resample").transpose("resample", "time", "class", "logit")
 
 
 def learnt(base: xr.Dataset, mean: str = "group_mean") -> xr.Dataset:
     """The L-model fitted to undisturbed networks, from the time on at which their margins exceed their noise."""
     groups = base[mean].rename(slow_time="time").astype(float)
     return fit(groups.isel(time=slice(begins(groups), None)).mean("group"), "L")
+
+
+def learning(result: xr.Dataset) -> xr.Dataset:
+    """Own-class margins of every case of an "imbalance" sweep and the :func:`prior_margin`, by role.
+
+    Returns
+    -------
+    Dataset
+        ``margin`` (ratio, role, time) and ``prior`` (ratio, role).
+    """
+    means = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
+    cases = [result.isel(case=i) for i in range(result.sizes["case"])]
+    prior = xr.DataArray(
+        [prior_margin(weights_of(c)) for c in cases], dims=("case", "class"), coords=means[:, 0, :, 0].coords
+    )
+    return xr.Dataset({"margin": by_role(margins(means)), "prior": by_role(prior.drop_vars("time"))})
 
 
 def imbalance(result: xr.Dataset, n: int = 200) -> xr.Dataset:
@@ -179,7 +192,8 @@ def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over ``label_error``; besides, ``target``, the :func:`mixing_margin`.
+        Over ``label_error``; besides, ``target``, the :func:`mixing_margin`, and ``clean_margin``, that of networks
+        trained on true labels over the last fifth of training.
     """
     k = result.sizes["class"]
     base = result.sel(label_error=0.0)
@@ -188,7 +202,22 @@ def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     even, mean = np.full(k, 1 / k), "group_mean_true"
     rows = [predicted(base, result.sel(label_error=p), even, evenly(k, p), fitted, mean=mean, n=n) for p in shares]
     made = xr.concat(rows, over("label_error", shares))
-    return made.assign(target=("label_error", [mixing_margin(p, k) for p in shares]))
+    clean = margins(base[mean].rename(slow_time="time").mean("group").astype(float)).mean("class")
+    late = float(clean.isel(time=slice(-max(1, int(LATE * clean.sizes["time"])), None)).mean())
+    return made.assign(target=("label_error", [mixing_margin(p, k) for p in shares]), clean_margin=late)
+
+
+def settled(found: xr.Dataset) -> xr.Dataset:
+    """Margins over the last fifth of training by the one at which the loss is least, over ``label_error``.
+
+    Returns
+    -------
+    Dataset
+        ``share``, of networks trained on wrong labels, mean over classes; ``clean``, of those trained on true ones.
+    """
+    margin = found["margin"].sel(what="value", drop=True).mean("class")
+    late = margin.isel(time=slice(-max(1, int(LATE * margin.sizes["time"])), None)).mean("time")
+    return xr.Dataset({"share": late / found["target"], "clean": found["clean_margin"] / found["target"]})
 
 
 def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:

@@ -173,3 +173,31 @@ def first_below(curve: xr.DataArray, level: float) -> float:
     if len(above) and above[-1] + 1 == len(times):
         return float("inf")
     return float(times[above[-1] + 1]) if len(above) else float(times[0])
+
+
+def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Accuracy on training samples just before their step, and on validation samples, over training.
+
+    Parameters
+    ----------
+    results : of trials that vary over ``first_seed``, one trial each, by name.
+
+    Returns
+    -------
+    Dataset
+        ``mean`` and ``error`` (standard error over trials) over ``name``, ``set`` ("training", "validation") and
+        ``iteration``: the times of validation but the first, and the nearest recorded block of training samples.
+    """
+    rows = []
+    for result in results.values():
+        at = result["at_iteration"].values[1:]
+        seen = result["accuracy"].sel(time=at, method="nearest").transpose("first_seed", "time").values
+        unseen = result["validation_accuracy"].isel(trial=0).sel(at_iteration=at).transpose("first_seed", ...).values
+        rows.append(np.stack([seen, unseen], 1))
+    share = xr.DataArray(
+        np.stack(rows),
+        dims=("name", "trial", "set", "iteration"),
+        coords={"name": list(results), "set": ["training", "validation"], "iteration": at},
+    )
+    error = share.std("trial", ddof=1) / np.sqrt(share.sizes["trial"])
+    return xr.Dataset({"mean": share.mean("trial"), "error": error})
