@@ -60,7 +60,14 @@ class Plane:
         return (np.asarray(point, float) - self.origin) @ self.axes.T
 
     def slice(self, value: Value, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Values (len(u), len(v)) over a grid of coordinates."""
+        """Values (len(u), len(v)) over a grid of coordinates, in the units of x.
+
+        Examples
+        --------
+        >>> plane = Plane(np.zeros(3), np.eye(3)[:2])
+        >>> plane.slice(lambda x: float(x @ x), np.array([0.0, 1.0]), np.array([0.0, 2.0])).tolist()
+        [[0.0, 4.0], [1.0, 5.0]]
+        """
         return np.array([[value(self.point(a, b)) for b in v] for a in u])
 
 
@@ -92,7 +99,13 @@ def quench(slope: Slope, start: np.ndarray, calls: int = 1000, tolerance: float 
 
 
 def straight(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> np.ndarray:
-    """Values at ``n`` evenly spaced points of the straight path, ends included."""
+    """Values at ``n`` evenly spaced points of the straight path, ends included.
+
+    Examples
+    --------
+    >>> straight(lambda x: float(x @ x), np.array([-1.0]), np.array([1.0]), 5).tolist()
+    [1.0, 0.25, 0.0, 0.25, 1.0]
+    """
     return np.array([value(start + s * (end - start)) for s in np.linspace(0, 1, n)])
 
 
@@ -148,7 +161,13 @@ def _evenly(path: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def barrier(values: np.ndarray) -> float:
-    """How far a path rises above the higher of its ends; 0 if it does not."""
+    """How far a path rises above the higher of its ends; 0 if it does not.
+
+    Examples
+    --------
+    >>> barrier(np.array([1.0, 4.0, 2.0])), barrier(np.array([1.0, 0.0, 2.0]))
+    (2.0, 0.0)
+    """
     return float(np.max(values) - max(values[0], values[-1]))
 
 

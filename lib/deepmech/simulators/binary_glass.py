@@ -107,6 +107,19 @@ class BinaryGlass(Spec):
         Velocities are drawn anew at the first temperature. The integrator is BAOAB (Leimkuhler, Matthews, Applied
         Mathematics Research eXpress 2013, 34): kick, drift, heat bath, drift, kick. ``first`` numbers the steps, for
         their random numbers. The centre of mass is kept where it was.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, or a temperature is negative.
+
+        Examples
+        --------
+        >>> glass, stream = BinaryGlass(), Stream.of("example", 0)
+        >>> x = glass.crystal(stream)
+        >>> melted = glass.molecular_dynamics(x, [1.0] * 10, stream)
+        >>> melted.shape, bool(np.allclose(melted.reshape(-1, 3).mean(0), x.reshape(-1, 3).mean(0)))
+        ((450,), True)
         """
         x = np.array(positions, float)
         temperatures = np.asarray(temperatures, float)
