@@ -84,6 +84,9 @@ def test_fits_find_the_model_and_its_shares_again():
     # Knots cannot follow exponentials exactly; what is left is far below what simpler models leave.
     assert float(found["own first"]["cost"]) < 0.02 < 3 * float(found["L"]["cost"])
     np.testing.assert_allclose(found["own first"]["share"], share, atol=0.05)
+    again = extensions_fit.followed(xr.Dataset({"group_mean": groups_of(made, 1e-9)}).assign_coords(slow_time=TIMES))
+    np.testing.assert_allclose(again["share"], share, atol=0.05)
+    np.testing.assert_allclose(again["path"], again["genuine"], atol=0.05 * float(abs(made).max()))
     costs = [float(f["cost"]) for f in found.values()]
     assert costs[0] >= costs[1] >= costs[2]
     with pytest.raises(ValueError, match="must be one of I, L"):

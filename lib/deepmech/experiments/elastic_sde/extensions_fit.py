@@ -255,6 +255,14 @@ def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
     return made.assign_attrs(device="cpu", dtype="float64")
 
 
+def followed(result: xr.Dataset, rule: str = "own first") -> xr.Dataset:
+    """One model fitted to the means over all trials of a result of networks, with these as ``genuine``."""
+    groups = result["group_mean"].rename(slow_time="time").astype(float)
+    means = groups.isel(time=slice(begins(groups), None)).mean("group")
+    found = fit_all(means, ("L", "one share", rule))[rule]
+    return found.assign(genuine=means.transpose("time", "class", "logit"))
+
+
 def part(curves: xr.DataArray, first: float, last: float) -> xr.DataArray:
     """Mean over a part of the recorded times, from share to share; the common start is left out."""
     n = curves.sizes["time"]
