@@ -21,9 +21,9 @@ from deepmech.sweeps.results import sweep_of
 CHI = 2
 """Which of the recorded windows: the finest one, in which the landscape's own time ends within a short record."""
 _DIGITS = {
-    "temperatures": (0.01, 1e-3, 1e-4, 1e-6, 0.0),
+    "temperatures": (0.01, 1e-3, 1e-6, 0.0),
     "n_seeds": 3,
-    "steps": 2500,
+    "steps": 2000,
     "waiting": (500,),
     "preparation": {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500},
 }
@@ -31,7 +31,11 @@ _MNIST = {"temperatures": (0.01, 1e-3, 1e-4, 1e-6, 0.0), "steps": 30_000, "waiti
 #: Per data set and P_D the arguments of ``walks.phase_sweep``; None: as in ``walks.standard``.
 SIZES: dict[str, dict[int, dict[str, Any] | None]] = {
     "digits": {n: {**_DIGITS, "width": w} for n, w in ((1000, 5), (1400, 6), (1796, 7))},
-    "mnist": {2000: {**_MNIST, "width": 5, "n_seeds": 8}, 4000: None, 8000: {**_MNIST, "width": 10, "n_seeds": 4}},
+    "mnist": {
+        2000: {**_MNIST, "width": 5, "n_seeds": 8},
+        4000: None,
+        8000: {**_MNIST, "width": 10, "n_seeds": 3, "steps": 20_000},
+    },
 }
 
 
