@@ -256,3 +256,11 @@ def test_accuracies_are_those_of_the_record():
     at_end = made["accuracy"].isel(time=-1).values
     assert float(found["mean"].sel(set="training")[0, -1]) == pytest.approx(at_end.mean(), rel=1e-6)
     assert float(found["error"].sel(set="training")[0, -1]) == pytest.approx(at_end.std(ddof=1) / 3**0.5, rel=1e-5)
+
+
+def test_growth_does_not_know_the_start():
+    time = np.arange(0.0, 1000.0, 10.0)
+    one = xr.Dataset({"A": ("time", np.sqrt(time)), "B": ("time", -time)}, {"time": time})
+    found, other = networks_effects.growth(one, 200, 300), networks_effects.growth(one + 7, 200, 300)
+    np.testing.assert_allclose(found["A"], other["A"])
+    assert float(found["B"][0]) == pytest.approx(-50) and float(found.time[0]) == 300

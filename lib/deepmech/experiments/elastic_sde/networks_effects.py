@@ -180,6 +180,15 @@ def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -
     )
 
 
+def growth(estimates: xr.Dataset, first: float, last: float) -> xr.Dataset:
+    """Â and B̂ less their means over the times from ``first`` to ``last``, and only from ``last`` on.
+
+    Both integrals refer to the first recorded iterations, where logits are smallest and noisiest; growth does not.
+    """
+    both = estimates[["A", "B"]]
+    return (both - both.sel(time=slice(first, last)).mean("time")).sel(time=slice(last, None))
+
+
 def precision(n_trials: int = 10, iterations: int = 3000, every: int = 100) -> xr.Dataset:
     """What single precision changes: the same trials of GEOMNIST in float32 and in float64.
 
