@@ -123,7 +123,7 @@ def result_of(made, **coords):
 def test_networks_that_obey_the_model_are_predicted():
     base, weights = result_of(path("L", []), case="1, 1:1", rare=1, ratio=1.0), [0.2, 0.4, 0.4]
     case = result_of(path("L", [], weights), case="0, 1:2", rare=0, ratio=2.0)
-    found = extensions.imbalance(xr.concat([base, case], "case"), n=5)
+    found = extensions.imbalance(xr.concat([base, case], "case", coords="different", compat="equals"), n=5)
     distance = extensions.by_role(found["distance"]).sel(ratio=2.0, what="value")
     assert float(distance.sel(model=["model", "model, fitted"]).max()) < 0.05
     assert float(distance.sel(model="undisturbed networks").min()) > 0.1

@@ -176,6 +176,7 @@ def test_overlap_of_known_clouds():
     assert points.sizes == {"moment": 2, "point": 60, "axis": 2} and label.sizes == {"moment": 2, "point": 60}
     found = logits.projected(clouds(20.0), 1, 0, bins=2)
     assert np.all(found.low.sel({"class": 1}) > found.high.sel({"class": 0}))
+    assert np.all(logits.clearance(found, 1, 0) > 0) and np.all(logits.clearance(found, 0, 1) < -20)
 
 
 def test_planes_of_known_means():

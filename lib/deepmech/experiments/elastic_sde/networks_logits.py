@@ -102,6 +102,11 @@ def projected(result: xr.Dataset, k: int, other: int, bins: int = 25) -> xr.Data
     return xr.Dataset({n: (("time", "class"), found[..., i]) for i, n in enumerate(names)}, coords)
 
 
+def clearance(bands: xr.Dataset, above: int, below: int) -> xr.DataArray:
+    """Lower end of one class's band of :func:`projected` less the upper end of another's: positive where they part."""
+    return bands["low"].isel({"class": above}, drop=True) - bands["high"].isel({"class": below}, drop=True)
+
+
 def along(paths: xr.DataArray, means: xr.DataArray, k: int, other: int) -> xr.DataArray:
     """Paths of class means (time, class, logit) along the :func:`direction` of ``means``: dims (time, class)."""
     nu = xr.DataArray(direction(means, k, other), dims="logit", coords={"logit": paths["logit"]})
