@@ -25,7 +25,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.experiments.glass import walks
-from deepmech.experiments.glass.data import binary
+from deepmech.experiments.glass.data import TITLES, binary
 from deepmech.experiments.glass.grounds import GLASS, Ground, ground
 from deepmech.metrics import landscape as shape
 from deepmech.sweeps import Sweep, obtain, stored
@@ -239,6 +239,12 @@ def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
     side = int(np.argmax(np.linalg.norm(away - np.outer(away @ along, along), axis=1)))
     plane = shape.Plane.through(points[[0, side, far]])
     return plane, plane.place(points[[0, side, far]])
+
+
+def origin(result: xr.Dataset) -> str:
+    """Where the numbers come from, in words, for the detail of a claim."""
+    data = sweep_of(result).fixed["networks"]["regularised"]["data"]
+    return f"Networks: {TITLES.get(data['name'], data['name'])}, P_D = {data['n_data']}."
 
 
 def random_roundness(result: xr.Dataset) -> xr.DataArray:
