@@ -143,8 +143,9 @@ def as_published(which: str) -> Sweep:
         sets of 100 trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5,
         D.4, D.8, D.9); ``"cifar-sizes"``: as ``"sizes"``, sets of 30 (Fig. D.3); ``"geomnist-long"``,
         ``"cifar-long"``: ten times as many iterations, as the text says, the first with 20 trials;
-        ``"corruption-long"``: so many for 30 trials of two shares of wrong labels; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than
-        the others; ``"mixing"``: four shares of wrong labels, with groups of trials by true class (both App. E);
+        ``"corruption-long"``: so many for 30 trials of two shares of wrong labels; ``"imbalance"``: balanced, and each
+        class drawn 2, 4 and 8 times less often than the others; ``"mixing"``: four shares of wrong labels, with groups
+        of trials by true class (both App. E);
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
 
