@@ -41,7 +41,7 @@ def by_size(runs: Mapping[str, xr.Dataset]) -> xr.Dataset:
     rows = [
         xr.Dataset({"typical": transitions.typical(k), "low": k.min("seed"), "high": k.max("seed")}) for k in losses
     ]
-    return xr.concat(rows, over("labels", list(runs)))
+    return xr.concat(rows, over("labels", list(runs)), join="outer")
 
 
 def vanishing(own: xr.Dataset, dealt: xr.Dataset) -> dict[str, dict[str, Any]]:
