@@ -59,7 +59,8 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
         mean window.
     """
     overlap = run.overlap.isel(chi=chi, waiting=waiting, drop=True).transpose("temperature", "seed", "time").values
-    times, stream = run.time.values, Stream.of("tau", waiting)
+    # The same initial conditions are drawn whatever the wait, so that ratios of times after two waits are paired.
+    times, stream = run.time.values, Stream.of("tau", 0)
     n = overlap.shape[1]
     picks = (stream.uniform("seeds", 0, (N_BOOT, n)) * n).astype(int)
     rows = []
