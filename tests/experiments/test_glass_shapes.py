@@ -162,3 +162,15 @@ def test_both_nulls_begin_together_and_one_is_held():
     free, held = kinds.sel(kind="free walks"), kinds.sel(kind="weight decay alone")
     assert float(held[0] / free[0]) == pytest.approx(1, rel=1e-3)
     assert (held < free).all() and float(held.max()) < 2 * 0.1 / (0.01 * walks.P_D)
+
+
+def test_weight_decay_is_drawn_through_the_waits_of_both_phases():
+    run = made_up()
+    later = run.assign_coords(waiting=[500, 3000])
+    both = ageing.both_phases(
+        {"regularised": run, "underparameterised": later}, {"regularised": 0.0, "underparameterised": 0.0}
+    )
+    assert both.waiting.values.tolist() == [500, 1000, 3000]
+    np.testing.assert_allclose(
+        both.decay / both.tau.sel(waiting=500), np.exp(1e-5 * (both.waiting - 500)).broadcast_like(both.decay)
+    )

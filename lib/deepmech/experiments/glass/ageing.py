@@ -46,9 +46,19 @@ def ageing_ratio(table: xr.Dataset) -> tuple[float, float, float]:
 
 
 def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float]) -> xr.Dataset:
-    """:func:`by_waiting` of the regularised and underparameterised phases along ``phase``, each at its temperature."""
+    """:func:`by_waiting` of the regularised and underparameterised phases along ``phase``, each at its temperature.
+
+    Weight decay alone is drawn through all waits of both.
+    """
     tables = {p: by_waiting(runs[p], temperatures[p]).drop_vars("draws") for p in ("regularised", "underparameterised")}
-    return xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer")
+    both = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer").sortby("waiting")
+    waits, rows = both.waiting.values, []
+    for phase, table in tables.items():
+        begin, decay = float(table.waiting[0]), sweep_of(runs[phase]).fixed["regularisation"]
+        rows.append(
+            float(table.tau[0]) * np.where(waits < begin, np.nan, ageing_factor(waits - begin, walks.RATE, decay))
+        )
+    return both.assign(decay=(("phase", "waiting"), rows))
 
 
 def ages(run: xr.Dataset, temperature: float) -> dict[str, Any]:
