@@ -124,7 +124,7 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
             "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
             "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
             "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
-            "τ₉₀ at T = 0, steps": f"{rest:.3g}" if np.isfinite(rest) else "beyond the record",
+            "τ₉₀ at T = 0, steps": f"{rest:,.0f}" if np.isfinite(rest) else "beyond the record",
             "T*": f"{relaxation.crossover(run, chi=CHI):.2g}",
         }
     return pd.DataFrame(columns)
