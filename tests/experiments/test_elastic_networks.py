@@ -259,6 +259,15 @@ def test_accuracies_are_those_of_the_record():
     assert float(found["error"].sel(set="training")[0, -1]) == pytest.approx(at_end.std(ddof=1) / 3**0.5, rel=1e-5)
 
 
+def test_the_end_of_a_measure_has_its_interval():
+    values = Stream.of("end").normal("x", 0, (400, 3)) + np.array([5.0, 0.0, 2.0])
+    mean, low, high = logits.end_of(
+        xr.Dataset({"validation_loss": (("trial", "at_iteration"), values)}), "validation_loss"
+    )
+    # 400 unit normals: a standard error of 0.05.
+    assert abs(mean - 2) < 0.15 and high - mean == pytest.approx(mean - low) == pytest.approx(0.098, rel=0.1)
+
+
 def test_growth_does_not_know_the_start():
     time = np.arange(0.0, 1000.0, 10.0)
     one = xr.Dataset({"A": ("time", np.sqrt(time)), "B": ("time", -time)}, {"time": time})

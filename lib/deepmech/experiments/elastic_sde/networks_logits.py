@@ -180,6 +180,13 @@ def first_below(curve: xr.DataArray, level: float) -> float:
     return float(times[above[-1] + 1]) if len(above) else float(times[0])
 
 
+def end_of(result: xr.Dataset, name: str) -> tuple[float, float, float]:
+    """A validation measure after the last step: mean over trials, and the ends of its 95 % interval."""
+    values = result[name].isel(at_iteration=-1).transpose("trial").values.astype(float)
+    error = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean()), float(values.mean() - error), float(values.mean() + error)
+
+
 def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
     """Accuracy on training samples just before their step, and on validation samples, over training.
 
