@@ -7,18 +7,9 @@ import pytest
 
 from deepmech import over
 from deepmech.core.random import Stream
-from deepmech.trainers.langevin import (
-    ASLEEP,
-    Dynamics,
-    Preparation,
-    Unresolved,
-    Walker,
-    log_times,
-    prepare,
-    settle,
-    walk,
-)
+from deepmech.trainers.langevin import Dynamics, Preparation, Unresolved, log_times, settle, walk
 from deepmech.trainers.langevin_engines import Blocked, Reference, evaluate, initial, layer_sizes, n_weights
+from deepmech.trainers.langevin_walker import ASLEEP, Walker, prepare
 
 
 def problem(n=150, d=4, seed=0):

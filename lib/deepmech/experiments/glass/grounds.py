@@ -14,9 +14,10 @@ from deepmech.experiments.glass import walks
 from deepmech.experiments.glass.data import binary
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
-from deepmech.trainers.langevin import TOO_FAR, Dynamics, Preparation, Walker, prepare
 from deepmech.trainers.langevin_engines import Blocked, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
+from deepmech.trainers.langevin_specs import Dynamics, Preparation
+from deepmech.trainers.langevin_walker import TOO_FAR, Walker, prepare
 
 GLASS = "glass"
 
