@@ -13,7 +13,7 @@ from deepmech.sweeps.results import sweep_of
 from deepmech.sweeps.store import read_netcdf
 
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
-LONGEST = 20.0
+LONGEST = 10.0
 """Seconds; results with costlier cells are recomputed by ``deepmech verify``, not at every run of the tests."""
 
 
