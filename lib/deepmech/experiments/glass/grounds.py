@@ -118,7 +118,9 @@ def _survivors(seed: int, dynamics: Dynamics, preparation: Preparation, data: An
             found.append(made)
         if len(found) == 2:
             return found
-    raise ValueError(f"landscape: 19 of 20 networks of {dynamics.width} units diverged; take a smaller learning_rate")
+    raise ValueError(
+        f"landscape: of 20 networks of {dynamics.width} units fewer than two stayed finite; take a smaller learning_rate"
+    )
 
 
 def _network(

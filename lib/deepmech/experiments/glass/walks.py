@@ -19,7 +19,6 @@ from deepmech.core.labels import over
 from deepmech.experiments.glass.data import binary
 from deepmech.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS, TEMPERATURES
 from deepmech.metrics import glass
-from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import Sweep, columns, stored
 from deepmech.sweeps.results import NotShipped
@@ -216,24 +215,6 @@ def kept(result: xr.Dataset) -> xr.Dataset:
     dims = [d for d in result.diverged.dims if d != "seed"]
     good = ~result.diverged.any(dims)
     return result.isel(seed=np.flatnonzero(good.values))
-
-
-def times_at(result: xr.Dataset, level: float = 0.9, chi: int = 1) -> xr.Dataset:
-    """Decorrelation time of every run: ``tau`` (nan if not crossed) and ``state``, over all but ``time`` and ``chi``.
-
-    ``chi`` counts the recorded windows; 1 is the paper's.
-    """
-    overlap = result.overlap.isel(chi=chi, drop=True)
-    rest = [d for d in overlap.dims if d != "time"]
-    stacked = overlap.stack(run=rest).transpose("run", "time")
-    found = [decorrelation_time(stacked.time.values, q, level) for q in stacked.values]
-    run = {"run": stacked.run}
-    return xr.Dataset(
-        {
-            "tau": xr.DataArray([c.time for c in found], run, dims="run"),
-            "state": xr.DataArray([c.state for c in found], run, dims="run"),
-        }
-    ).unstack("run")
 
 
 def window(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
