@@ -92,18 +92,6 @@ def compared() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def gaussian_claims(run: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """:func:`~deepmech.experiments.glass.shapes.gaussian_claims`, with the counting error of the first.
-
-    α₂ of n Gaussian numbers has a standard deviation of √(24/n)/3; networks of one size share the noise of their seed.
-    """
-    found = shapes.gaussian_claims(run)
-    hot, n = found["hot_is_gaussian"], float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
-    reach = 1.96 * np.sqrt(24 / n) / 3
-    hot["interval"] = (hot["measured"] - reach, hot["measured"] + reach)
-    return found
-
-
 def less(runs: Mapping[str, xr.Dataset], temperature: float = 1e-3) -> dict[str, Any]:
     """α₂ of overparameterised networks over the smaller of the two other phases, at the last recorded times."""
     ends = {k: float(shapes.alphas(run)["all"].sel(temperature=temperature)[-1]) for k, run in runs.items()}
