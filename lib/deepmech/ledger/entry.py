@@ -105,7 +105,7 @@ class Entry:
 
 def number(value: float | None) -> str:
     """Four significant digits, with a true minus sign; a dash for None."""
-    return "–" if value is None else f"{value:.4g}".replace("-", "−")
+    return "–" if value is None else f"{value + 0.0:.4g}".replace("-", "−")  # + 0.0: no sign before zero
 
 
 def check(
