@@ -15,6 +15,7 @@ from typing import Any
 
 from deepmech.book import keys
 from deepmech.book.sources import BookError, House, Source
+from deepmech.core import provenance
 
 Say = Callable[[str], None]
 
@@ -85,7 +86,7 @@ def press(
     chosen = set(house.select(chapters))
     found = [Sheet(s.source, s.parameters, s.key) if anew and s.name in chosen else s for s in sheets(house, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = provenance.cores()
     jobs = max(1, min(jobs, cores, len(waiting)))
     expected = {s.name: _earlier_seconds(house, profile, s.name) for s in waiting}
     say(f"{len(found)} notebooks, {len(waiting)} to execute{_about(list(expected.values()), jobs)}, profile {profile}")

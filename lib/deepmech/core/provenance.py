@@ -39,6 +39,11 @@ def sources() -> str:
     return hashed.hexdigest()[:8]
 
 
+def cores() -> int:
+    """How many cores this process may use: all of the machine, or those it is bound to."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def machine() -> str:
     """The processor's model and the number of cores this process may use, in words; no host name."""
     model = platform.processor() or platform.machine()
@@ -48,8 +53,7 @@ def machine() -> str:
             if line.startswith("model name"):
                 model = line.split(":", 1)[1].strip()
                 break
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{model}, {cores} cores"
+    return f"{model}, {cores()} cores"
 
 
 def attributes(

@@ -19,6 +19,7 @@ from deepmech.core.random import Stream
 from deepmech.data import Data
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import load_curve
+from deepmech.trainers.devices import one_thread
 
 CLASSES = 10
 
@@ -151,17 +152,6 @@ def seeded(*words: str | int) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Networks this small lose more by waiting for a second thread than they gain, most of all on a busy machine."""
-    threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def example(name: str, dropout: float = 0.0, seed: int = 0) -> nn.Sequential:
     """One of :data:`EXAMPLES` with its initial weights.
 
@@ -204,6 +194,7 @@ def fit(
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     order = Stream.of("your network", "order", seed)
     model.train()
+    # Networks this small lose more by waiting for a second thread than they gain, most of all on a busy machine.
     with seeded("training", seed), one_thread():
         for epoch in range(epochs):
             for batch in torch.from_numpy(order.permutation("epoch", epoch, len(x))).split(batch_size):

@@ -7,7 +7,6 @@ sums over groups of weights, so a run of any length takes the same memory.
 from __future__ import annotations
 
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -232,8 +231,7 @@ def _warn_unresolved(walkers: list[Walker], prepared: dict[str, np.ndarray], n_d
 def _in_threads(fit: Callable[[Walker], Any], walkers: list[Walker], threads: int | None) -> list[Any]:
     if threads is not None and threads < 1:
         raise ValueError(f"walk: threads = {threads}: must be at least 1, or None for every core")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(threads or cores) as pool:
+    with ThreadPoolExecutor(threads or provenance.cores()) as pool:
         return list(pool.map(fit, walkers))
 
 

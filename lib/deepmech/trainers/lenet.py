@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -161,7 +160,7 @@ def train_lenet(
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with ThreadPoolExecutor(threads or _cores()) as pool:
+        with ThreadPoolExecutor(threads or provenance.cores()) as pool:
             bar = tqdm(total=batch.n, desc="trials", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
             made = []
             for one in pool.map(fit, batch.members()):
@@ -261,7 +260,3 @@ def _check(training: SingleSample, data: Any, engine: str, threads: int | None, 
         raise ValueError(
             f"train_lenet: validate = {list(validate)}: must rise, from 0 to {training.iterations} at most"
         )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

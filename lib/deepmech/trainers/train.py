@@ -150,7 +150,7 @@ def train(
         return list(zip(job, records, strict=True))
 
     jobs = _jobs(members, engines, shared, memory, device if on_gpu else "")
-    workers = 1 if on_gpu or Batched in engines else threads or _cores()
+    workers = 1 if on_gpu or Batched in engines else threads or provenance.cores()
     done: dict[int, Record] = {}
     # Members run beside one another, each on one thread: products of this size gain little from more, and a sum that is
     # cut among threads rounds according to their number.
@@ -260,7 +260,3 @@ def _check(
             raise ValueError(f"train: record = {list(record)}: must lie between 0 and Training.epochs = {epochs}")
         if not data.n_classes and (m.training.loss == "cross_entropy" or metrics or class_means):
             raise ValueError("train: data without classes need Training.loss = 'mse', metrics=() and no class_means")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -119,7 +119,7 @@ def _survivors(seed: int, dynamics: Dynamics, preparation: Preparation, data: An
         if len(found) == 2:
             return found
     raise ValueError(
-        f"landscape: of 20 networks of {dynamics.width} units fewer than two stayed finite; take a smaller learning_rate"
+        f"landscape: of 20 networks of {dynamics.width} units at most one stayed finite; take a smaller learning_rate"
     )
 
 

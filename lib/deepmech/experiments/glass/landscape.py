@@ -13,7 +13,6 @@ of the walk's temperature.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,6 +22,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.experiments.glass import walks
 from deepmech.experiments.glass.data import TITLES, binary
@@ -149,7 +149,7 @@ def survey(
         found |= {"strays": _strays(g, first, kicks, directions, stream, root), "gained": g.reference - g.value(first)}
         return found | {"unit": g.unit, "n_coordinates": len(g.start), "diverged": not np.isfinite(g.value(first))}
 
-    with ThreadPoolExecutor(min(len(cells), os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(len(cells), cores())) as pool:
         rows = list(pool.map(one, cells))
     dims = {
         "slice": ("u", "v"), "wide": ("u", "v"), "places": ("point", "axis"), "hop": ("leg",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -14,7 +13,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from deepmech.core.labels import Batch, Number
-from deepmech.core.provenance import attributes
+from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
 from deepmech.simulators.spring_block import kernels, torch_engine
 from deepmech.simulators.spring_block.chain import Chain
@@ -243,9 +242,9 @@ def _run_on_cores(
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    n_cores = cores()
     # A tile's state must stay in the first-level cache (about 32 KiB), and every core should have work.
-    width = max(1, min(4096 // (3 * rows), -(-n // cores), 128))
+    width = max(1, min(4096 // (3 * rows), -(-n // n_cores), 128))
     out = np.empty((len(steps), n, rows))
 
     def advance(begin: int, control: np.ndarray) -> None:
@@ -260,14 +259,14 @@ def _run_on_cores(
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)
 
-    _in_threads(advance, range(0, n, width), cores, int(steps[-1]))
+    _in_threads(advance, range(0, n, width), n_cores, int(steps[-1]))
     return out
 
 
-def _in_threads(advance: Callable[[int, np.ndarray], None], begins: range, cores: int, n_steps: int) -> None:
+def _in_threads(advance: Callable[[int, np.ndarray], None], begins: range, n_cores: int, n_steps: int) -> None:
     """Run ``advance`` for every tile with progress on a terminal; an interrupt stops all within 1,024 steps."""
     controls = np.zeros((len(begins), 2), np.int64)
-    with ThreadPoolExecutor(cores) as pool:
+    with ThreadPoolExecutor(n_cores) as pool:
         jobs = [pool.submit(advance, b, c) for b, c in zip(begins, controls, strict=True)]
         try:
             with tqdm(total=len(begins) * n_steps, unit="steps", unit_scale=True, disable=None, leave=False) as bar:
