@@ -79,7 +79,7 @@ def predicted(
     weights, mixing : p and P of the disturbed ones.
     fitted : of :func:`learnt`.
     mean : ``"group_mean"``, or ``"group_mean_true"`` for means by true class.
-    n : resamples of groups of trials, of both.
+    n : resamples of groups of trials, of both; ``fitted`` is not fitted anew, so its own error is in no interval.
 
     Returns
     -------
@@ -267,7 +267,7 @@ def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, spl
     -------
     Dataset
         ``distance`` (weights, norm): mean over classes and the last fifth of training of RD_k, for "as drawn", "equal"
-        and "other trials"; ``cost`` (weights) of the first two: root mean square of what the fit minimised.
+        and "other trials"; ``cost`` (fit) of the first two: root mean square of what the fit minimised.
     """
     dims = ("time", "class", "logit")
     own, other = (half.transpose(*dims) for half in halves(groups, split))

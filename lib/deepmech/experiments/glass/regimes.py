@@ -136,10 +136,10 @@ def cold_is_faster(run: xr.Dataset, temperature: float = 1e-6) -> dict[str, Any]
 def plateau(path: xr.DataArray) -> dict[str, Any]:
     """The data loss of :func:`~deepmech.experiments.glass.relaxation.protocol` at its end over that as the walk begins.
 
-    The walk begins with the last of the preparation's 33 records.
+    The walk begins with the last of the preparation's records.
     """
     said = f"The loss began at {float(path[0]):.2g} and ended at {float(path[-1]):.2g}."
-    return {"measured": float(path[-1] / path[32]), "seeds": 1, "detail": said}
+    return {"measured": float(path[-1] / path[path.attrs["prepared"] - 1]), "seeds": 1, "detail": said}
 
 
 def crossover_moves(run: xr.Dataset) -> dict[str, Any]:

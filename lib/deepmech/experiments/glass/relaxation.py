@@ -22,7 +22,10 @@ N_BOOT = 200
 
 
 def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.DataArray:
-    """Data loss of one regularised network from its first step to the end of a short walk (Fig. A2); over ``step``."""
+    """Data loss of one regularised network from its first step to the end of a short walk (Fig. A2); over ``step``.
+
+    Attribute ``prepared``: how many of the records belong to the preparation.
+    """
     how = walks.standard("regularised", dataset).fixed
     data = binary(**how["data"])
     dynamics = Dynamics(
@@ -39,7 +42,10 @@ def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.D
     end = int(before.steps[-1])
     loss = np.concatenate([before.loss_history.values, after.loss.values[0]])
     return xr.DataArray(
-        loss, dims="step", coords={"step": np.concatenate([before.steps.values, end + after.time.values])}
+        loss,
+        dims="step",
+        coords={"step": np.concatenate([before.steps.values, end + after.time.values])},
+        attrs={"prepared": before.steps.size},
     )
 
 
