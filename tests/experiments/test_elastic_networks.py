@@ -256,7 +256,7 @@ def test_accuracies_are_those_of_the_record():
     )
     at_end = made["accuracy"].isel(time=-1).values
     assert float(found["mean"].sel(set="training")[0, -1]) == pytest.approx(at_end.mean(), rel=1e-6)
-    assert float(found["error"].sel(set="training")[0, -1]) == pytest.approx(at_end.std(ddof=1) / 3**0.5, rel=1e-5)
+    assert float(found["reach"].sel(set="training")[0, -1]) == pytest.approx(2.484 * at_end.std(ddof=1), rel=1e-3)
 
 
 def test_the_end_of_a_measure_has_its_interval():

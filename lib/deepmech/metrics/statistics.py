@@ -1,11 +1,12 @@
-"""Rank correlation with an interval, for claims of the kind "the more of this, the more of that"."""
+"""Rank correlations and means with intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import rankdata, t
 
 from deepmech.core.random import Stream
 
@@ -71,3 +72,15 @@ def _spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     a, b = a - a.mean(-1, keepdims=True), b - b.mean(-1, keepdims=True)
     norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
     return np.divide((a * b).sum(-1), norm, out=np.full(norm.shape, np.nan), where=norm > 0)
+
+
+def mean_reach(deviation: Any, n: Any) -> Any:
+    """Half the 95 % interval of a mean of ``n`` independent values with this standard deviation, by Student's t.
+
+    Examples
+    --------
+    >>> mean_reach(1.0, [3, 1000]).round(3)
+    array([2.484, 0.062])
+    """
+    n = np.asarray(n)
+    return deviation * (t.ppf(0.975, n - 1) / np.sqrt(n))

@@ -17,6 +17,7 @@ from deepmech.experiments.elastic_sde.extensions_fit import begins, drift, evenl
 from deepmech.experiments.elastic_sde.networks_effects import resampled, step_of
 from deepmech.experiments.elastic_sde.networks_training import unequal
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
+from deepmech.metrics.statistics import mean_reach
 from deepmech.simulators.elastic_sde import tabulated_paths
 from deepmech.sweeps import Sweep, stored
 from deepmech.sweeps.results import sweep_of
@@ -248,14 +249,14 @@ def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
 def cost_ratio(fits: xr.Dataset) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.DataArray]]:
     """What fits with the classes' weights leave by what fits with equal ones leave, over ``ratio``, and 95 % intervals.
 
-    ``fits`` is a result of :func:`own_fits`. Means and standard errors are taken over which class is rare: halves of
-    the same trials are not independent.
+    ``fits`` is a result of :func:`own_fits`. Means and intervals are over which class is rare: halves of the same
+    trials are not independent.
     """
     cost = fits["cost"].transpose("case", "split", "fit")
     each = (cost.isel(fit=0) / cost.isel(fit=1)).mean("split").assign_coords(ratio=fits["ratio"].isel(split=0))
     by = each.groupby("ratio")
-    error = 1.96 * by.std(ddof=1) / np.sqrt(by.count())
-    return by.mean(), (by.mean() - error, by.mean() + error)
+    reach = mean_reach(by.std(ddof=1), by.count())
+    return by.mean(), (by.mean() - reach, by.mean() + reach)
 
 
 def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, split: int = 0) -> xr.Dataset:

@@ -13,6 +13,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import geomnist
+from deepmech.metrics.statistics import mean_reach
 
 AXES = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
 """Two orthonormal directions in the plane of three logits that add up to a constant."""
@@ -183,8 +184,8 @@ def first_below(curve: xr.DataArray, level: float) -> float:
 def end_of(result: xr.Dataset, name: str) -> tuple[float, float, float]:
     """A validation measure after the last step: mean over trials, and the ends of its 95 % interval."""
     values = result[name].isel(at_iteration=-1).transpose("trial").values.astype(float)
-    error = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
-    return float(values.mean()), float(values.mean() - error), float(values.mean() + error)
+    reach = mean_reach(values.std(ddof=1), len(values))
+    return float(values.mean()), float(values.mean() - reach), float(values.mean() + reach)
 
 
 def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
@@ -197,8 +198,9 @@ def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``mean`` and ``error`` (standard error over trials) over ``name``, ``set`` ("training", "validation") and
-        ``iteration``: the times of validation but the first, and the nearest recorded block of training samples.
+        ``mean`` and ``reach`` (half of its 95 % interval over trials) over ``name``, ``set`` ("training",
+        "validation") and ``iteration``: the times of validation but the first, and the nearest recorded block of
+        training samples.
     """
     rows = []
     for result in results.values():
@@ -211,5 +213,5 @@ def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
         dims=("name", "trial", "set", "iteration"),
         coords={"name": list(results), "set": ["training", "validation"], "iteration": at},
     )
-    error = share.std("trial", ddof=1) / np.sqrt(share.sizes["trial"])
-    return xr.Dataset({"mean": share.mean("trial"), "error": error})
+    reach = mean_reach(share.std("trial", ddof=1), share.sizes["trial"])
+    return xr.Dataset({"mean": share.mean("trial"), "reach": reach})

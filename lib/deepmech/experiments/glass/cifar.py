@@ -93,8 +93,8 @@ def compared() -> pd.DataFrame:
 
 
 def less(runs: Mapping[str, xr.Dataset], temperature: float = 1e-3) -> dict[str, Any]:
-    """α₂ of overparameterised networks over the smaller of the two other phases, at the last recorded times."""
-    ends = {k: float(shapes.alphas(run)["all"].sel(temperature=temperature)[-1]) for k, run in runs.items()}
+    """|α₂| of overparameterised networks over the smaller of the two other phases, at the last recorded times."""
+    ends = {k: abs(float(shapes.alphas(run)["all"].sel(temperature=temperature)[-1])) for k, run in runs.items()}
     over = ends.pop("overparameterised")
     words = f"{over:.2g} beside " + " and ".join(f"{v:.2g} ({k})" for k, v in ends.items())
     return {

@@ -104,10 +104,10 @@ def hot_claims(run: xr.Dataset, temperature: float = 0.1) -> dict[str, dict[str,
         none = {"not_testable": f"the record has fewer than three times before {until:.3g} steps"}
         return {"hot_slope": none, "hot_prefactor": none}
     free = free_msd(run).sel(temperature=temperature).sel(time=early.time)
-    common = {"expected": 1.0, "seeds": run.sizes["seed"], "detail": regimes.origin(run)}
+    common = {"expected": 1.0, "null": 1.0, "seeds": run.sizes["seed"], "detail": regimes.origin(run)}
     power = exponent(early.time.values, early.values).value
     return {
-        "hot_slope": {"measured": power, "null": 1.0} | common,
+        "hot_slope": {"measured": power} | common,
         "hot_prefactor": {"measured": float((early / free).mean())} | common,
     }
 

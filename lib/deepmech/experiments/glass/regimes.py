@@ -102,6 +102,7 @@ def near_free(run: xr.Dataset, table: xr.Dataset, level: float = 0.9) -> dict[st
     return {
         "measured": exact.ratio,
         "expected": 1.0,
+        "null": 1.0,
         "interval": (exact.low, exact.high),
         "seeds": run.sizes["seed"],
         "detail": origin(run),
@@ -122,6 +123,7 @@ def hot_is_free(run: xr.Dataset, temperature: float = 0.1) -> dict[str, Any]:
     """Distance of a hot overlap from the free walk's, in standard errors."""
     return {
         "measured": relaxation.distance_from_free(run, temperature),
+        "null": 0.0,
         "seeds": run.sizes["seed"],
         "detail": origin(run),
     }
@@ -145,9 +147,15 @@ def plateau(path: xr.DataArray) -> dict[str, Any]:
 def crossover_moves(run: xr.Dataset) -> dict[str, Any]:
     """The power of χ that T* follows."""
     power, words = relaxation.crossover_power(run)
-    if not np.isfinite(power):
+    if power is None:
         return {"not_testable": "the landscape's own time was seen for fewer than two windows"}
-    return {"measured": power, "null": -1.0, "seeds": run.sizes["seed"], "detail": f"{origin(run)} T*: {words}."}
+    return {
+        "measured": power.value,
+        "interval": (power.low, power.high),
+        "null": -1.0,
+        "seeds": run.sizes["seed"],
+        "detail": f"{origin(run)} T*: {words}.",
+    }
 
 
 def e_fold_hot(run: xr.Dataset) -> dict[str, Any]:

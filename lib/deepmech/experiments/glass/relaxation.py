@@ -155,13 +155,24 @@ def by_window(run: xr.Dataset, **how: Any) -> xr.Dataset:
     return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
 
 
-def crossover_power(run: xr.Dataset) -> tuple[float, str]:
-    """The power of χ that T* follows over the recorded windows, and the values in words; nan if fewer than two."""
+def crossover_power(run: xr.Dataset) -> tuple[Exponent | None, str]:
+    """The power of χ that T* follows over the recorded windows, and the values in words.
+
+    The interval is that of resampled initial conditions, the same in every window. None if fewer than two windows were
+    crossed.
+    """
     stars = np.array([crossover(run, chi=i) for i in range(run.sizes["chi"])])
     words = ", ".join(f"{t:.2g} at χ = {c:.3g}" for c, t in zip(run.chi.values, stars, strict=True) if t > 0)
-    known = stars > 0
-    power = exponent(run.chi.values[known], stars[known]).value if known.sum() > 1 else np.nan
-    return power, words
+    known = [i for i, star in enumerate(stars) if star > 0]
+    if len(known) < 2:
+        return None, words
+    still = np.array([taus(run, chi=i).sel(temperature=0.0).draws.values for i in known])
+    middle = np.array([at_rest(run, chi=i) for i in known])[:, None]
+    draws = stars[known][:, None] * middle / still
+    chi = run.chi.values[known]
+    powers = [exponent(chi, d).value for d in draws.T if np.isfinite(d).all()]
+    low, high = np.quantile(powers, [0.025, 0.975]) if powers else (np.nan, np.nan)
+    return replace(exponent(chi, stars[known]), low=float(low), high=float(high)), words
 
 
 def prefactor(table: xr.Dataset, run: xr.Dataset, level: float = 0.9) -> xr.Dataset:
