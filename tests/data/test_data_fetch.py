@@ -18,6 +18,11 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    def handle_error(self, *args):
+        """Clients hang up in the middle: that is what some tests are about."""
+
+
 @pytest.fixture
 def server(tmp_path_factory):
     """A folder and the address at which it is served; requested paths are listed in ``server.seen``."""
@@ -29,7 +34,7 @@ def server(tmp_path_factory):
             seen.append(self.path)
             super().do_GET()
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
+    http = Server(("127.0.0.1", 0), partial(Handler, directory=folder))
     thread = threading.Thread(target=http.serve_forever, daemon=True)
     thread.start()
     http.folder, http.url, http.seen = folder, f"http://127.0.0.1:{http.server_port}/", seen
