@@ -10,7 +10,7 @@ from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.extend import adopt
-from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, verify
+from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, stored_or, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
 from deepmech.sweeps.spec import Sweep, columns
 from deepmech.sweeps.store import DamagedChunk, StoreError
@@ -36,5 +36,6 @@ __all__ = [
     "ship",
     "shipped",
     "stored",
+    "stored_or",
     "verify",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,14 @@ def stored(name: str) -> xr.Dataset:
         have = ", ".join(f.name for f in found) or "none"
         raise NotShipped(f"stored({name!r}): {have} in {directory}; one is needed (sweeps.run, then sweeps.ship)")
     return shipped(sweep_of(read_netcdf(found[0])), directory)
+
+
+def stored_or(name: str, otherwise: Callable[[], Sweep]) -> xr.Dataset:
+    """What :func:`stored` finds under ``name``; if nothing, what :func:`obtain` makes of the sweep ``otherwise()``."""
+    try:
+        return stored(name)
+    except NotShipped:
+        return obtain(otherwise())
 
 
 def sweep_of(dataset: xr.Dataset) -> Sweep:

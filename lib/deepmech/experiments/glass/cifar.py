@@ -12,7 +12,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.experiments.glass import groups, regimes, shapes, transitions, walks
-from deepmech.experiments.glass.data import TITLES, Binary
+from deepmech.experiments.glass.data import Binary, title_of
 from deepmech.experiments.glass.settings import PHASES
 from deepmech.sweeps import obtain, stored
 from deepmech.sweeps.results import NotShipped, sweep_of
@@ -82,7 +82,7 @@ def compared() -> pd.DataFrame:
             sizes, decays = stored(f"glass-uot-{name}"), stored(f"glass-ttt-{name}")
             star = transitions.vanishing(sizes)["n_star"].get("measured", np.nan)
             points = transitions.collapse_points(decays, level).isel(width=0)
-            rows[TITLES[name]] = {
+            rows[title_of(name)] = {
                 "samples (a), (b)": " and ".join(f"{sweep_of(r).fixed['data']['n_data']}" for r in (sizes, decays)),
                 "N*/P_D": f"{star:.2f}" if np.isfinite(star) else "not reached",
                 "λ*, median": f"{float(points.median()):.2g}",

@@ -14,8 +14,18 @@ from deepmech.data import load
 _RECIPE = 1
 PLUS = {"cifar10": (0, 2, 4, 6, 8), "cifar10-jpeg": (0, 2, 4, 6, 8)}
 """Classes labelled +1: aeroplane, bird, deer, frog, ship; of digits the even ones, which are the same numbers."""
-TITLES = {"mnist": "MNIST parity", "digits": "digits parity", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
-"""What the two classes are called beside results."""
+_TITLES = {"mnist": "MNIST parity", "digits": "digits parity", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
+
+
+def title_of(name: str) -> str:
+    """What the classes of a data set are called beside results; a name that is not known stands for itself.
+
+    Examples
+    --------
+    >>> title_of("digits")
+    'digits parity'
+    """
+    return _TITLES.get(name, name)
 
 
 @dataclass(frozen=True, eq=False)

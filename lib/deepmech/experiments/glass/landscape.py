@@ -25,11 +25,11 @@ from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.experiments.glass import walks
-from deepmech.experiments.glass.data import TITLES, binary
+from deepmech.experiments.glass.data import binary, title_of
 from deepmech.experiments.glass.grounds import GLASS, Ground, ground
 from deepmech.metrics import landscape as shape
-from deepmech.sweeps import Sweep, obtain, stored
-from deepmech.sweeps.results import NotShipped, sweep_of
+from deepmech.sweeps import Sweep, stored_or
+from deepmech.sweeps.results import sweep_of
 
 SYSTEMS = (GLASS, *walks.PHASES)
 #: Half of the temperature at which the mixture begins to feel its landscape; of networks, in the paper's units.
@@ -94,10 +94,7 @@ def standard(dataset: str) -> Sweep:
 
 def best(dataset: str) -> xr.Dataset:
     """The sweep of :func:`standard` as shipped on MNIST, or else on a data set, computed if need be."""
-    try:
-        return stored("landscape-mnist")
-    except NotShipped:
-        return obtain(standard(dataset))
+    return stored_or("landscape-mnist", lambda: standard(dataset))
 
 
 def survey(
@@ -244,7 +241,7 @@ def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
 def origin(result: xr.Dataset) -> str:
     """Where the numbers come from, in words, for the detail of a claim."""
     data = sweep_of(result).fixed["networks"]["regularised"]["data"]
-    return f"Networks: {TITLES.get(data['name'], data['name'])}, P_D = {data['n_data']}."
+    return f"Networks: {title_of(data['name'])}, P_D = {data['n_data']}."
 
 
 def random_roundness(result: xr.Dataset) -> xr.DataArray:

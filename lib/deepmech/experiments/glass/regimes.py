@@ -14,9 +14,9 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.experiments.glass import relaxation, walks
-from deepmech.experiments.glass.data import TITLES
-from deepmech.sweeps import obtain, stored
-from deepmech.sweeps.results import NotShipped, sweep_of
+from deepmech.experiments.glass.data import title_of
+from deepmech.sweeps import obtain, stored_or
+from deepmech.sweeps.results import sweep_of
 
 E_FOLD = float(np.exp(-1))
 
@@ -33,20 +33,13 @@ def best(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 def best_batches(dataset: str) -> xr.Dataset:
     """Walks over batch sizes (Fig. 5(d)): those shipped on MNIST, or else those of a data set, computed if need be."""
-    try:
-        return walks.kept(stored("glass-batches-mnist"))
-    except NotShipped:
-        return walks.kept(obtain(walks.standard("batches", dataset)))
+    return walks.kept(stored_or("glass-batches-mnist", lambda: walks.standard("batches", dataset)))
 
 
 def origin(run: xr.Dataset) -> str:
     """Where a run's numbers come from, in words, for the detail of a claim."""
-    return f"{_data(run)}, {relaxation.size(run)}, {run.sizes['seed']} initial conditions."
-
-
-def _data(run: xr.Dataset) -> str:
-    name = sweep_of(run).fixed["data"]["name"]
-    return TITLES.get(name, name)
+    name = title_of(sweep_of(run).fixed["data"]["name"])
+    return f"{name}, {relaxation.size(run)}, {run.sizes['seed']} initial conditions."
 
 
 def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
@@ -56,7 +49,7 @@ def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         how = sweep_of(run)
         n, n_data = int(run.n_weights.values.ravel()[0]), how.fixed["data"]["n_data"]
         rows[title] = {
-            "data": _data(run),
+            "data": title_of(how.fixed["data"]["name"]),
             "samples": n_data,
             "width": how.fixed["width"],
             "weights per sample": f"{n / n_data:.3f}",

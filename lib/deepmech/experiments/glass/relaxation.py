@@ -14,7 +14,6 @@ from deepmech.core.random import Stream
 from deepmech.experiments.glass import walks
 from deepmech.experiments.glass.data import binary
 from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
-from deepmech.simulators.brownian import free_time
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
 
@@ -76,11 +75,7 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
         known = np.isfinite(spread).all() and np.isfinite(mean.time)
         low, high = np.quantile(spread, [0.025, 0.975]) if known else (np.nan, np.nan)
         rows.append((mean.time, low, high, mean.state, spread))
-    epsilon = walks.window(run, chi).mean("seed").values
-    free = [
-        free_time(e, walks.RATE * t / walks.P_D, level) if t > 0 else np.inf
-        for e, t in zip(epsilon, run.temperature.values, strict=True)
-    ]
+    free = walks.free_taus(walks.window(run, chi).mean("seed"), level).values
     columns = dict(zip(("tau", "low", "high", "state", "draws"), zip(*rows, strict=True), strict=True))
     dims = {"draws": ("temperature", "draw")}
     return xr.Dataset(

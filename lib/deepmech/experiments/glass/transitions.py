@@ -10,9 +10,9 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.experiments.glass.data import TITLES, binary
-from deepmech.sweeps import Sweep, columns, obtain, stored
-from deepmech.sweeps.results import NotShipped, sweep_of
+from deepmech.experiments.glass.data import binary, title_of
+from deepmech.sweeps import Sweep, columns, stored_or
+from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 
@@ -171,10 +171,7 @@ def largest_step(curves: xr.DataArray) -> xr.DataArray:
 
 def best(kind: str, dataset: str) -> xr.Dataset:
     """The sweep of :func:`standard` as shipped on MNIST, or else on a data set, computed if need be."""
-    try:
-        return stored(f"glass-{kind}-mnist")
-    except NotShipped:
-        return obtain(standard(kind, dataset))
+    return stored_or(f"glass-{kind}-mnist", lambda: standard(kind, dataset))
 
 
 def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
@@ -183,7 +180,7 @@ def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     for title, result in results.items():
         data, widths, n = sweep_of(result).fixed["data"], result.width.values, result.diverged.size
         rows[title] = {
-            "data": TITLES.get(data["name"], data["name"]) + ", labels dealt out" * ("shuffle" in data),
+            "data": title_of(data["name"]) + ", labels dealt out" * ("shuffle" in data),
             "samples": data["n_data"],
             "widths": f"{widths.min()} to {widths.max()}" if len(widths) > 1 else str(widths[0]),
             "networks": n,

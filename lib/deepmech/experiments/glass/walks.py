@@ -234,13 +234,13 @@ def free_curve(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
     )
 
 
-def free_taus(result: xr.Dataset, level: float = 0.9, chi: int = 1) -> xr.DataArray:
-    """0.1848 ε²/D of every run (at level 0.9); infinite at T = 0."""
+def free_taus(epsilon: xr.DataArray, level: float = 0.9) -> xr.DataArray:
+    """0.1848 ε²/D (at level 0.9) for windows over ``temperature`` and what else they have; infinite at T = 0."""
 
     def one(epsilon: float, temperature: float) -> float:
         return free_time(epsilon, RATE * temperature / P_D, level) if temperature > 0 else np.inf
 
-    return xr.apply_ufunc(one, window(result, chi), result.temperature, vectorize=True)
+    return xr.apply_ufunc(one, epsilon, epsilon.temperature, vectorize=True)
 
 
 def shipped(dataset: str = "mnist") -> dict[str, xr.Dataset]:
