@@ -1,6 +1,7 @@
 """What holds for every explorer on a page without kernel and without network."""
 
 import re
+import resource
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,6 +94,18 @@ def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) ->
     assert opened == [path.as_uri()] and f"data-deepmech-{kind}" in path.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="explorer = 'glass': must be one of chain, elastic"):
         explorers.cli_explore("glass")
+
+
+def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
+    path = explorers.cli_explore("chain", tmp_path / "page.html", show=False)
+    old, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as on a full disk, after a thousand bytes
+    try:
+        with pytest.raises(OSError, match="too large"):
+            explorers.cli_explore("chain", path, show=False, n_blocks=3)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == old and list(tmp_path.iterdir()) == [path]
 
 
 def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from deepmech.explorers.chain import chain_page
 from deepmech.explorers.elastic import elastic_page
+from deepmech.sweeps.store import atomically
 
 EXPLORERS = {
     "chain": (chain_page, "spring-block-chain.html", "A spring–block chain to play with"),
@@ -39,7 +40,8 @@ def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: b
         raise ValueError(f"explorer = {explorer!r}: must be one of {', '.join(EXPLORERS)}")
     page, name, title = EXPLORERS[explorer]
     path = Path(path or name).resolve()
-    path.write_text(page(**parameters).document(title), encoding="utf-8")
+    with atomically(path) as temporary:
+        temporary.write_text(page(**parameters).document(title), encoding="utf-8")
     if show:
         webbrowser.open(path.as_uri())
     return path
