@@ -15,7 +15,8 @@ from deepmech.core.random import purpose_word
 from deepmech.trainers import kernels
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused_product import matrix, multiply, padded
-from deepmech.trainers.fused_step import Data, Net, Now, Work, gradient, run_epoch
+from deepmech.trainers.fused_state import Data, Net, Now, Work
+from deepmech.trainers.fused_step import gradient, run_epoch
 from deepmech.trainers.specs import MLP, Member, Settings
 
 
