@@ -4,12 +4,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+import xarray as xr
 
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers.langevin import Dynamics, Preparation, Unresolved, log_times, settle, walk
+from deepmech.trainers.langevin_batched import BLOCK, Batched
 from deepmech.trainers.langevin_engines import Blocked, Reference, evaluate, initial, layer_sizes, n_weights
+from deepmech.trainers.langevin_place import Place
 from deepmech.trainers.langevin_walker import ASLEEP, Walker, prepare
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
 def problem(n=150, d=4, seed=0):
@@ -32,6 +38,24 @@ def test_engines_have_the_same_gradient(width, hidden, n):
         np.testing.assert_allclose(a, b, atol=tolerance * np.abs(b).max(), rtol=0)
 
 
+@pytest.mark.parametrize("n", [40, BLOCK, 2 * BLOCK + 333])
+def test_batches_have_the_gradient_and_the_values_of_each_of_their_networks(n):
+    data, sizes = problem(n), layer_sizes(4, 9, 4)
+    weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
+        many, slow = Batched(sizes, data.x, data.y, dtype, 3), Reference(sizes, data.x, data.y, dtype)
+        many.set(weights)
+        loss, error, active = many.evaluate()
+        for k, gradient in enumerate(many.gradient()):
+            slow.set(weights[k])
+            expected = slow.gradient()
+            np.testing.assert_allclose(gradient, expected, atol=tolerance * np.abs(expected).max(), rtol=0)
+            one_loss, one_error, one_active = evaluate(many.w[k], sizes, data.x, data.y)
+            assert loss[k] == pytest.approx(one_loss, rel=1e-12) and error[k] == one_error
+            for ours, theirs in zip(active, one_active, strict=True):
+                np.testing.assert_array_equal(ours[k], theirs)
+
+
 def test_the_gradient_is_the_slope_of_the_loss():
     data, sizes = problem(), layer_sizes(4, 6, 3)
     weights = 2 * initial(sizes, Stream.of("slope", 0))
@@ -47,12 +71,80 @@ def test_engines_take_the_same_path():
     spec = dict(temperature=0.5, regularisation=0.02, width=5, hidden=3, dtype="float64", learning_rate=0.05)
     how = dict(steps=60, times=[1, 5, 20], waiting=[0, 40], chi=[3.0])
     start = Preparation(sgd_steps=70, batch_size=40, descent_steps=5, slow_steps=3, learning_rate=0.05, gain=2.0)
-    fast, slow = (walk(Dynamics(**spec), start, data, engine=e, **how) for e in ("blocked", "reference"))
-    for name in ("square", "fourth", "loss", "sigma", "loss_waited"):
-        np.testing.assert_allclose(fast[name], slow[name], rtol=1e-9, atol=1e-14)
-    np.testing.assert_array_equal(fast.within, slow.within)
-    a, b = (settle(Dynamics(width=5, hidden=2), start, data, engine=e) for e in ("blocked", "reference"))
-    np.testing.assert_allclose(a.loss_history, b.loss_history, rtol=1e-5)
+    seeds = over("seed", [0, 1])
+    slow = walk(Dynamics(**spec), start, data, engine="reference", seed=seeds, **how)
+    rest = settle(Dynamics(width=5, hidden=2), start, data, engine="reference")
+    for engine in ("blocked", "batched"):
+        fast = walk(Dynamics(**spec), start, data, engine=engine, seed=seeds, **how)
+        assert fast.attrs["engine"] == engine
+        for name in ("square", "fourth", "loss", "sigma", "loss_waited"):
+            np.testing.assert_allclose(fast[name], slow[name], rtol=1e-9, atol=1e-14)
+        np.testing.assert_array_equal(fast.within, slow.within)
+        made = settle(Dynamics(width=5, hidden=2), start, data, engine=engine)
+        np.testing.assert_allclose(made.loss_history, rest.loss_history, rtol=1e-5)
+        assert float(made.error) == float(rest.error)
+
+
+def everything(at=slice(None), **how):
+    """Members that differ in all that members of one batch may differ in; one of them diverges, one falls asleep."""
+
+    def cells(*values):
+        return xr.DataArray(np.array(values)[at], dims="cell", coords={"cell": np.arange(5)[at]})
+
+    start = Preparation(
+        gain=cells(1.0, 2.0, 1.0, 2.0, 1.0), learning_rate=cells(0.05, 0.02, 0.01, 0.05, 0.05),
+        sgd_steps=300, batch_size=40, descent_steps=30, slow_steps=20,
+    )  # fmt: skip
+    dynamics = Dynamics(
+        width=4, hidden=cells(3, 3, 3, 3, 3), dtype="float64",
+        learning_rate=cells(0.05, 0.1, 0.05, 300.0, 0.05), temperature=cells(0.3, 0.1, 0.0, 1.0, 0.2),
+        regularisation=cells(0.0, 0.01, 0.0, 0.0, 1.0),
+    )  # fmt: skip
+    return walk(dynamics, start, problem(), steps=40, times=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
+
+
+def test_members_of_one_batch_may_differ_in_every_number_but_shape():
+    many, slow = everything(engine="batched"), everything(engine="reference")
+    assert many.diverged.all("seed").values.tolist() == [False, False, False, True, False]
+    assert float(many.sigma.isel(cell=4).max()) < ASLEEP
+    need = Batched.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
+    for other in (slow, everything(engine="batched", memory=3.5 * need)):
+        xr.testing.assert_allclose(many, other, rtol=1e-7, atol=1e-14)
+    for cell in range(5):
+        alone = everything(slice(cell, cell + 1), engine="batched")
+        xr.testing.assert_allclose(many.isel(cell=[cell]), alone, rtol=1e-7, atol=1e-14)
+
+
+def test_batches_of_stochastic_descent_take_the_reference_s_path():
+    dynamics = Dynamics(width=5, hidden=2, batch_size=over("batch_size", [10, 70]), learning_rate=0.05, dtype="float64")
+    fast, slow = (
+        walk(dynamics, Preparation(sgd_steps=20), problem(), steps=60, times=[1, 30], engine=engine)
+        for engine in ("batched", "reference")
+    )
+    xr.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-14)
+
+
+def test_what_auto_chooses_and_what_is_refused(monkeypatch):
+    made = settle(Dynamics(width=3, hidden=1), Preparation(sgd_steps=5), problem())
+    assert made.attrs["engine"] == "blocked" and made.attrs["device"] == "cpu"
+    with pytest.raises(ValueError, match=r"memory = 100 bytes: one member takes about"):
+        settle(Dynamics(width=3), Preparation(sgd_steps=5), problem(), engine="batched", memory=100.0)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
+    with pytest.raises(ValueError, match=r"device = 'cuda'.*device='cpu'"):
+        settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
+    monkeypatch.setattr("deepmech.trainers.langevin_place.require_device", lambda name: True)
+    monkeypatch.setattr("deepmech.trainers.langevin_place.free_memory", lambda name: 1e9)
+    assert Place.of("auto", None, None, None, False).engine == "batched"
+    with pytest.raises(ValueError, match=r"engine = 'blocked' knows no GPU"):
+        Place.of("blocked", None, None, None, False)
+
+
+@needs_gpu
+def test_a_gpu_takes_the_reference_s_path():
+    gpu, cpu = everything(device="cuda"), everything(engine="reference")
+    assert gpu.attrs["engine"] == "batched" and gpu.attrs["device"].startswith("cuda")
+    xr.testing.assert_allclose(gpu, cpu, rtol=1e-6, atol=1e-12)
 
 
 def test_a_member_does_not_know_its_neighbours():
@@ -162,7 +254,8 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     data = problem(40)
     dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
-    made, steps, _ = prepare(Walker(dynamics, Preparation(**how), 0), data)
+    done = prepare(Walker(dynamics, Preparation(**how), 0), data)
+    made, steps = done.weights, done.steps
     assert np.abs(made).max() < ASLEEP
     start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))
     # Gradients of so narrow a network are nearly nothing from the start: decay alone predicts its end.
@@ -192,6 +285,8 @@ def test_what_diverges_is_told():
         (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, times=[3, 2]), "increasing"),
         (lambda: walk(Dynamics(width=over("time", [3, 4])), Preparation(), problem(), steps=10), "'time'"),
         (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, seed=-1), "seed = -1"),
+        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, engine="fast"), "engine = 'fast'"),
+        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, threads=0), "threads = 0"),
     ],
 )
 def test_errors_name_what_is_wrong(make, words):

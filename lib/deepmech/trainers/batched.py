@@ -4,8 +4,8 @@ Activations of M members lie in one tensor (M, units, samples). A layer is one `
 torch's own fused operations, to which the units of all members are so many channels; Adam is one pass over all
 parameters of all members, which are one matrix. Numbers agree with :mod:`deepmech.trainers.reference` to rounding.
 
-Whether a member's bits depend on how many others are in its batch is for the library behind ``bmm`` to decide. On CPU
-tensors they did not in any case tried (the tests try some); for CUDA only agreement to rounding is promised.
+Whether a member's bits depend on how many others are in its batch is for the library behind ``bmm`` to decide, and on
+some processors they do. What is promised is agreement to rounding.
 """
 
 from __future__ import annotations

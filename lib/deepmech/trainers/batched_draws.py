@@ -19,6 +19,8 @@ _LOW = 0xFFFFFFFF
 class BatchedStream:
     """Streams with the given 64-bit keys; every method returns one row per key.
 
+    A step is a whole number, or where it says so several as an int64 tensor on the device.
+
     Examples
     --------
     >>> from deepmech.core.random import Stream
@@ -33,19 +35,18 @@ class BatchedStream:
         self.low = torch.tensor([[k & _LOW] for k in keys], dtype=torch.int64, device=device)
         self.high = torch.tensor([[k >> 32] for k in keys], dtype=torch.int64, device=device)
 
-    def words(self, purpose: str, step: int, n: int) -> torch.Tensor:
-        """Uniform 32-bit words, shape (keys, n), int64: as ``Stream.bits``."""
-        blocks = -(-n // 4)
-        c0 = torch.arange(blocks, dtype=torch.int64, device=self.device).expand(len(self.low), blocks)
-        c1 = torch.full_like(c0, step & _LOW)
-        c2 = torch.full_like(c0, step >> 32)
+    def words(self, purpose: str, step: int | torch.Tensor, n: int) -> torch.Tensor:
+        """Uniform 32-bit words, int64: as ``Stream.bits``. Shape (keys, n), or (keys, steps, n) for several steps."""
+        blocks, steps = -(-n // 4), torch.full((), step, device=self.device) if isinstance(step, int) else step
+        c0 = torch.arange(blocks, dtype=torch.int64, device=self.device).expand(len(self.low), *steps.shape, blocks)
+        c1, c2 = (part[..., None].expand_as(c0) for part in (steps & _LOW, steps >> 32))
         c3 = torch.full_like(c0, purpose_word(purpose))
-        k0, k1 = self.low, self.high
+        k0, k1 = (key.view(-1, *[1] * (c0.dim() - 1)) for key in (self.low, self.high))
         for _ in range(10):
             (high0, low0), (high1, low1) = _product(c0, int(M0)), _product(c2, int(M1))
             c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
             k0, k1 = (k0 + int(W0)) & _LOW, (k1 + int(W1)) & _LOW
-        return torch.stack([c0, c1, c2, c3], dim=2).reshape(len(self.low), -1)[:, :n]
+        return torch.stack([c0, c1, c2, c3], dim=-1).flatten(-2)[..., :n]
 
     def halves(self, purpose: str, step: int, n: int) -> torch.Tensor:
         """Uniform 16-bit numbers, shape (keys, n), int32: ``Stream.keep`` keeps where they are at least drop · 2¹⁶."""
@@ -57,14 +58,14 @@ class BatchedStream:
         """Uniform numbers in (0, 1), shape (keys, n), float64: as ``Stream.uniform``."""
         return (self.words(purpose, step, n).double() + 0.5) * 2.0**-32
 
-    def normal(self, purpose: str, step: int, n: int) -> torch.Tensor:
-        """Standard normal numbers, shape (keys, n), float64: as ``Stream.normal``, to rounding."""
-        words = self.words(purpose, step, n + n % 2).reshape(len(self.low), -1, 2)
+    def normal(self, purpose: str, step: int | torch.Tensor, n: int) -> torch.Tensor:
+        """Standard normal numbers, float64, in the shape of :meth:`words`: as ``Stream.normal``, to rounding."""
+        words = self.words(purpose, step, n + n % 2).unflatten(-1, (-1, 2))
         radius = torch.sqrt(-2 * torch.log((words[..., 0].double() + 0.5) * 2.0**-32))
         # The two high bits choose the quadrant, the other thirty the angle inside it, from -π/4 to π/4.
         turn = (words[..., 1] & 0x3FFFFFFF).double().add(0.5).mul(2.0**-30).sub(0.5) + (words[..., 1] >> 30)
         angle = turn * (torch.pi / 2)
-        return torch.stack([radius * torch.cos(angle), radius * torch.sin(angle)], dim=2).flatten(1)[:, :n]
+        return torch.stack([radius * torch.cos(angle), radius * torch.sin(angle)], dim=-1).flatten(-2)[..., :n]
 
 
 def _product(c: torch.Tensor, m: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ import xarray as xr
 from deepmech.core import provenance
 from deepmech.core.labels import Batch, Number, align
 from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.trainers.langevin_engines import evaluate
+from deepmech.trainers.langevin_log import Plan
+from deepmech.trainers.langevin_place import Place
 from deepmech.trainers.langevin_specs import Dynamics, Preparation, labels_of, numbers, require_free, with_numbers
-from deepmech.trainers.langevin_walker import Plan, Walker, follow, prepare, sizes_of
+from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all
 
 
 class Unresolved(UserWarning):
@@ -46,11 +46,18 @@ def settle(
     data: Any,
     *,
     seed: Number | int = 0,
-    engine: str = "blocked",
+    engine: str = "auto",
     threads: int | None = None,
+    device: str | None = None,
+    memory: float | None = None,
+    tf32: bool = False,
     experiment: str = "glass",
 ) -> xr.Dataset:
     """Prepare every member and measure where it came to rest (Fig. 1).
+
+    Parameters
+    ----------
+    dynamics, preparation, data, seed, engine, threads, device, memory, tf32, experiment : as for :func:`walk`.
 
     Returns
     -------
@@ -70,23 +77,21 @@ def settle(
     True
     """
     started = time.perf_counter()
+    place = Place.of(engine, device, memory, threads, tf32)
     batch, walkers = _members(dynamics, preparation, seed, ("record",))
-
-    def fit(walker: Walker) -> dict[str, Any]:
-        made, steps, losses = prepare(walker, data, engine, experiment)
-        loss, error, _ = evaluate(made, sizes_of(walker, data), data.x, data.y)
-        half = 0.5 * walker.dynamics.regularisation * float((made**2).sum())
-        return {
-            "loss": loss + half, "data_loss": loss, "error": error, "norm": float(np.sqrt((made**2).mean())),
-            "n_weights": len(made), "loss_history": losses, "steps": steps,
-        }  # fmt: skip
-
-    rows = _in_threads(fit, walkers, threads)
+    rows = []
+    for walker, made in zip(walkers, _prepared(walkers, data, place, experiment), strict=True):
+        weights, loss = made.weights, float(made.losses[-1])
+        half = 0.5 * walker.dynamics.regularisation * float((weights**2).sum())
+        rows.append({
+            "loss": loss + half, "data_loss": loss, "error": made.error, "norm": float(np.sqrt((weights**2).mean())),
+            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps,
+        })  # fmt: skip
     extra = {"loss_history": ("record",), "steps": ("record",)}
     result = xr.Dataset(
         {k: batch.unflatten(np.array([row[k] for row in rows]), *extra.get(k, ())) for k in rows[0]}, batch.coords
     )
-    return result.assign_attrs(_attributes(dynamics, preparation, data, seed, engine, experiment, started))
+    return result.assign_attrs(_attributes(dynamics, preparation, data, seed, place, experiment, started))
 
 
 def walk(
@@ -100,13 +105,17 @@ def walk(
     times: Sequence[int] | None = None,
     chi: Sequence[float] = (300.0,),
     motility_times: Sequence[int] = (),
-    engine: str = "blocked",
+    engine: str = "auto",
     threads: int | None = None,
+    device: str | None = None,
+    memory: float | None = None,
+    tf32: bool = False,
     experiment: str = "glass",
 ) -> xr.Dataset:
     """Prepare every member, let it walk, and compare it with its own weights after each waiting time.
 
-    A member's result depends on its own parameters, its seed and ``experiment`` alone, to the bit.
+    A member's result depends on its own parameters, its seed and ``experiment`` alone, to the bit (with the
+    batched engine: to rounding).
 
     Parameters
     ----------
@@ -118,6 +127,10 @@ def walk(
     chi : the overlap's windows are ε = σ/χ (Eq. B1); σ is the standard deviation of the member's weights at its first
         reference frame, and serves all frames.
     motility_times : times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
+    engine : ``"blocked"`` (one network on each core, fast), ``"reference"`` (plain torch, slow), ``"batched"`` (many
+        networks at once, for GPUs), or ``"auto"``: batched on a GPU, else blocked. They agree to rounding.
+    threads : networks at a time on a CPU; None uses every core available. Not for ``"batched"``.
+    device, memory, tf32 : as for :func:`deepmech.trainers.train`; TF32 concerns gradients, weights keep their type.
 
     Returns
     -------
@@ -156,6 +169,7 @@ def walk(
     ('temperature', 'seed', 'waiting', 'time', 'chi', 'layer', 'alive')
     """
     started = time.perf_counter()
+    place = Place.of(engine, device, memory, threads, tf32)
     own = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
     batch, walkers = _members(dynamics, preparation, seed, own)
     if steps < 1 or not waiting or min(waiting) < 0 or max(waiting) >= steps:
@@ -167,19 +181,14 @@ def walk(
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
 
-    # Members that differ in their walk alone share their preparation.
-    firsts = {json.dumps(w.start): w for w in walkers}
-    prepared = dict(
-        zip(
-            firsts,
-            _in_threads(lambda w: prepare(w, data, engine, experiment)[0], list(firsts.values()), threads),
-            strict=True,
-        )
-    )
+    prepared = [made.weights for made in _prepared(walkers, data, place, experiment)]
     _warn_unresolved(walkers, prepared, len(data.x))
-    rows = _in_threads(
-        lambda w: follow(w, prepared[json.dumps(w.start)], data, plan, engine, experiment), walkers, threads
-    )
+
+    def follow(group: list[int]) -> list[dict[str, np.ndarray]]:
+        own, starts = [walkers[i] for i in group], [prepared[i] for i in group]
+        return follow_all(own, starts, data, plan, place.engine, experiment, place.device)
+
+    rows = place.run(follow, walkers, data)
     dims = {
         "count": ("waiting", "layer", "alive"), "within": ("waiting", "time", "chi", "layer", "alive"),
         "square": ("waiting", "time", "layer", "alive"), "fourth": ("waiting", "time", "layer", "alive"),
@@ -194,7 +203,7 @@ def walk(
             "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
         },
     )  # fmt: skip
-    return result.assign_attrs(_attributes(dynamics, preparation, data, seed, engine, experiment, started))
+    return result.assign_attrs(_attributes(dynamics, preparation, data, seed, place, experiment, started))
 
 
 def _members(
@@ -209,11 +218,23 @@ def _members(
     ]
 
 
-def _warn_unresolved(walkers: list[Walker], prepared: dict[str, np.ndarray], n_data: int) -> None:
+def _prepared(walkers: list[Walker], data: Any, place: Place, experiment: str) -> list[Prepared]:
+    """Every member's prepared network; members that differ in their walk alone share it."""
+    firsts = {json.dumps(w.start): w for w in walkers}
+    starters = list(firsts.values())
+
+    def fit(group: list[int]) -> list[Prepared]:
+        return prepare_all([starters[i] for i in group], data, place.engine, experiment, place.device)
+
+    made = dict(zip(firsts, place.run(fit, starters, data), strict=True))
+    return [made[json.dumps(w.start)] for w in walkers]
+
+
+def _warn_unresolved(walkers: list[Walker], prepared: list[np.ndarray], n_data: int) -> None:
     lost = []
-    for i, walker in enumerate(walkers):
+    for i, (walker, start) in enumerate(zip(walkers, prepared, strict=True)):
         d = walker.dynamics
-        weights = np.abs(prepared[json.dumps(walker.start)]).astype("float32" if d.dtype == "float32" else "float64")
+        weights = np.abs(start).astype("float32" if d.dtype == "float32" else "float64")
         noise = float(d.noise(n_data))
         if 0 < noise < 0.5 * float(np.spacing(np.median(weights))):
             lost.append((i, float(d.temperature), noise))
@@ -228,19 +249,18 @@ def _warn_unresolved(walkers: list[Walker], prepared: dict[str, np.ndarray], n_d
         )
 
 
-def _in_threads(fit: Callable[[Walker], Any], walkers: list[Walker], threads: int | None) -> list[Any]:
-    if threads is not None and threads < 1:
-        raise ValueError(f"walk: threads = {threads}: must be at least 1, or None for every core")
-    with ThreadPoolExecutor(threads or provenance.cores()) as pool:
-        return list(pool.map(fit, walkers))
-
-
 def _attributes(
-    dynamics: Dynamics, preparation: Preparation, data: Any, seed: Any, engine: str, experiment: str, started: float
+    dynamics: Dynamics, preparation: Preparation, data: Any, seed: Any, place: Place, experiment: str, started: float
 ) -> dict[str, Any]:
     spec = json.dumps({"dynamics": dynamics.to_json(), "preparation": preparation.to_json()})
     seeds = json.dumps(seed.values.tolist()) if isinstance(seed, xr.DataArray) else int(seed)
+    seconds = time.perf_counter() - started
     made = provenance.attributes(
-        spec=spec, seed=seeds, dtype=dynamics.dtype, wall_seconds=time.perf_counter() - started
+        spec=spec, seed=seeds, device=place.in_words, dtype=dynamics.dtype, wall_seconds=seconds
     )
-    return made | {"engine": engine, "experiment": experiment, "data": str(data.fingerprint)}
+    return made | {
+        "engine": place.engine,
+        "experiment": experiment,
+        "data": str(data.fingerprint),
+        "tf32": "on" if place.tf32 else "off",
+    }

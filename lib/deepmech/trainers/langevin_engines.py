@@ -170,9 +170,6 @@ def data_loss(weights: torch.Tensor, sizes: Sequence[int], x: torch.Tensor, y: t
     return (0.5 * torch.relu(1 - y * a[:, 0]) ** 2).mean()
 
 
-ENGINES: dict[str, type[Blocked] | type[Reference]] = {"blocked": Blocked, "reference": Reference}
-
-
 def evaluate(
     weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, list[np.ndarray]]:
@@ -190,3 +187,35 @@ def evaluate(
         start += size
     margin = np.asarray(y, float) * a[:, 0]
     return float(0.5 * (np.maximum(0, 1 - margin) ** 2).mean()), float((margin <= 0).mean()), active
+
+
+class Alone:
+    """A network as a group of one, as :class:`~deepmech.trainers.langevin_batched.Batched` holds many."""
+
+    def __init__(self, network: Blocked | Reference, x: np.ndarray, y: np.ndarray):
+        self.network, self.x, self.y = network, x, y
+
+    @property
+    def w(self) -> np.ndarray:
+        return self.network.w[None].astype(float)
+
+    def set(self, weights: np.ndarray) -> None:
+        self.network.set(weights[0])
+
+    def walk(
+        self, steps: int, first: int, rate: np.ndarray, decay: np.ndarray, noise: np.ndarray, streams: Sequence[Stream]
+    ) -> None:
+        self.network.walk(steps, first, float(rate[0]), float(decay[0]), float(noise[0]), streams[0])
+
+    def descend(
+        self, orders: Sequence[np.ndarray], batch: int, rate: np.ndarray, decay: np.ndarray, begin: int, end: int
+    ) -> None:
+        self.network.descend(orders[0], batch, float(rate[0]), float(decay[0]), begin, end)
+
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        loss, error, active = evaluate(self.network.w, tuple(self.network.sizes), self.x, self.y)
+        return np.array([loss]), np.array([error]), [layer[None] for layer in active]
+
+
+ALONE: dict[str, type[Blocked] | type[Reference]] = {"blocked": Blocked, "reference": Reference}
+"""The engines that hold one network each."""

@@ -1,17 +1,17 @@
-"""One network prepared, and followed as it walks: what :mod:`deepmech.trainers.langevin` does for many at once."""
+"""Groups of networks prepared, and followed as they walk; :mod:`deepmech.trainers.langevin` makes the groups."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from deepmech.core.random import Stream
-from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
-from deepmech.trainers.langevin_engines import ENGINES, evaluate, initial, layer_sizes, n_weights
+from deepmech.trainers.langevin_batched import Batched
+from deepmech.trainers.langevin_engines import ALONE, Alone, initial, layer_sizes
+from deepmech.trainers.langevin_log import Log, Plan
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
 
 TOO_FAR = 1e6
@@ -34,143 +34,148 @@ class Walker:
         d = self.dynamics
         return d.width, d.hidden, d.regularisation, d.dtype, self.preparation.to_json(), self.seed
 
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What walkers of one group have in common."""
+        d, p = self.dynamics, self.preparation
+        return d.width, d.hidden, d.dtype, d.batch_size, p.batch_size, p.sgd_steps, p.descent_steps, p.slow_steps
+
 
 @dataclass(frozen=True)
-class Plan:
-    """When to do what during a walk."""
+class Prepared:
+    """A network at the end of its preparation, and its way there.
 
-    steps: int
-    waiting: tuple[int, ...]
-    times: np.ndarray
-    chi: tuple[float, ...]
-    motility: tuple[int, ...]
+    Attributes
+    ----------
+    weights : flat, float64.
+    steps, losses : (33,) the data loss after so many steps, from the start to the end.
+    error : fraction of the samples on the wrong side at the end.
+    """
 
-    def stops(self) -> list[int]:
-        """Every step at which something is recorded, and the last one."""
-        wanted = {w + int(t) for w in self.waiting for t in (0, *self.times, *self.motility)} | {self.steps}
-        return sorted(t for t in wanted if t <= self.steps)
+    weights: np.ndarray
+    steps: np.ndarray
+    losses: np.ndarray
+    error: float
 
 
-def prepare(
-    walker: Walker, data: Any, engine: str = "blocked", experiment: str = "glass"
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights after the preparation, flat; and the loss history: steps (33,) and data loss (33,)."""
-    d, p = walker.dynamics, walker.preparation
-    stream, sizes = Stream.of(experiment, walker.seed), sizes_of(walker, data)
-    network = ENGINES[engine](sizes, data.x, data.y, d.dtype)
-    network.set(float(p.gain) * initial(sizes, stream))
-    n, batch, rate, decay = len(data.x), int(p.batch_size), float(p.learning_rate), float(d.regularisation)
-    per_epoch = -(-n // batch)
-    sgd, plain, slow = int(p.sgd_steps), int(p.descent_steps), int(p.slow_steps)
-    total = sgd + plain + slow
+def prepare(walker: Walker, data: Any, engine: str = "blocked", experiment: str = "glass") -> Prepared:
+    """One network at the end of its preparation."""
+    return prepare_all([walker], data, engine, experiment)[0]
+
+
+def prepare_all(
+    walkers: Sequence[Walker], data: Any, engine: str, experiment: str, device: str = "cpu"
+) -> list[Prepared]:
+    """Prepare walkers of one shape side by side."""
+    network, streams, sizes = _group(walkers, data, engine, experiment, device)
+    gains = [float(w.preparation.gain) for w in walkers]
+    network.set(np.stack([gain * initial(sizes, stream) for gain, stream in zip(gains, streams, strict=True)]))
+    p, n = walkers[0].preparation, len(data.x)
+    rate = np.array([float(w.preparation.learning_rate) for w in walkers])
+    decay = np.array([float(w.dynamics.regularisation) for w in walkers])
+    still = np.zeros(len(walkers))
+    sgd, fast = int(p.sgd_steps), int(p.sgd_steps) + int(p.descent_steps)
+    total = fast + int(p.slow_steps)
     stops = np.round(np.linspace(0, total, 33)).astype(int)
-    done, losses = 0, []
+    done, losses, errors = 0, [], still
     for stop in stops:
-        if decay > 0 and np.abs(network.w).max() < ASLEEP:
-            # Nothing else happens any more, and products of such numbers take processors many times longer.
-            shrink = (1 - rate * decay) ** (min(stop, sgd + plain) - min(done, sgd + plain))
-            network.set(
-                network.w
-                * shrink
-                * (1 - rate / 10 * decay) ** (max(stop - sgd - plain, 0) - max(done - sgd - plain, 0))
-            )
-            done = stop
-        while done < stop:
+        before, begun = done, network.w
+        asleep = (decay > 0) & (np.abs(begun).max(1) < ASLEEP)
+        while done < stop and not asleep.all():
             if done < sgd:
-                begin = done % per_epoch
-                end = min(per_epoch, begin + min(stop, sgd) - done)
-                order = stream.permutation("order", done // per_epoch, n)
-                network.descend(order, batch, rate, decay, begin, end)
-                done += end - begin
+                done = _stochastic(network, streams, "order", n, int(p.batch_size), rate, decay, done, min(stop, sgd))
             else:
-                edge = sgd + plain if done < sgd + plain else total
-                count = min(stop, edge) - done
-                network.walk(count, done, rate if done < sgd + plain else rate / 10, decay, 0.0, stream)
-                done += count
-        losses.append(evaluate(network.w, sizes, data.x, data.y)[0])
-    return network.w.astype(float), stops, np.array(losses)
+                end = min(stop, fast if done < fast else total)
+                network.walk(end - done, done, rate if done < fast else rate / 10, decay, still, streams)
+                done = end
+        if asleep.any():
+            # Nothing else happens any more, and products of such numbers take processors many times longer.
+            shrink = (1 - rate * decay) ** (min(stop, fast) - min(before, fast))
+            slowly = (1 - rate / 10 * decay) ** (max(stop - fast, 0) - max(before - fast, 0))
+            network.set(np.where(asleep[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
+        done = stop
+        loss, errors, _ = network.evaluate()
+        losses.append(loss)
+    histories = np.stack(losses, 1)
+    return [
+        Prepared(weights, stops, history, float(error))
+        for weights, history, error in zip(network.w, histories, errors, strict=True)
+    ]
 
 
-def follow(
-    walker: Walker, start: np.ndarray, data: Any, plan: Plan, engine: str, experiment: str
-) -> dict[str, np.ndarray]:
-    """Walk one member and record it; keys and shapes as in :func:`~deepmech.trainers.langevin.walk`."""
-    d = walker.dynamics
-    stream, sizes = Stream.of(experiment, walker.seed), sizes_of(walker, data)
-    network = ENGINES[engine](sizes, data.x, data.y, d.dtype)
-    network.set(start)
-    n, layers = len(data.x), len(sizes) - 1
-    layer = np.repeat(np.arange(layers), [a * b for a, b in zip(sizes[1:], sizes[:-1], strict=True)])
-    frames, n_times = len(plan.waiting), len(plan.times)
-    nan = np.nan
-    out: dict[str, np.ndarray] = {
-        "count": np.zeros((frames, layers, 2)), "within": np.full((frames, n_times, len(plan.chi), layers, 2), nan),
-        "square": np.full((frames, n_times, layers, 2), nan), "fourth": np.full((frames, n_times, layers, 2), nan),
-        "motility": np.zeros((frames, len(plan.motility), len(MOTILITY_EDGES) - 1), np.int32),
-        "still": np.zeros((frames, len(plan.motility)), np.int32), "loss": np.full((frames, n_times), nan),
-        "loss_waited": np.full(frames, nan), "sigma": np.array(nan), "noise": np.array(float(d.noise(n))),
-        "n_weights": np.array(n_weights(sizes)), "diverged": np.array(False),
-    }  # fmt: skip
-    held: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    done, batch = 0, int(d.batch_size)
+def follow_all(
+    walkers: Sequence[Walker],
+    starts: Sequence[np.ndarray],
+    data: Any,
+    plan: Plan,
+    engine: str,
+    experiment: str,
+    device: str = "cpu",
+) -> list[dict[str, np.ndarray]]:
+    """Walk walkers of one shape side by side; their records, see :class:`~deepmech.trainers.langevin_log.Log`."""
+    network, streams, sizes = _group(walkers, data, engine, experiment, device)
+    network.set(np.stack(starts))
+    n = len(data.x)
+    rate = np.array([float(w.dynamics.learning_rate) for w in walkers])
+    decay = np.array([float(w.dynamics.regularisation) for w in walkers])
+    noise = np.array([float(w.dynamics.noise(n)) for w in walkers])
+    batch, done = int(walkers[0].dynamics.batch_size), 0
+    logs = [Log(sizes, plan, float(size)) for size in noise]
+    lost = np.zeros(len(walkers), bool)
     for stop in plan.stops():
         if batch:
-            done = _stochastic(network, stream, n, batch, float(d.learning_rate), float(d.regularisation), done, stop)
+            _stochastic(network, streams, "walk order", n, batch, rate, decay, done, stop)
         else:
-            network.walk(stop - done, done, float(d.learning_rate), float(d.regularisation), float(d.noise(n)), stream)
-            done = stop
-        now = network.w.astype(float)
-        if not (np.isfinite(now).all() and np.abs(now).max() < TOO_FAR):
-            out["diverged"] = np.array(True)
+            network.walk(stop - done, done, rate, decay, noise, streams)
+        done, now = stop, network.w
+        lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < TOO_FAR))
+        if lost.all():
             break
-        loss, _, active = evaluate(now, sizes, data.x, data.y)
-        for f, waited in enumerate(plan.waiting):
-            t = stop - waited
-            if t == 0:
-                group = 2 * layer + _alive(active, sizes)
-                held[f] = now, group
-                out["count"][f] = np.bincount(group, minlength=2 * layers).reshape(layers, 2)
-                out["loss_waited"][f] = loss
-                if np.isnan(out["sigma"]):
-                    out["sigma"] = np.array(now.std())
-                continue
-            if f not in held:
-                continue
-            reference, group = held[f]
-            k = int(np.searchsorted(plan.times, t))
-            if k < n_times and plan.times[k] == t:
-                # A network whose weights are all equal has no scale; no window then holds anything.
-                windows = [max(float(out["sigma"]) / c, np.finfo(float).tiny) for c in plan.chi]
-                sums = displacement_sums(now, reference, group, 2 * layers, windows)
-                out["within"][f, k] = sums.within.T.reshape(len(plan.chi), layers, 2)
-                out["square"][f, k], out["fourth"][f, k] = (a.reshape(layers, 2) for a in (sums.square, sums.fourth))
-                out["loss"][f, k] = loss
-            if t in plan.motility:
-                m = plan.motility.index(t)
-                out["motility"][f, m], out["still"][f, m] = motility(now, reference)
-    return out
-
-
-def _stochastic(
-    network: Any, stream: Stream, n: int, batch: int, rate: float, decay: float, done: int, stop: int
-) -> int:
-    """Stochastic gradient steps ``done`` … ``stop`` - 1 of a walk over batches; epochs have their own orders."""
-    per_epoch = -(-n // batch)
-    while done < stop:
-        begin = done % per_epoch
-        end = min(per_epoch, begin + stop - done)
-        order = stream.permutation("walk order", done // per_epoch, n)
-        network.descend(order, batch, rate, decay, begin, end)
-        done += end - begin
-    return done
-
-
-def _alive(active: list[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
-    """1 for weights between two units that are not silent on all data, flat; inputs and the output never are."""
-    lit = [np.ones(sizes[0], bool), *active, np.ones(1, bool)]
-    return np.concatenate([np.outer(b, a).ravel() for a, b in pairwise(lit)]).astype(int)
+        if lost.any():
+            # Not carried on: beyond what numbers can hold, processors take many times longer.
+            now = np.where(lost[:, None], 0.0, now)
+            network.set(now)
+        losses, _, active = network.evaluate()
+        for i in np.flatnonzero(~lost):
+            logs[i].add(stop, now[i], float(losses[i]), [layer[i] for layer in active])
+    for log, gone in zip(logs, lost, strict=True):
+        log.out["diverged"] = np.array(gone)
+    return [log.out for log in logs]
 
 
 def sizes_of(walker: Walker, data: Any) -> tuple[int, ...]:
     """Units of every layer of a member's network on these data."""
     return layer_sizes(data.x.shape[1], int(walker.dynamics.width), int(walker.dynamics.hidden))
+
+
+def _group(
+    walkers: Sequence[Walker], data: Any, engine: str, experiment: str, device: str
+) -> tuple[Alone | Batched, list[Stream], tuple[int, ...]]:
+    """The networks of walkers of one shape, their random streams, and their sizes."""
+    sizes, dtype = sizes_of(walkers[0], data), walkers[0].dynamics.dtype
+    streams = [Stream.of(experiment, w.seed) for w in walkers]
+    if engine == "batched":
+        return Batched(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
+    return Alone(ALONE[engine](sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
+
+
+def _stochastic(
+    network: Alone | Batched,
+    streams: Sequence[Stream],
+    purpose: str,
+    n: int,
+    batch: int,
+    rate: np.ndarray,
+    decay: np.ndarray,
+    done: int,
+    stop: int,
+) -> int:
+    """Stochastic gradient steps ``done`` … ``stop`` - 1 over batches; every epoch has its own order. Returns stop."""
+    per_epoch = -(-n // batch)
+    while done < stop:
+        begin = done % per_epoch
+        end = min(per_epoch, begin + stop - done)
+        drawn = {s.key: s.permutation(purpose, done // per_epoch, n) for s in streams}
+        network.descend([drawn[s.key] for s in streams], batch, rate, decay, begin, end)
+        done += end - begin
+    return done

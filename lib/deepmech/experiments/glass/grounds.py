@@ -113,7 +113,7 @@ def _survivors(seed: int, dynamics: Dynamics, preparation: Preparation, data: An
     """Two prepared networks: of the first among seeds ``seed``, ``seed`` + 100, … whose training does not diverge."""
     found: list[np.ndarray] = []
     for k in range(20):
-        made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks")[0]
+        made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks").weights
         if np.isfinite(made).all() and np.abs(made).max() < TOO_FAR:
             found.append(made)
         if len(found) == 2:
