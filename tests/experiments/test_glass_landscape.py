@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deepmech import sweeps
 from deepmech.core.random import Stream
-from deepmech.experiments.glass import grounds, landscape
+from deepmech.experiments.glass import grounds, landscape, walks
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 from deepmech.trainers.langevin_engines import data_loss, initial, layer_sizes
@@ -217,6 +217,22 @@ def test_cells_do_not_depend_on_their_chunk():
     expected = 1 / (1 + (30 + 45 + 3) / 200)
     np.testing.assert_allclose(landscape.random_roundness(whole), expected)
     assert list(landscape.table(whole).columns) == list(networks)
+
+
+def test_phases_may_have_samples_of_their_own(monkeypatch):
+    before = landscape.standard("digits")
+    monkeypatch.setitem(walks.SETTINGS["digits"]["overparameterised"], "n_data", 900)
+    sweep = landscape.standard("digits")
+    assert sweep.data != before.data and before.data in sweep.data
+    coordinates = xr.DataArray([[450.0], [180.0], [180.0], [900.0]], dims=("system", "seed"))
+    made = xr.Dataset(
+        {"n_coordinates": coordinates},
+        {"system": list(landscape.SYSTEMS), "seed": [0]},
+        {"spec": json.dumps(sweep.to_json())},
+    )
+    expected = [np.nan, 1 / (1 + 180 / 1796), 1 / (1 + 180 / 1796), 0.5]
+    np.testing.assert_allclose(landscape.random_roundness(made), expected)
+    assert landscape.origin(made) == "Networks: digits parity, P_D = 900 and 1796."
 
 
 def test_what_a_quench_cut_short_leaves():
