@@ -66,6 +66,20 @@ def test_layers_far_apart_have_two_modes_and_equal_ones_do_not(run):
     assert groups.grouped_dip(equal.assign(end_square=run.end_count * scale), 1e-2).p < 0.02
 
 
+def test_a_second_mode_that_groups_have_is_no_news(run):
+    low = run.sel(temperature=[1e-6])
+    scale = xr.where(low.layer > 3, 1e-6, 1e-18)
+    # Every group at one of two places: two modes, and the null has them too.
+    places = low.motility.copy(data=np.zeros_like(low.motility.values))
+    places[dict(bin=np.r_[100:110, 160:170])] = 5
+    split = low.assign(end_square=low.end_count * scale, motility=places)
+    found = groups.bimodal(split)
+    assert found["measured"] < 0.02 and found["null"] < 0.02 and found["seeds"] == 2
+    equal = groups.bimodal(split.assign(end_square=low.end_count * 1e-6))
+    assert equal["measured"] == found["measured"] and equal["null"] > 0.3
+    assert "groups" in groups.bimodal(split.drop_vars("end_square"))["not_testable"]
+
+
 def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains():
     x = np.array([[1.0, 0.0], [-1.0, 0.0]])
     # L = ½(1 - a)²: -L' a^(5/7)/2 is largest at a = 5/12.
@@ -119,7 +133,16 @@ def test_the_size_at_which_the_loss_vanishes():
     assert table.typical.values.ravel() == pytest.approx([1e-1, 1e-3, 1e-5])
     found = cifar.vanishing(made, made)
     assert found["n_star"]["measured"] == found["n_star"]["null"] == pytest.approx((0.61 + 0.988) / 2, abs=1e-3)
-    assert "not_testable" in cifar.vanishing(made, made.isel(width=[0, 1]))["n_star"]
+    # Random labels that no size learns: a bound is a null if it, or what was measured, is past the claim's sizes.
+    few = made.isel(width=[0, 1])
+    assert "not_testable" in cifar.vanishing(few, made)["n_star"]
+    bound = cifar.vanishing(made, few)["n_star"]
+    assert bound["null"] == pytest.approx(0.61, abs=1e-3) and "lower bound" in bound["detail"]
+    early = made.assign(data_loss=made.data_loss * xr.DataArray([1, 1e-3, 1], dims="width"))
+    never = made.assign(data_loss=made.data_loss * 0 + 0.1)
+    assert "not_testable" in cifar.vanishing(early, few)["n_star"]
+    assert cifar.vanishing(early, never)["n_star"]["null"] == pytest.approx(0.988, abs=1e-3)
+    assert "not_testable" in cifar.vanishing(early, never * 1e-9)["n_star"]  # learnt at every size: no lower bound
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):

@@ -8,13 +8,14 @@ the mean square of each layer, weights at silent units apart, network by network
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from scipy.special import erf
 
 from deepmech.core.random import Stream
-from deepmech.experiments.glass import shapes
+from deepmech.experiments.glass import regimes, shapes
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import DipTest, dip_test
 
@@ -61,3 +62,14 @@ def grouped_dip(run: xr.Dataset, temperature: float, apart: bool = True, n_null:
     stream = Stream.of("groups", int(count.sum()))
     drawn = np.repeat(size, count) * stream.normal("z", 0, int(count.sum()))
     return dip_test(np.log10(np.abs(drawn)), stream, n_null)
+
+
+def bimodal(run: xr.Dataset) -> dict[str, Any]:
+    """The dip test of the coldest motilities above T = 0, for ``ledger.check``; the null is :func:`grouped_dip`."""
+    if "end_square" not in run:
+        return {"not_testable": "these walks were stored without what the null needs, the sums of their groups"}
+    low = shapes.coldest({"": run})[""]
+    cold = shapes.dips(run.sel(temperature=[low]))[low]
+    apart, layers = grouped_dip(run, low), grouped_dip(run, low, apart=False)
+    said = f"{regimes.origin(run)} T = {low:g}, {cold.n} weights that moved. Gaussian layers whole: p = {layers.p:.2g}."
+    return {"measured": cold.p, "null": apart.p, "seeds": run.sizes["seed"], "detail": said}

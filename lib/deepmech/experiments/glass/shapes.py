@@ -1,4 +1,4 @@
-"""Shapes of displacements: non-Gaussian parameter, motilities and their modes, with the nulls of Fig. 7.
+"""Shapes of displacements: non-Gaussian parameter, motilities and their modes, with the null of α₂ (Fig. 7).
 
 Functions take survivors of a phase (:func:`~deepmech.experiments.glass.walks.kept`) and give what the page draws.
 """
@@ -49,12 +49,6 @@ def dips(run: xr.Dataset, waiting: int = 0, n_null: int = 200) -> dict[float, Di
         sample = unbinned(counts.sel(temperature=t).values, MOTILITY_EDGES)
         found[float(t)] = dip_test(sample, Stream.of("dips", waiting), n_null)
     return found
-
-
-def folded_dip(n: int, n_null: int = 200) -> DipTest:
-    """The same test of log₁₀|z| of ``n`` Gaussian numbers: what diffusing weights would show."""
-    stream = Stream.of("folded", n)
-    return dip_test(np.log10(np.abs(stream.normal("z", 0, n))), stream, n_null)
 
 
 def dynamic_susceptibility(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
@@ -113,15 +107,6 @@ def gaussian_claims(run: xr.Dataset) -> dict[str, dict[str, Any]]:
         } | common,
         "cold_is_not": {"measured": float(last["all"]), "null": float(last.mixture), "detail": said} | common,
     }  # fmt: skip
-
-
-def bimodal(run: xr.Dataset) -> dict[str, Any]:
-    """The dip test of the coldest motilities above T = 0, beside as many diffusing weights."""
-    found = dips(run)
-    low = min(t for t in found if t > 0)
-    words = ", ".join(f"{d.p:.2g} at T = {t:g}" for t, d in found.items())
-    said = f"{regimes.origin(run)} {found[low].n} weights that moved; p: {words}."
-    return {"measured": found[low].p, "null": folded_dip(found[low].n).p, "seeds": run.sizes["seed"], "detail": said}
 
 
 def summary(runs: Mapping[str, xr.Dataset], colder_than: float = 1e-3) -> pd.DataFrame:

@@ -18,6 +18,8 @@ from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 
 FLOOR = 1e-20
 """Least loss in geometric means, as in the paper's programs."""
+LEVEL = 1e-4
+"""Geometric mean of the final data loss at which it counts as vanished."""
 
 
 _QUICK = {"gain": 6**0.5, "learning_rate": 0.05, "descent_steps": 500, "slow_steps": 500}
@@ -201,7 +203,7 @@ def by_ratio(result: xr.Dataset) -> xr.DataArray:
     return loss.assign_coords(width=ratio(result).values).rename(width="ratio")
 
 
-def vanishing(result: xr.Dataset, level: float = 1e-4) -> dict[str, dict[str, Any]]:
+def vanishing(result: xr.Dataset, level: float = LEVEL) -> dict[str, dict[str, Any]]:
     """``n_star`` and ``scatter`` of Fig. 1(b), for ``ledger.check``."""
     loss = by_ratio(result)
     middle, spread = typical(loss), loss.max("seed") / loss.min("seed")
