@@ -49,7 +49,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         },
         "underparameterised": {
             "temperatures": (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0),
-            "n_seeds": 4,
+            "n_seeds": 12,
             "steps": 60_000,
             "waiting": (10_000, 20_000, 40_000),
         },
