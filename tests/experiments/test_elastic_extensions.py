@@ -107,7 +107,7 @@ def test_what_the_fit_has_not_seen_is_measured():
     one, other = extensions_fit.halves(groups, 3)
     np.testing.assert_allclose((one + other) / 2, groups.mean("group"))
     found = extensions_fit.compare(groups.isel(time=slice(first, None)), 3, ("I", "L"))
-    late = extensions_fit.part(found["distance"], 0.8, 1).sel(norm="I")
+    late = extensions_fit.late_distance({"made": found}).sel(data="made", norm="I")
     # The right model is as near as other trials are; the wrong one is not.
     assert float(late.sel(model="L")) < 3 * float(late.sel(model="other trials")) < 0.1 * float(late.sel(model="I"))
     with pytest.raises(ValueError, match="do not rise above their noise"):

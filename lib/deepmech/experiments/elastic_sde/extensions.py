@@ -14,7 +14,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.experiments.elastic_sde.extensions_fit import begins, drift, evenly, fit, halves
-from deepmech.experiments.elastic_sde.networks_effects import resampled, step_of
+from deepmech.experiments.elastic_sde.networks_effects import late, late_mean, resampled, step_of
 from deepmech.experiments.elastic_sde.networks_training import unequal
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
 from deepmech.metrics.statistics import mean_reach
@@ -22,8 +22,6 @@ from deepmech.simulators.elastic_sde import tabulated_paths
 from deepmech.sweeps import Sweep, stored
 from deepmech.sweeps.results import sweep_of
 
-LATE = 0.2
-"""Share of training at its end over which relative differences are averaged."""
 WINDOW = 5
 """Coarse times in the filter that makes α̂ and β̂ out of Â and B̂."""
 NAMES = ("model", "model, fitted", "undisturbed networks", "unmoved logits")
@@ -87,7 +85,8 @@ def predicted(
     Dataset
         ``margin`` and ``predicted`` (what, time, class), own-class margins; ``distance`` (what, model, class), RD_k in
         all coordinates over the last fifth of training, for :data:`NAMES`: both models, the undisturbed networks' own
-        paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high (95 %).
+        paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high (95 %). ``start``,
+        the time at which "model, fitted" does.
     """
     time = case["slow_time"].values
     step = step_of(case, "slow_time")
@@ -95,7 +94,6 @@ def predicted(
 
     # The first row is the mean over all trials, the others are resamples.
     clean, real = (_with_resamples(d[mean], n, seed) for seed, d in enumerate((base, case)))
-    late = slice(-max(1, int(LATE * len(time))), None)
     later = int(np.flatnonzero(time == float(fitted["time"][0]))[0])
     found, x = effects(integrated_effects(clean, "L"), WINDOW), real.values
     made, best = np.empty_like(x), np.empty_like(x[:, later:])
@@ -103,14 +101,16 @@ def predicted(
         made[i] = tabulated_paths(parts, found["intra"][i], found["inter"][i], start[0], step, substeps=8)
         best[i] = tabulated_paths(parts, fitted["intra"], fitted["inter"], start[later], step, substeps=8)
     guesses = (made, best, clean.values, np.broadcast_to(x[:, :1], x.shape))
-    off = np.stack([relative_difference(x[:, late], g[:, late]).values.mean(1) for g in guesses], 1)
+    end = late(len(time))
+    off = np.stack([relative_difference(x[:, end], g[:, end]).values.mean(1) for g in guesses], 1)
     rows = {
         "margin": (("what", "time", "class"), margins(x).values),
         "predicted": (("what", "time", "class"), margins(made).values),
         "distance": (("what", "model", "class"), off),
     }
     out = {k: (d, np.stack([v[0], *np.quantile(v[1:], [0.025, 0.975], axis=0)])) for k, (d, v) in rows.items()}
-    return xr.Dataset(out, {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values})
+    coords = {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values}
+    return xr.Dataset({**out, "start": float(time[later])}, coords)
 
 
 def _with_resamples(groups: xr.DataArray, n: int, seed: int) -> xr.DataArray:
@@ -182,8 +182,8 @@ def rare_at_the_end(result: xr.Dataset) -> xr.DataArray:
     With balanced classes (ratio 1) the mean of all three.
     """
     means = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
-    late = margins(means).isel(time=slice(-max(1, int(LATE * means.sizes["time"])), None)).mean("time")
-    own = late.where((late["class"] == result["rare"]) | (result["ratio"] == 1)).mean("class")
+    end = late_mean(margins(means))
+    own = end.where((end["class"] == result["rare"]) | (result["ratio"] == 1)).mean("class")
     return own.groupby("ratio").mean()
 
 
@@ -204,8 +204,8 @@ def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     rows = [predicted(base, result.sel(label_error=p), even, evenly(k, p), fitted, mean=mean, n=n) for p in shares]
     made = xr.concat(rows, over("label_error", shares))
     clean = margins(base[mean].rename(slow_time="time").mean("group").astype(float)).mean("class")
-    late = float(clean.isel(time=slice(-max(1, int(LATE * clean.sizes["time"])), None)).mean())
-    return made.assign(target=("label_error", [mixing_margin(p, k) for p in shares]), clean_margin=late)
+    target = ("label_error", [mixing_margin(p, k) for p in shares])
+    return made.assign(target=target, clean_margin=float(late_mean(clean)))
 
 
 def settled(found: xr.Dataset) -> xr.Dataset:
@@ -217,8 +217,7 @@ def settled(found: xr.Dataset) -> xr.Dataset:
         ``share``, of networks trained on wrong labels, mean over classes; ``clean``, of those trained on true ones.
     """
     margin = found["margin"].sel(what="value", drop=True).mean("class")
-    late = margin.isel(time=slice(-max(1, int(LATE * margin.sizes["time"])), None)).mean("time")
-    return xr.Dataset({"share": late / found["target"], "clean": found["clean_margin"] / found["target"]})
+    return xr.Dataset({"share": late_mean(margin) / found["target"], "clean": found["clean_margin"] / found["target"]})
 
 
 def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
@@ -273,9 +272,9 @@ def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, spl
     dims = ("time", "class", "logit")
     own, other = (half.transpose(*dims) for half in halves(groups, split))
     found = [fit(own, "L", weights=w) for w in (np.asarray(weights), None)]
-    late = slice(-max(1, int(LATE * own.sizes["time"])), None)
+    end = late(own.sizes["time"])
     rows = [
-        [float(relative_difference(other.values[late], p.values[late], norm).mean()) for norm in ("I", "L")]
+        [float(relative_difference(other.values[end], p.values[end], norm).mean()) for norm in ("I", "L")]
         for p in (*(f["path"] for f in found), own)
     ]
     return xr.Dataset(

@@ -16,6 +16,7 @@ from scipy.optimize import least_squares
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.experiments.elastic_sde.networks_effects import late_mean
 from deepmech.metrics.elasticity import Model, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import drift_matrix, mixed_logits, tabulated_paths
 from deepmech.sweeps import Sweep, stored
@@ -263,25 +264,25 @@ def followed(result: xr.Dataset, rule: str = "own first") -> xr.Dataset:
     return found.assign(genuine=means.transpose("time", "class", "logit"))
 
 
-def part(curves: xr.DataArray, first: float, last: float) -> xr.DataArray:
-    """Mean over a part of the recorded times, from share to share; the common start is left out."""
-    n = curves.sizes["time"]
-    return curves.isel(time=slice(max(1, int(first * n)), int(last * n))).mean("time")
-
-
-def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, ...]:
-    """RD of one model by that of another over the last fifth of training: median over halves of trials, and range.
+def late_distance(results: dict[str, xr.Dataset]) -> xr.DataArray:
+    """RD of every model over the last fifth of training, over ``data``, ``split``, ``model`` and ``norm``.
 
     Parameters
     ----------
     results : of :func:`fits` by name of the data.
+    """
+    return xr.concat([late_mean(r["distance"]) for r in results.values()], xr.Variable("data", list(results)))
+
+
+def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, ...]:
+    """:func:`late_distance` of one model by that of another: median over halves of trials, and range.
 
     Returns
     -------
     value, low, high
         Over ``data`` and ``norm``.
     """
-    late = xr.concat([part(r["distance"], 0.8, 1) for r in results.values()], xr.Variable("data", list(results)))
+    late = late_distance(results)
     ratio = late.sel(model=model, drop=True) / late.sel(model=base, drop=True)
     return ratio.median("split"), ratio.min("split"), ratio.max("split")
 

@@ -15,6 +15,8 @@ from deepmech.metrics.elasticity import Model, effects, integrated_effects
 from deepmech.trainers.lenet import SingleSample, train_lenet
 
 MODELS: tuple[Model, ...] = ("I", "L")
+LATE = 0.2
+"""Share of training at its end over which models are compared with networks."""
 START = 100
 """Iterations at the beginning whose mean stands for t = 0. Single means are too noisy: logits start near zero."""
 
@@ -27,6 +29,22 @@ def step_of(means: xr.DataArray | xr.Dataset, time: str = "time") -> float:
 def window_of(means: xr.DataArray | xr.Dataset, iterations: int) -> int:
     """A window of about that many iterations as an odd number of recorded times, at least 5."""
     return max(5, 2 * round((iterations / step_of(means) - 1) / 2) + 1)
+
+
+def late(n: int) -> slice:
+    """The last fifth of ``n`` recorded times, at least one.
+
+    Examples
+    --------
+    >>> list(range(10))[late(10)], list(range(3))[late(3)]
+    ([8, 9], [2])
+    """
+    return slice(-max(1, int(LATE * n)), None)
+
+
+def late_mean(curves: xr.DataArray) -> xr.DataArray:
+    """Mean of curves over the last fifth of their times (:func:`late`)."""
+    return curves.isel(time=late(curves.sizes["time"])).mean("time")
 
 
 def estimate(
