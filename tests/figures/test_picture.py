@@ -89,6 +89,12 @@ paths = (load * xr.DataArray(np.exp(-np.arange(5.0)), dims="time")).isel(noise=0
 grid = load.expand_dims(friction=[0.1, 0.2]).transpose("noise", "friction", "block")
 energy = (grid**2).mean("block")
 curve = energy.isel(friction=0, drop=True)
+networks = xr.Dataset({"load_curve": grid, "accuracy": energy, "curvature": energy - 0.35}).rename(
+    noise="dropout", friction="slope", block="layer"
+)
+tour = paths.expand_dims(panel=["one", "two"])
+points, group = tour.isel(time=[0, 1]), xr.zeros_like(tour.isel(time=0, drop=True), dtype=int)
+named = {"x_label": "x", "y_label": "y", "label": "energy (J)"}
 say = {"alt": "A made-up picture for tests."}
 ALL = {
     "phase_diagram": lambda: figures.phase_diagram(
@@ -106,7 +112,31 @@ ALL = {
     ),
     "friction_law": lambda: figures.friction_law(0.04, 0.12, **say),
     "analogy": lambda: figures.analogy(**say),
+    "network_diagram": lambda: figures.network_diagram(networks, **say),
+    "accuracy_by_bend": lambda: figures.accuracy_by_bend(networks, (0.3, 0.1, 0.5), **say),
+    "curve_panels": lambda: figures.curve_panels(
+        tour, x="time", by="block", panel="panel", x_label="x", y_label="y", theory=tour, level=0.1, **say
+    ),
+    "clouds": lambda: figures.clouds(
+        points, group, axes="time", panel="panel", point="block", names=["a"], x_label="x", y_label="y", **say
+    ),
+    "slices": lambda: figures.slices(
+        tour + 0.1, x="block", y="time", panel="panel", limits=(0.1, 10), **named, **say
+    ),
+    "heat": lambda: figures.heat(
+        energy, x="noise", y="friction", boundary=([0, 0.4], [0.1, 0.2]), boundary_label="Eq. 8", **named, **say
+    ),
+    "images": lambda: figures.images(
+        tour.expand_dims(map=[1]), x="panel", y="map", row="block", column="time", **say
+    ),
+    "layer_curves": lambda: figures.layer_curves({"a network": load.rename(block="layer")}, by="noise", **say),
+    "folding_ruler": lambda: figures.folding_ruler(tour.rename(panel="pull", time="frame", block="node"), **say),
+    "dots": lambda: figures.dots(load, row="block", by="noise", x_label="regret (%)", level=0.5, **say),
 }  # fmt: skip
+
+
+def test_nothing_public_is_left_out_here():
+    assert {*ALL, "Picture"} == set(figures.__all__)
 
 
 @pytest.mark.parametrize("name", ALL)

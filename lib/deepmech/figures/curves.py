@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged, same_labels
+from deepmech.figures.grid import Grid
 from deepmech.figures.labels import end_labels, palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
@@ -74,7 +75,7 @@ def load_curves(
             if spread is not None:
                 ax.fill_between(layers, mean[i] - spread[i], mean[i] + spread[i], color=colour, alpha=0.22, lw=0)
             if theory is not None:
-                dashes: dict[str, Any] = {"linestyle": (0, (4, 2)), "lw": 1.4, "color": theme.text, "zorder": 4}
+                dashes: dict[str, Any] = {"linestyle": style.DASHES, "lw": 1.4, "color": theme.text, "zorder": 4}
                 ax.plot(theory[layer], theory[i], label=theory_label if i == len(colours) - 1 else None, **dashes)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel=x_label, ylabel=y_label)
@@ -123,31 +124,28 @@ def trajectories(
     rows = [panel] if panel else []
     load = arranged("trajectories load", load, *rows, layer, time)
     force = None if force is None else arranged("trajectories force", force, *rows, time)
-    titles = [str(v) for v in load[panel].values] if panel else [""]
+    grid = Grid.of(load[panel].values if panel else [""])
     if not panel:
         load, force = load.expand_dims("panel"), None if force is None else force.expand_dims("panel")
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = fig.subplots(len(titles), squeeze=False, sharex=True)[:, 0]
         t, colours = load[time].values, style.ramp(load.sizes[layer], theme)
         names = [style.number(n) for n in load[layer].values]
-        for i, (ax, title) in enumerate(zip(axes, titles, strict=True)):
+        for i, ax in enumerate(grid.axes(fig, x_label, y_label, sharex=True)):
             for j, colour in enumerate(colours):
                 ax.plot(t, load[i, j], color=colour, lw=1.6)
             ax.set_xlim(t[0], t[-1] + 0.07 * np.ptp(t))
             ends = [(t[-1], float(load[i, j, -1]), n, colours[j]) for j, n in enumerate(names)]
             end_labels(ax, ends, theme, PANEL - 0.5, edge=0.925)
-            ax.set(ylabel=y_label, title=title)
             if force is not None:
                 _second_scale(ax, t, force[i].values, force_label, theme)
-        axes[-1].set_xlabel(x_label)
 
-    return Picture(draw, alt=alt, height=0.6 + PANEL * len(titles), figure=figure)
+    return Picture(draw, alt=alt, height=0.6 + PANEL * grid.rows, figure=figure)
 
 
 def _second_scale(ax: Axes, t: np.ndarray, force: np.ndarray, label: str, theme: Theme) -> None:
     twin = ax.twinx()
-    twin.plot(t, force, color=theme.text, lw=1.4, linestyle=(0, (4, 2)))
+    twin.plot(t, force, color=theme.text, lw=1.4, linestyle=style.DASHES)
     twin.set_ylabel(label + " (dashed)")
     twin.spines["right"].set_visible(True)
     twin.set_ylim(bottom=min(0.0, float(np.nanmin(force))))

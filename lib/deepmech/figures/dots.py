@@ -8,12 +8,10 @@ from matplotlib.figure import Figure
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged, same_labels
+from deepmech.figures.grid import legend
 from deepmech.figures.labels import palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
-
-#: Series differ in shape as well as in colour.
-MARKERS = "osD^vPX"
 
 
 def dots(
@@ -61,8 +59,8 @@ def dots(
         ready = {k: a.expand_dims(series=[""], axis=1) for k, a in ready.items()}
     measured = ready["data"]
     series = measured[by or "series"].values
-    if len(series) > len(MARKERS):
-        raise ValueError(f"dots: {len(series)} series along {by!r}: at most {len(MARKERS)} can be told apart")
+    if len(series) > len(style.MARKS):
+        raise ValueError(f"dots: {len(series)} series along {by!r}: at most {len(style.MARKS)} can be told apart")
     names = [str(v) for v in measured[row].values]
     # Dots of one row stand a little apart, in the order of the legend.
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
@@ -72,7 +70,7 @@ def dots(
         at = np.arange(len(names), dtype=float)
         for i, colour in enumerate(palette(series, theme)):
             y = at + shift[i]
-            ax.plot(measured[:, i], y, MARKERS[i], color=colour, label=style.number(series[i]) if by else None)
+            ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.number(series[i]) if by else None)
             if interval is not None:
                 ax.hlines(y, ready["low"][:, i], ready["high"][:, i], color=colour, lw=1.4)
         if level is not None:
@@ -82,6 +80,6 @@ def dots(
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x")
         if by:
-            fig.legend(loc="outside upper center", ncols=min(4, len(series)))
+            legend(fig, ax, min(4, len(series)), "outside upper center")
 
     return Picture(draw, alt=alt, height=1.2 + 0.42 * len(names) + 0.3 * bool(by), figure=figure)

@@ -84,9 +84,9 @@ def heat(
             ax.contour(*along, values.values.T, levels=sorted(contours), colors="#ffffff", linewidths=1.6)
         if boundary is not None:
             ax.plot(*boundary, color="#ffffff", lw=3.2)
-            ax.plot(*boundary, color="#000000", lw=1.8, linestyle=(0, (4, 2)))
+            ax.plot(*boundary, color="#000000", lw=1.8, linestyle=style.DASHES)
             if boundary_label:  # the name stands on the page, not on the shading
-                key = Line2D([], [], color=theme.text, lw=1.8, linestyle=(0, (4, 2)), label=boundary_label)
+                key = Line2D([], [], color=theme.text, lw=1.8, linestyle=style.DASHES, label=boundary_label)
                 fig.legend(handles=[key], loc="outside upper left")
         ax.set(xlim=limits_before[0], ylim=limits_before[1], xlabel=x_label, ylabel=y_label)
 

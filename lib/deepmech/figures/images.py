@@ -47,14 +47,12 @@ def images(
     maps = arranged("images maps", maps, *([panel] if panel else []), y, x, row, column)
     if not np.isfinite(maps.values).all():
         raise ValueError("images maps: some numbers are not finite; leave such images out")
-    titles = [str(v) for v in maps[panel].values] if panel else [""]
-    if not panel:
-        maps = maps.expand_dims("panel")
+    titles, numbers = ([str(v) for v in maps[panel].values], maps.values) if panel else ([""], maps.values[None])
     down, across = maps.sizes[y], maps.sizes[x]
 
     def draw(fig: Figure, theme: Theme) -> None:
         groups = fig.subfigures(len(titles), 1, squeeze=False, hspace=0.02)[:, 0]
-        for group, title, panel_maps in zip(groups, titles, maps.values, strict=True):
+        for group, title, panel_maps in zip(groups, titles, numbers, strict=True):
             axes = group.subplots(down, across, squeeze=False)
             if title:
                 group.suptitle(title, x=0.02, ha="left")

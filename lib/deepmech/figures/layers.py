@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged
+from deepmech.figures.grid import Grid, legend
 from deepmech.figures.labels import palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
@@ -46,22 +47,16 @@ def layer_curves(
         raise ValueError("layer_curves curves = {}: give at least one title with its curve")
     named = [by] if by else []
     ready = {t: arranged(f"layer_curves curves[{t!r}]", c, "layer", *named) for t, c in curves.items()}
-    columns = min(columns, len(ready))
-    rows = -(-len(ready) // columns)
+    grid = Grid(tuple(ready), columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = fig.subplots(rows, columns, squeeze=False)
-        for ax in axes.flat[len(ready) :]:
-            ax.set_visible(False)
-        for ax, (title, curve) in zip(axes.flat, ready.items(), strict=False):
+        axes = grid.axes(fig, y_label=y_label)
+        for ax, curve in zip(axes, ready.values(), strict=True):
             _panel(ax, curve, by, theme)
-            ax.set_title(title)
-        for ax in axes[:, 0]:
-            ax.set_ylabel(y_label)
         if by:
-            fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower left", ncols=3)
+            legend(fig, axes[0])
 
-    return Picture(draw, alt=alt, height=0.3 + 3.1 * rows + (0.3 if by else 0.0), figure=figure)
+    return Picture(draw, alt=alt, height=0.3 + 3.1 * grid.rows + (0.3 if by else 0.0), figure=figure)
 
 
 def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
@@ -72,7 +67,7 @@ def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
         ax.plot(at, d, "o-", color=colour, label=None if value is None else style.number(value), zorder=3)
     if not by:
         ends = curve.values[[0, -1]]
-        ax.plot(at[[0, -1]], ends, color=theme.muted, lw=1.2, linestyle=(0, (4, 2)), zorder=2)
+        ax.plot(at[[0, -1]], ends, color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
     ax.set_xticks(at, names, rotation=50, ha="right", rotation_mode="anchor")
     ax.set_xlim(-0.3, len(at) - 0.7)
     ax.grid(axis="y")

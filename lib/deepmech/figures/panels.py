@@ -8,11 +8,10 @@ from matplotlib.ticker import MaxNLocator
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged, same_labels
+from deepmech.figures.grid import Grid, legend
 from deepmech.figures.labels import palette
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
-
-DASHES = (0, (4, 2))
 
 
 def curve_panels(
@@ -80,21 +79,17 @@ def curve_panels(
     if ends is not None:
         for end in ends:
             same_labels("curve_panels interval", end, base, dims)
-    n = data.sizes[panel]
-    columns = min(columns, n)
-    rows = -(-n // columns)
+    grid = Grid.of(data[panel].values, title, columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = fig.subplots(rows, columns, squeeze=False, sharex=True, sharey=shared)
+        axes = grid.axes(fig, x_label, y_label, sharex=True, sharey=shared)
         colours = palette(data[by].values, theme)
-        for ax in axes.flat[n:]:
-            ax.set_visible(False)
-        for i, ax in zip(range(n), axes.flat, strict=False):
+        for i, ax in enumerate(axes):
             for j, colour in enumerate(colours):
                 name = label.format(style.number(data[by].values[j])) if i == 0 else None
                 ax.plot(data[x], data[i, j], color=colour, lw=1.7, label=name)
                 if model is not None:
-                    ax.plot(model[x], model[i, j], color=colour, lw=1.4, linestyle=DASHES)
+                    ax.plot(model[x], model[i, j], color=colour, lw=1.4, linestyle=style.DASHES)
                 if ends is not None:
                     ax.fill_between(base[x], ends[0][i, j], ends[1][i, j], color=colour, alpha=0.22, lw=0)
             if level is not None:
@@ -105,16 +100,9 @@ def curve_panels(
                 getattr(ax, f"{axis}axis").set_minor_formatter("")
             if "x" not in log:
                 ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2))
-            ax.set_title(title.format(style.number(data[panel].values[i])), fontsize=style.TEXT)
             ax.grid(axis="y")
-        for ax in axes[:, 0]:
-            ax.set_ylabel(y_label)
-        for column in range(columns):
-            lowest = [ax for k, ax in enumerate(axes[:, column]) if k * columns + column < n][-1]
-            lowest.set_xlabel(x_label)
-            lowest.tick_params(labelbottom=True)
         if model is not None:
-            axes.flat[0].plot([], [], color=theme.muted, lw=1.4, linestyle=DASHES, label=theory_label)
-        fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower left", ncols=3)
+            axes[0].plot([], [], color=theme.muted, lw=1.4, linestyle=style.DASHES, label=theory_label)
+        legend(fig, axes[0])
 
-    return Picture(draw, alt=alt, height=0.75 + height * rows, figure=figure)
+    return Picture(draw, alt=alt, height=0.75 + height * grid.rows, figure=figure)

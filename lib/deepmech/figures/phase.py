@@ -14,6 +14,7 @@ from matplotlib.patheffects import withStroke
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged, position, same_labels
+from deepmech.figures.grid import Grid
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
 
@@ -86,7 +87,7 @@ def phase_diagram(
         ]
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = fig.subplots(len(panels), squeeze=False, sharex=True)[:, 0]
+        axes = Grid(("",) * len(panels)).axes(fig, x_label, y_label, sharex=True)
         for ax, (values, label, signed) in zip(axes, panels, strict=True):
             cmap, norm = _shading(values.values, signed, theme)
             edges = [np.arange(n + 1) - 0.5 for n in values.shape]
@@ -94,9 +95,7 @@ def phase_diagram(
             fig.colorbar(mesh, ax=ax, label=label, pad=0.015, aspect=side / 0.2).outline.set_visible(False)
             _curves(ax, load.values, cmap(norm(values.values)), width)
             _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / load.sizes[x], side / load.sizes[y]))
-            ax.set_ylabel(y_label)
             _lines(ax, theme, panels[-1][0].values if curvature is not None else None, line)
-        axes[-1].set_xlabel(x_label)
         changes = curvature is not None and _changes_sign(panels[-1][0].values)
         _key(fig, theme, changes, boundary_label if line is not None else "")
 

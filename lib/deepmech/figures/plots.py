@@ -87,7 +87,7 @@ def lines(
             if interval is not None:
                 ax.vlines(at, ready["low"][i], ready["high"][i], color=colour, lw=1.4, zorder=2)
             if known is not None:
-                ax.plot(known[x], known, color=colour, lw=1.5, linestyle=(0, (4, 2)))
+                ax.plot(known[x], known, color=colour, lw=1.5, linestyle=style.DASHES)
         if level is not None:
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
         ax.set(xlabel=x_label, ylabel=y_label, **{f"{axis}scale": "log" for axis in log})
@@ -107,7 +107,7 @@ def lines(
         if level is not None and level_label:
             ends.append((at[-1], level, level_label, theme.muted))
         if theory is not None:
-            ax.plot([], [], color=theme.muted, lw=1.5, linestyle=(0, (4, 2)), label=theory_label)
+            ax.plot([], [], color=theme.muted, lw=1.5, linestyle=style.DASHES, label=theory_label)
         if theory is not None or legend:
             ax.legend(loc="best")
         if ends:

@@ -10,6 +10,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged
+from deepmech.figures.grid import Grid
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
 
@@ -40,19 +41,18 @@ def folding_ruler(
         If dimensions do not fit, or ``alt`` is missing.
     """
     position = arranged("folding_ruler position", position, panel, frame, node)
+    grid = Grid.of(position[panel].values)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = fig.subplots(position.sizes[panel], squeeze=False, sharex=True)[:, 0]
         right = float(position.max()) + 0.5
-        for ax, shapes in zip(axes, position, strict=True):
+        for ax, shapes in zip(grid.axes(fig, sharex=True), position, strict=True):
             ax.set(xlim=(-0.25, right), ylim=(-DROP * (len(shapes) - 1) - 0.2, 0.62), aspect="equal")
-            ax.set_title(str(shapes[panel].item()))
             ax.axis("off")
             for k, x in enumerate(shapes.values):
                 _shape(ax, x, -DROP * k, theme, last=k == len(shapes) - 1)
 
     room = (style.WIDTH - 0.2) / (float(position.max()) + 0.75)
-    height = position.sizes[panel] * (room * (DROP * (position.sizes[frame] - 1) + 0.82) + 0.3)
+    height = grid.rows * (room * (DROP * (position.sizes[frame] - 1) + 0.82) + 0.3)
     return Picture(draw, alt=alt, height=height, figure=figure)
 
 

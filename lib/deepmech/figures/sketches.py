@@ -112,9 +112,13 @@ def friction_law(friction_right: float, friction_left: float, *, alt: str, figur
         )
         ax.set_xticks([-friction_left, 0, friction_right], ["−μ←", "0", "μ→"])
         ax.set_yticks([0])
-        ax.text(0.03, 0.3, "moves left", color=style.legible(orange, theme, 4.5), transform=ax.transAxes)
-        ax.text(0.98, 0.78, "moves right", color=style.legible(blue, theme, 4.5), transform=ax.transAxes, ha="right")
-        ax.text((friction_right - friction_left) / 2, 0.09 * high, "stuck", ha="center")
-        ax.text(0.74, 0.95, "no friction", color=theme.muted, transform=ax.transAxes, ha="right", va="top")
+        # Words stand where no line is, whichever friction is larger: outside the moving branches, and over or under the
+        # longer part of the flat one, on the side that the line without friction does not pass.
+        beside, words = 0.2 * high, [style.legible(c, theme, 4.5) for c in (orange, blue)]
+        ax.text(-friction_left - 1.5 * beside, -beside, "moves left", color=words[0], ha="right")
+        ax.text(friction_right + 1.5 * beside, beside, "moves right", color=words[1])
+        at, side = (-friction_left / 2, 1) if friction_left >= friction_right else (friction_right / 2, -1)
+        ax.text(at, 0.09 * side * high, "stuck", ha="center", va="center")
+        ax.text(0.69, 0.95, "no friction", color=theme.muted, transform=ax.transAxes, ha="right", va="top")
 
     return Picture(draw, alt=alt, height=3.9, figure=figure)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged, same_labels
+from deepmech.figures.grid import Grid
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
 
@@ -60,17 +61,12 @@ def slices(
     places = None if marks is None else arranged("slices marks", marks, panel, "point", "axis")
     if places is not None:
         same_labels("slices marks", places, values, [panel])
-    n = values.sizes[panel]
+    n, grid = values.sizes[panel], Grid.of(values[panel].values, title, columns)
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
-    columns = min(columns, n)
-    rows = -(-n // columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = fig.subplots(rows, columns, squeeze=False)
-        for ax in axes.flat[n:]:
-            ax.set_visible(False)
-        shade = LogNorm(*limits)
-        for i, ax in zip(range(n), axes.flat, strict=False):
+        axes, shade = grid.axes(fig, x_label, y_label), LogNorm(*limits)
+        for i, ax in enumerate(axes):
             along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]
             shown = np.clip(values[i].values.T, *limits)
             mesh = ax.pcolormesh(*along, shown, cmap=style.sequential(), norm=shade, shading="nearest", rasterized=True)
@@ -86,15 +82,10 @@ def slices(
                     ax.text(a, b, str(k), color="#000000", fontsize=style.SMALL, ha="center", va="center", bbox=box)
             ax.set_aspect("equal")
             ax.locator_params(nbins=4)
-            ax.set_title(title.format(style.number(values[panel].values[i])), fontsize=style.TEXT)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(lambda v, _: style.number(v))
-        for ax in axes[:, 0]:
-            ax.set_ylabel(y_label)
-        for ax in axes[-1]:
-            ax.set_xlabel(x_label)
         bar = fig.colorbar(mesh, ax=axes, label=label, location="bottom", pad=0.02, aspect=40, extend="both")
         bar.outline.set_visible(False)
         bar.ax.xaxis.set_major_formatter(lambda v, _: style.number(v))
 
-    return Picture(draw, alt=alt, height=1.1 + 2.75 * rows, figure=figure)
+    return Picture(draw, alt=alt, height=1.1 + 2.75 * grid.rows, figure=figure)

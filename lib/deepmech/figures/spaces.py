@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 
 from deepmech.figures import style
 from deepmech.figures.arrays import arranged, same_labels
+from deepmech.figures.grid import Grid, legend
 from deepmech.figures.picture import Picture
 from deepmech.figures.style import Theme
-
-MARKS = "osD^vPX"
 
 
 def clouds(
@@ -53,8 +52,8 @@ def clouds(
     same_labels("clouds group", group, points, [panel, point])
     if points.sizes[axes] != 2:
         raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
-    if len(names) > len(MARKS):
-        raise ValueError(f"clouds names: {len(names)} groups: at most {len(MARKS)} can be told apart")
+    if len(names) > len(style.MARKS):
+        raise ValueError(f"clouds names: {len(names)} groups: at most {len(style.MARKS)} can be told apart")
     strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
     if strangers:
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
@@ -63,28 +62,18 @@ def clouds(
         same_labels("clouds trace", path, points, [axes])
         if path.sizes["group"] != len(names):
             raise ValueError(f"clouds trace: {path.sizes['group']} paths: needs one for each of the {len(names)} names")
-    n = points.sizes[panel]
-    columns = min(columns, n)
-    rows = -(-n // columns)
+    grid = Grid.of(points[panel].values, title, columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        grid = fig.subplots(rows, columns, squeeze=False)
-        for ax in grid.flat[n:]:
-            ax.set_visible(False)
-        colours = style.categories(len(names), theme)
-        for i, ax in zip(range(n), grid.flat, strict=False):
-            for k, (name, colour, mark) in enumerate(zip(names, colours, MARKS, strict=False)):
+        panels, colours = grid.axes(fig, x_label, y_label), style.categories(len(names), theme)
+        for i, ax in enumerate(panels):
+            for k, (name, colour, mark) in enumerate(zip(names, colours, style.MARKS, strict=False)):
                 own = points[i].values[group[i].values == k]
-                ax.scatter(*own.T, s=14, marker=mark, color=colour, alpha=0.9, lw=0, label=name if i == 0 else None)
+                ax.scatter(own[:, 0], own[:, 1], s=14, marker=mark, color=colour, alpha=0.9, lw=0, label=name)
                 if path is not None:
                     ax.plot(*path[k].values.T, color=colour, lw=1.2)
             ax.set_aspect("equal", adjustable="datalim")
-            ax.set_title(title.format(style.number(points[panel].values[i])), fontsize=style.TEXT)
             ax.grid()
-        for ax in grid[:, 0]:
-            ax.set_ylabel(y_label)
-        for ax in grid[-1]:
-            ax.set_xlabel(x_label)
-        fig.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside lower left", ncols=len(names))
+        legend(fig, panels[0])
 
-    return Picture(draw, alt=alt, height=0.7 + 2.9 * rows, figure=figure)
+    return Picture(draw, alt=alt, height=0.7 + 2.9 * grid.rows, figure=figure)

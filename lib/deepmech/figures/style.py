@@ -7,6 +7,7 @@ theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,10 @@ SMALL = 11
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 """The categorical palette of Okabe and Ito (2008), black left out, strongest first."""
+MARKS = "osD^vPX"
+"""Groups of points differ in shape as well as in colour."""
+DASHES = (0, (4, 2))
+"""Lines of theory and of comparison."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +117,13 @@ def number(value: Any) -> str:
 
     Examples
     --------
-    >>> number(0.30000000000000004), number(-2.0), number(1280), number("ReLU")
-    ('0.3', '−2', '1280', 'ReLU')
+    >>> number(0.30000000000000004), number(-2.0), number(1280), number(1e-7), number("ReLU")
+    ('0.3', '−2', '1280', '1e−7', 'ReLU')
     """
     if isinstance(value, str):
         return value
-    return (f"{value:.3g}" if abs(value) < 1000 else f"{value:.6g}").replace("-", "−")
+    digits = f"{value:.3g}" if abs(value) < 1000 else f"{value:.6g}"
+    return re.sub(r"e\+?(-?)0*", r"e\1", digits).replace("-", "−")
 
 
 def rc(theme: Theme) -> dict[str, Any]:

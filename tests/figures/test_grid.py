@@ -1,0 +1,44 @@
+"""Panels in rows: what is named where."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from deepmech.figures.grid import Grid, legend
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 4), st.booleans())
+def test_axes_are_named_at_the_left_and_where_nothing_is_below(n, columns, shared):
+    fig = Figure()
+    axes = Grid.of(range(n), "no. {}", columns).axes(fig, "across", "up", sharex=shared)
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in axes] == [f"no. {i}" for i in range(n)]
+    assert [ax for ax in fig.axes if ax.get_visible()] == axes
+    boxes = [ax.get_position() for ax in axes]
+    for ax, box in zip(axes, boxes, strict=True):
+        first = not any(other.y0 == box.y0 and other.x0 < box.x0 for other in boxes)
+        lowest = not any(other.x0 == box.x0 and other.y0 < box.y0 for other in boxes)
+        assert (ax.get_ylabel(), ax.get_xlabel()) == ("up" if first else "", "across" if lowest else "")
+        numbered = ax.xaxis.get_tick_params()["labelbottom"]
+        assert numbered == (lowest or not shared)
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_a_legend_is_read_row_by_row(n):
+    fig = Figure(figsize=(9, 4), layout="constrained")
+    (ax,) = Grid(("",)).axes(fig)
+    for i in range(n):
+        ax.plot([0, 1], [0, i], label=str(i))
+    legend(fig, ax)
+    fig.draw_without_rendering()
+    words = fig.legends[0].get_texts()
+    place = {t.get_text(): t.get_window_extent() for t in words}
+    assert sorted(place, key=lambda name: (-round(place[name].y0), place[name].x0)) == [str(i) for i in range(n)]
+
+
+def test_a_grid_needs_panels_and_columns():
+    with pytest.raises(ValueError, match="0 panels in 2 columns"):
+        Grid((), 2)
+    with pytest.raises(ValueError, match="1 panels in 0 columns"):
+        Grid(("a",), 0)
