@@ -73,19 +73,17 @@ class Plane:
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a descent ended: ``x`` (n,), its ``value``, the root mean square of the ``gradient``, and calls made."""
+    """Where a descent ended: ``x`` (n,) and its ``value``."""
 
     x: np.ndarray
     value: float
-    gradient: float
-    calls: int
 
 
-def quench(slope: Slope, start: np.ndarray, calls: int = 1000, tolerance: float = 0.0) -> Minimum:
-    """Descend to a nearby minimum by L-BFGS, within about ``calls`` evaluations or to a gradient below ``tolerance``.
+def quench(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
+    """Descend to a nearby minimum by L-BFGS, within about ``calls`` evaluations.
 
-    On landscapes with flat or kinked valleys the descent may stop before it reaches a stationary point; ``gradient``
-    tells.
+    On landscapes with flat or kinked valleys the descent may stop before it reaches a stationary point; the gradient
+    there tells.
 
     Examples
     --------
@@ -93,9 +91,9 @@ def quench(slope: Slope, start: np.ndarray, calls: int = 1000, tolerance: float 
     >>> abs(found.x).max() < 1e-8
     np.True_
     """
-    options = {"maxfun": calls, "maxiter": calls, "ftol": 0.0, "gtol": tolerance, "maxcor": 20}
+    options = {"maxfun": calls, "maxiter": calls, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
     done = minimize(slope, np.asarray(start, float), jac=True, method="L-BFGS-B", options=options)
-    return Minimum(done.x, float(done.fun), float(np.sqrt(np.mean(np.asarray(done.jac) ** 2))), int(done.nfev))
+    return Minimum(done.x, float(done.fun))
 
 
 def straight(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> np.ndarray:
