@@ -43,7 +43,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "n_data": 4000,
         "regularised": {
             "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0),
-            "n_seeds": 6,
+            "n_seeds": 12,
             "steps": 120_000,
             "waiting": (10_000, 20_000, 50_000, 100_000),
         },
