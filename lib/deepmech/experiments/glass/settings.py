@@ -55,7 +55,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         },
         "overparameterised": {
             "temperatures": (0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.0),
-            "n_seeds": 3,
+            "n_seeds": 8,
             "steps": 40_000,
             "waiting": (10_000, 20_000),
             "preparation": {**PREPARATION, "sgd_steps": 400_000},
