@@ -75,6 +75,14 @@ def test_two_regimes_and_their_crossover():
     assert "T*" in regimes.summary({"phase": run}).index
 
 
+def test_networks_without_loss_are_told_apart():
+    loss = np.array([1e-9, 1e-2, 1e-5, 0.3])[:, None, None] * np.ones((1, len(TEMPERATURES), 2))
+    run = made_up().assign(loss_waited=(("seed", "temperature", "waiting"), loss))
+    assert regimes.fitting(run).seed.values.tolist() == [0, 2]
+    assert "The 2 without loss alone: −0." in regimes.never_flat(run)["detail"]
+    assert "alone" not in regimes.never_flat(run.isel(seed=[0, 2]))["detail"]
+
+
 def test_curves_of_one_shape_collapse_and_fall_as_a_root():
     curves, found = superposition.collapsed(made_up())
     assert found.quality > 0.998

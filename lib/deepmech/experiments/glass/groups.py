@@ -61,7 +61,7 @@ def grouped_dip(
 ) -> DipTest:
     """Hartigan's test of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`.
 
-    It is that of the draw with the middle dip of ``n_draws``: between shapes of one mode and of two, single draws differ.
+    It is that of the draw with the middle dip of ``n_draws``: between one mode and two, single draws differ.
     """
     size, count = scales(run, temperature, apart)
     n = int(count.sum())

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.experiments.glass import relaxation, walks
+from deepmech.experiments.glass import relaxation, transitions, walks
 from deepmech.experiments.glass.data import title_of
 from deepmech.sweeps import obtain, stored_or
 from deepmech.sweeps.results import sweep_of
@@ -104,12 +104,24 @@ def near_free(run: xr.Dataset, table: xr.Dataset, level: float = 0.9) -> dict[st
 
 def never_flat(run: xr.Dataset) -> dict[str, Any]:
     """Overparameterised: the power of T over every temperature at which the record sees τ."""
-    table = relaxation.taus(run)
-    seen = table.isel(temperature=np.flatnonzero((table.temperature.values > 0) & (table.state.values == "crossed")))
-    found = _power(run, seen)
+
+    def seen(some: xr.Dataset) -> xr.Dataset:
+        table = relaxation.taus(some)
+        return table.isel(temperature=np.flatnonzero((table.temperature > 0) & (table.state == "crossed")))
+
+    found, fit = _power(run, seen(run)), fitting(run)
     loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
     said = " Data loss after the first wait, without noise: " + ", ".join(f"{v:.1g}" for v in loss) + "."
+    alone = relaxation.slope(seen(fit)) if 0 < fit.sizes["seed"] < run.sizes["seed"] else None
+    if alone is not None:
+        said += f" The {fit.sizes['seed']} without loss alone: {alone.value:.3f}.".replace("-", "−")
     return found if "not_testable" in found else found | {"detail": found["detail"] + said}
+
+
+def fitting(run: xr.Dataset) -> xr.Dataset:
+    """Initial conditions whose network has no data loss (below :data:`transitions.LEVEL`) after the first wait."""
+    loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
+    return run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
 
 
 def hot_is_free(run: xr.Dataset, temperature: float = 0.1) -> dict[str, Any]:

@@ -172,7 +172,9 @@ def over_stays(runs: Mapping[str, xr.Dataset]) -> dict[str, Any]:
     spread = {phase: collapsed(run)[1].spread for phase, run in runs.items()}
     others = "; ".join(f"{phase}: {v:.2g}" for phase, v in spread.items() if phase != "overparameterised")
     run = runs["overparameterised"]
-    said = f"{regimes.origin(run)} The other phases: {others}."
+    said, fit = f"{regimes.origin(run)} The other phases: {others}.", regimes.fitting(run)
+    if 0 < fit.sizes["seed"] < run.sizes["seed"]:
+        said += f" The {fit.sizes['seed']} overparameterised ones without loss alone: {collapsed(fit)[1].spread:.2g}."
     return {"measured": spread["overparameterised"], "null": 0.0, "seeds": run.sizes["seed"], "detail": said}
 
 
