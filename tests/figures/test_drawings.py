@@ -175,6 +175,26 @@ def test_trajectories_number_every_block_and_scale_the_force_apart():
     assert np.allclose(fig.axes[3].lines[0].get_ydata(), 100 * load.isel(block=3))
 
 
+def test_names_of_lines_that_end_together_keep_off_the_numbers_below():
+    t = np.linspace(0, 100, 30)
+    load = xr.DataArray(np.exp(-np.outer(1 + ell, t) / 20), dims=("block", "time"), coords={"time": t})
+    ax = figures.trajectories(load, **say).render().axes[0]
+    assert min(name.get_window_extent().y0 for name in ax.texts) > ax.bbox.y0 - 1
+
+
+@pytest.mark.parametrize("right, left", [(0.04, 0.12), (0.1, 0.1), (0.12, 0.04), (0.0, 0.1), (0.1, 0.0)])
+def test_words_on_the_friction_law_keep_off_its_lines(right, left):
+    ax = figures.friction_law(right, left, **say).render().axes[0]
+    slanted = [line for line in ax.lines if line.get_ydata()[0] != line.get_ydata()[-1]]
+    for word in ax.texts:
+        box = word.get_window_extent()
+        for line in slanted:
+            (x0, y0), (x1, y1) = line.get_transform().transform(line.get_xydata())[[0, -1]]
+            at = (np.linspace(x0, x1, 2000), np.linspace(y0, y1, 2000))
+            assert not np.any((at[0] > box.x0) & (at[0] < box.x1) & (at[1] > box.y0) & (at[1] < box.y1)), word
+    assert len(slanted) >= 3 and len(ax.texts) == 4
+
+
 def test_the_friction_law_has_its_dead_zone_where_the_frictions_are():
     ax = figures.friction_law(0.04, 0.12, **say).render().axes[0]
     x, y = artist(ax.figure, "stuck").get_data()

@@ -16,13 +16,21 @@ def end_labels(
 ) -> None:
     """Name lines at their last points (x, y, label, colour), moved apart where they would touch.
 
-    The names stand right of ``edge``, a share of the axes' width, and between its bottom and top if there is room;
-    ``height`` is the height of the axes in inches. Axis limits and scales must be final.
+    The names stand right of ``edge``, a share of the axes' width; ``height`` is the height of the axes in inches. Axis
+    limits and scales must be final. Names inside the axes keep off the numbers below: the ordinate gives way to them.
     """
     x, y, labels, colours = zip(*ends, strict=True)
-    where = ax.transLimits.transform(ax.transScale.transform(np.column_stack([x, y])))[:, 1]
     gap = 1.25 * style.SMALL / 72 / height
-    for i, at in enumerate(apart(where, gap, gap / 2, 1 - gap / 2)):
+
+    def places() -> np.ndarray:
+        return apart(ax.transLimits.transform(ax.transScale.transform(np.column_stack([x, y])))[:, 1], gap)
+
+    for _ in range(4):  # a longer ordinate brings lines nearer to one another
+        missing = gap / 2 - places().min()
+        if edge < 1 and missing > 0:
+            bottom, top = ax.get_ylim()
+            ax.set_ylim(bottom - missing * (top - bottom), top)
+    for i, at in enumerate(places()):
         colour = style.legible(colours[i], theme, 4.5)
         ax.annotate(
             labels[i], (edge, at), xycoords="axes fraction", xytext=(7, 0), textcoords="offset points",
@@ -30,17 +38,13 @@ def end_labels(
         )  # fmt: skip
 
 
-def apart(where: np.ndarray, gap: float, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
+def apart(where: np.ndarray, gap: float) -> np.ndarray:
     """Positions as near as possible to ``where`` (least squares), in the same order, at least ``gap`` apart.
-
-    They lie between ``low`` and ``high``, unless there are too many for that.
 
     Examples
     --------
     >>> apart(np.array([0.5, 0.5, 0.9]), 0.2)
     array([0.4, 0.6, 0.9])
-    >>> apart(np.array([0.0, 0.0]), 0.2, 0.0, 1.0)
-    array([0. , 0.2])
     """
     order = np.argsort(where, kind="stable")
     # Without gaps this is monotone regression: pool neighbours that are out of order into their mean.
@@ -50,10 +54,7 @@ def apart(where: np.ndarray, gap: float, low: float = -np.inf, high: float = np.
         while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
             (b, m), (a, n) = blocks.pop(), blocks.pop()
             blocks.append([(a * n + b * m) / (n + m), n + m])
-    means, last = np.concatenate([np.full(int(n), a) for a, n in blocks]), gap * (len(where) - 1)
-    if high - low >= last:
-        means = means.clip(low, high - last)  # solves the bounded problem too
-    spread = means + gap * np.arange(len(where))
+    spread = np.concatenate([np.full(int(n), a) for a, n in blocks]) + gap * np.arange(len(where))
     out = np.empty(len(where))
     out[order] = spread
     return out
