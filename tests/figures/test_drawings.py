@@ -173,6 +173,8 @@ def test_trajectories_number_every_block_and_scale_the_force_apart():
     assert [a.get_title(loc="left") for a in fig.axes[:2]] == ["low", "high"]
     assert [a.get_text() for a in fig.axes[0].texts] == [str(i) for i in ell]
     assert np.allclose(fig.axes[3].lines[0].get_ydata(), 100 * load.isel(block=3))
+    for ax, twin in zip(fig.axes[:2], fig.axes[2:], strict=True):
+        assert ax.transData.transform((0, 0))[1] == pytest.approx(twin.transData.transform((0, 0))[1])
 
 
 def test_names_of_lines_that_end_together_keep_off_the_numbers_below():
