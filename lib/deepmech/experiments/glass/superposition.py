@@ -162,7 +162,7 @@ def regularised_claims(run: xr.Dataset, warm: float = 1e-2) -> dict[str, dict[st
     power = {str(k): exponent(last.temperature.values, v.values).value for k, v in last.data_vars.items()}
     alone = f"Weights in the well of weight decay alone give {power['well']:.2g} over the same temperatures."
     claims["last_power"] = {
-        "measured": power["measured"], "expected": -0.5, "null": power["free"], "detail": said + alone
+        "measured": power["measured"], "expected": -0.5, "null": power["free"], "detail": said + alone.replace("-", "−")
     } | common  # fmt: skip
     return claims
 
