@@ -32,9 +32,9 @@ _MNIST = {"temperatures": (0.01, 1e-3, 1e-4, 1e-6, 0.0), "steps": 30_000, "waiti
 SIZES: dict[str, dict[int, dict[str, Any] | None]] = {
     "digits": {n: {**_DIGITS, "width": w} for n, w in ((1000, 5), (1400, 6), (1796, 7))},
     "mnist": {
-        2000: {**_MNIST, "width": 5, "n_seeds": 8},
+        2000: {**_MNIST, "width": 5, "n_seeds": 24},
         4000: None,
-        8000: {**_MNIST, "width": 10, "n_seeds": 3, "steps": 20_000},
+        8000: {**_MNIST, "width": 10, "n_seeds": 12, "steps": 20_000},
     },
 }
 
