@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from deepmech.simulators.brownian import (
@@ -31,6 +33,21 @@ def test_free_walk_by_simulation():
 def test_the_constant_of_the_decorrelation_time():
     assert free_time(1.0, 1.0) == pytest.approx(0.1848, abs=5e-5)
     assert free_overlap(free_time(0.3, 1e-4, 0.7), 0.3, 1e-4) == pytest.approx(0.7)
+
+
+@given(
+    windows=st.lists(st.floats(1e-4, 10.0), min_size=1, max_size=6),
+    diffusion=st.floats(1e-9, 1.0),
+    level=st.floats(0.05, 0.99),
+)
+def test_the_time_of_several_walks_is_where_their_mean_overlap_crosses_the_level(windows, diffusion, level):
+    t = free_time(np.array(windows), diffusion, level)
+    assert np.mean([free_overlap(t, w, diffusion) for w in windows]) == pytest.approx(level, abs=1e-9)
+    twice = free_time(np.array([windows, [2 * w for w in windows]]), diffusion, level)
+    np.testing.assert_allclose(twice, [t, 4 * t], rtol=1e-9)
+    assert free_time(np.full(3, windows[0]), diffusion, level) == pytest.approx(
+        free_time(windows[0], diffusion, level), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("start", [0.0, 0.7])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -70,15 +71,32 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     return erf(np.divide(window, width, out=np.full(width.shape, np.inf), where=width > 0))
 
 
-def free_time(window: float, diffusion: float, level: float = 0.9) -> float:
+def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) -> Any:
     """Time at which a free walk's overlap falls to ``level``: ε²/(4D erfinv(level)²), which is 0.1848 ε²/D at 0.9.
+
+    Parameters
+    ----------
+    window : ε, or several (…, n): then it is the mean overlap of n walks with windows of their own that falls to
+        ``level``, and the result has shape (…).
 
     Examples
     --------
     >>> round(free_time(1.0, 1.0), 4)
     0.1848
+    >>> round(free_time(np.array([0.5, 1.5]), 1.0), 4)
+    0.0761
     """
-    return float(window**2 / (4 * diffusion * erfinv(level) ** 2))
+    windows = np.atleast_1d(window)
+    # In u = 1/√(4Dt) the mean of erf(ε u) is concave and rises: Newton's steps from one side never pass the root.
+    u = erfinv(level) / windows.mean(-1)
+    for _ in range(60):
+        x = windows * u[..., None]
+        step = (level - erf(x).mean(-1)) / (2 / np.sqrt(np.pi) * windows * np.exp(-(x**2))).mean(-1)
+        u = u + step
+        if np.all(np.abs(step) <= 1e-14 * u):
+            break
+    time = 1 / (4 * diffusion * u**2)
+    return float(time) if np.ndim(time) == 0 else time
 
 
 def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:

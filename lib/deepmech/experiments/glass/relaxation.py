@@ -60,26 +60,27 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
     -------
     Dataset
         Over ``temperature``: ``tau`` (nan if not crossed), its interval ``low``, ``high`` (95 %, initial conditions
-        resampled; ``draws`` holds the single ones), ``state``, and ``free``: the exact time of a free walk with the
-        mean window.
+        resampled; ``draws`` holds the single ones), ``state``, and ``free``: the exact time of free walks with the
+        same windows (``free_draws``: of the same resampled initial conditions).
     """
     overlap = run.overlap.isel(chi=chi, waiting=waiting, drop=True).transpose("temperature", "seed", "time").values
     # The same initial conditions are drawn whatever the wait, so that ratios of times after two waits are paired.
     times, stream = run.time.values, Stream.of("tau", 0)
     n = overlap.shape[1]
     picks = (stream.uniform("seeds", 0, (N_BOOT, n)) * n).astype(int)
+    windows = walks.window(run, chi).transpose("temperature", "seed").values
     rows = []
-    for curves in overlap:
+    for curves, sizes, temperature in zip(overlap, windows, run.temperature.values, strict=True):
         mean = decorrelation_time(times, curves.mean(0), level)
         spread = [decorrelation_time(times, curves[p].mean(0), level).time for p in picks]
         known = np.isfinite(spread).all() and np.isfinite(mean.time)
         low, high = np.quantile(spread, [0.025, 0.975]) if known else (np.nan, np.nan)
-        rows.append((mean.time, low, high, mean.state, spread))
-    free = walks.free_taus(walks.window(run, chi).mean("seed"), level).values
-    columns = dict(zip(("tau", "low", "high", "state", "draws"), zip(*rows, strict=True), strict=True))
-    dims = {"draws": ("temperature", "draw")}
+        free, drawn = (walks.free_taus(w, float(temperature), level) for w in (sizes, sizes[picks]))
+        rows.append((mean.time, low, high, mean.state, spread, float(free), drawn))
+    names = ("tau", "low", "high", "state", "draws", "free", "free_draws")
+    dims = {"draws": ("temperature", "draw"), "free_draws": ("temperature", "draw")}
     return xr.Dataset(
-        {k: (dims.get(k, "temperature"), list(v)) for k, v in columns.items()} | {"free": ("temperature", free)},
+        {k: (dims.get(k, "temperature"), list(v)) for k, v in zip(names, zip(*rows, strict=True), strict=True)},
         {"temperature": run.temperature},
     )
 
@@ -171,16 +172,16 @@ def crossover_power(run: xr.Dataset) -> tuple[Exponent | None, str]:
 
 
 def prefactor(table: xr.Dataset, run: xr.Dataset, level: float = 0.9) -> xr.Dataset:
-    """τ over the exact time of a free walk: ``ratio`` with ``low`` and ``high`` (95 %) per temperature of ``table``.
+    """τ over the exact time of free walks: ``ratio`` with ``low`` and ``high`` (95 %) per temperature of ``table``.
 
-    The interval holds the spread over initial conditions and the counting error of the overlap of n weights in all,
-    √(Q (1 - Q) / n), turned into one of time by the free walk's slope.
+    The interval holds the spread over initial conditions, each with its own window in both times, and the counting
+    error of the overlap of n weights in all, √(Q (1 - Q) / n), turned into one of time by the free walk's slope.
     """
     n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
     x = erfinv(level)
     fall = x * np.exp(-(x**2)) / np.sqrt(np.pi)  # -dQ/d(ln t) of erf(ε/√(4Dt))
     counting = np.sqrt(level * (1 - level) / n) / fall
-    among = xr.apply_ufunc(np.log, table.draws).std("draw")
+    among = xr.apply_ufunc(np.log, table.draws / table.free_draws).std("draw")
     ratio, reach = table.tau / table.free, xr.apply_ufunc(np.exp, 1.96 * (among**2 + counting**2) ** 0.5)
     return xr.Dataset({"ratio": ratio, "low": ratio / reach, "high": ratio * reach})
 
