@@ -66,9 +66,11 @@ class Grid:
         return axes[:n]
 
 
-def legend(fig: Figure, ax: Axes, columns: int = 3, loc: LegendLocType = "outside lower left") -> None:
+def legend(
+    fig: Figure, ax: Axes, columns: int = 3, loc: LegendLocType = "outside lower left", title: str | None = None
+) -> None:
     """What the artists of one panel are called, outside all panels, row by row."""
     named = list(zip(*ax.get_legend_handles_labels(), strict=True))
     # matplotlib fills column after column; ordered curves are to be read along the rows.
     named = [n for first in range(columns) for n in named[first::columns]]
-    fig.legend([h for h, _ in named], [n for _, n in named], loc=loc, ncols=columns)
+    fig.legend([h for h, _ in named], [n for _, n in named], loc=loc, ncols=columns, title=title, alignment="left")

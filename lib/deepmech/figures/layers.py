@@ -22,7 +22,7 @@ def layer_curves(
     *,
     alt: str,
     by: str | None = None,
-    label: str = "{}",
+    by_label: str | None = None,
     columns: int = 2,
     y_label: str = "load $D_\\ell$",
     figure: str | None = None,
@@ -36,8 +36,8 @@ def layer_curves(
         ``kind`` where there is one.
     by : str, optional
         Dimension of different curves in one panel; they have no chord, and its values are named in a legend.
-    label : str
-        Format of those names, for example ``"learning rate {}"``.
+    by_label : str, optional
+        What those values are, above the legend.
     columns : int
         Panels side by side; one suits more than about eight layers.
 
@@ -56,20 +56,22 @@ def layer_curves(
         counted = all(n.isdecimal() for curve in ready.values() for n in _names(curve))
         axes = grid.axes(fig, r"layer $\ell$" if counted else "", y_label)
         for ax, curve in zip(axes, ready.values(), strict=True):
-            _panel(ax, curve, by, label, theme)
+            _panel(ax, curve, by, theme)
         if by:
-            legend(fig, axes[0])
+            legend(fig, axes[0], title=by_label)
 
-    return Picture(draw, alt=alt, height=0.3 + 3.1 * grid.rows + (0.3 if by else 0.0), figure=figure)
+    return Picture(
+        draw, alt=alt, height=0.3 + 3.1 * grid.rows + (0.3 if by else 0.0) + (0.25 if by_label else 0.0), figure=figure
+    )
 
 
-def _panel(ax: Axes, curve: xr.DataArray, by: str | None, label: str, theme: Theme) -> None:
+def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
     at, names = np.arange(curve.sizes["layer"]), _names(curve)
     short = max(map(len, names)) <= 2
     values = curve[by].values if by else np.array([None])
     for i, (value, colour) in enumerate(zip(values, palette(values, theme), strict=True)):
         d = curve.values[:, i] if by else curve.values
-        ax.plot(at, d, "o-", color=colour, label=None if value is None else label.format(style.number(value)), zorder=3)
+        ax.plot(at, d, "o-", color=colour, label=None if value is None else style.number(value), zorder=3)
     if not by:
         ends = curve.values[[0, -1]]
         ax.plot(at[[0, -1]], ends, color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
