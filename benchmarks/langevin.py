@@ -90,6 +90,16 @@ def batched(
     return step
 
 
+def waited(run: Callable[[], object], device: str) -> Callable[[], None]:
+    """``run``, and until the device has done it."""
+
+    def until_done() -> None:
+        run()
+        torch.cuda.synchronize(device)
+
+    return until_done
+
+
 def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> None:
     """The batched engine on a GPU, one network in eager torch, and large products, all with TF32."""
     stream, sizes, size = Stream.of("benchmark", 0), layer_sizes(10, WIDTH, 6), 8192
@@ -108,15 +118,8 @@ def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> Non
             def walk(many: Batched = many, arguments: tuple = (rate, decay, noise, streams)) -> None:
                 many.walk(steps, 0, *arguments)
 
-            def waited(run: Callable[[], object]) -> Callable[[], None]:
-                def until_done() -> None:
-                    run()
-                    torch.cuda.synchronize(device)
-
-                return until_done
-
-            runs = {"batched engine": waited(walk), "eager torch": waited(one), "products": waited(lambda: a @ b)}
-            found = rounds(runs, repeats)
+            runs = {"batched engine": walk, "eager torch": one, "products": lambda: a @ b}
+            found = rounds({name: waited(run, device) for name, run in runs.items()}, repeats)
             peak = 2 * size**3 / found["products"]
             work = 6 * n * n_weights(sizes)
             rows = {

@@ -134,7 +134,7 @@ def test_what_auto_chooses_and_what_is_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"device = 'cuda'.*device='cpu'"):
         settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
     monkeypatch.setattr("deepmech.trainers.langevin_place.require_device", lambda name: True)
-    monkeypatch.setattr("deepmech.trainers.langevin_place.free_memory", lambda name: 1e9)
+    monkeypatch.setattr("deepmech.trainers.langevin_place.room", lambda memory, device: 1e9)
     assert Place.of("auto", None, None, None, False).engine == "batched"
     with pytest.raises(ValueError, match=r"engine = 'blocked' knows no GPU"):
         Place.of("blocked", None, None, None, False)

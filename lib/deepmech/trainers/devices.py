@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,9 +30,26 @@ def device_in_words(name: str) -> str:
     return name if name == "cpu" else f"{name} ({torch.cuda.get_device_name(name)})"
 
 
-def free_memory(gpu: str) -> float:
-    """Seven tenths of the bytes that are free on a GPU."""
-    return 0.7 * torch.cuda.mem_get_info(gpu)[0]
+def chosen(device: str | None) -> str:
+    """``device``, or what the environment variable ``DEEPMECH_DEVICE`` names, or the CPU."""
+    return device or os.environ.get("DEEPMECH_DEVICE", "cpu")
+
+
+def room(memory: float | None, device: str) -> float:
+    """Bytes that one batch may take: ``memory``, or 2 GiB on a CPU and seven tenths of what is free on a GPU."""
+    if memory is not None:
+        return memory
+    return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
+
+
+def batches(members: Sequence[int], need: int, memory: float, caller: str) -> list[list[int]]:
+    """Members, of about ``need`` bytes each, cut into batches that the memory holds; a ValueError if it holds none."""
+    if memory < need:
+        raise ValueError(
+            f"{caller}: memory = {memory:.3g} bytes: one member takes about {need:.3g}; give that at least"
+        )
+    size = int(memory // need)
+    return [list(members[i : i + size]) for i in range(0, len(members), size)]
 
 
 @contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from deepmech.core import provenance
-from deepmech.trainers.devices import device_in_words, free_memory, one_thread, products_in, require_device
+from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, require_device, room
 from deepmech.trainers.langevin_batched import Batched
 from deepmech.trainers.langevin_engines import ALONE
 from deepmech.trainers.langevin_walker import Walker, sizes_of
@@ -30,7 +29,7 @@ class Place:
     @classmethod
     def of(cls, engine: str, device: str | None, memory: float | None, threads: int | None, tf32: bool) -> Place:
         """Checks, and what None and ``"auto"`` stand for; a ValueError names what is not there."""
-        device = device or os.environ.get("DEEPMECH_DEVICE", "cpu")
+        device = chosen(device)
         on_gpu = require_device(device)
         if engine not in ("auto", "batched", *ALONE):
             names = ", ".join(map(repr, ("batched", *ALONE)))
@@ -41,8 +40,7 @@ class Place:
             raise ValueError(f"walk: threads = {threads}: must be at least 1, or None for every core")
         engine = ("batched" if on_gpu else "blocked") if engine == "auto" else engine
         workers = 1 if engine == "batched" else threads or provenance.cores()
-        room = (free_memory(device) if on_gpu else 2**31) if memory is None else memory
-        return cls(engine, device, room, workers, tf32)
+        return cls(engine, device, room(memory, device), workers, tf32)
 
     @property
     def in_words(self) -> str:
@@ -69,10 +67,5 @@ class Place:
             one = walkers[members[0]]
             batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
             need = Batched.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
-            if self.memory < need:
-                raise ValueError(
-                    f"walk: memory = {self.memory:.3g} bytes: one member takes about {need:.3g}; give that at least"
-                )
-            size = int(self.memory // need)
-            groups += [members[i : i + size] for i in range(0, len(members), size)]
+            groups += batches(members, need, self.memory, "walk")
         return groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from deepmech.core import provenance
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec
 from deepmech.trainers.batched import Batched
-from deepmech.trainers.devices import device_in_words, free_memory, one_thread, products_in, require_device
+from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, require_device, room
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
 from deepmech.trainers.recording import METRICS, Features, Record, dataset
@@ -114,7 +113,7 @@ def train(
     started = time.perf_counter()
     if threads is not None and threads < 1:
         raise ValueError(f"train: threads = {threads}: must be at least 1, or None for every core")
-    device = device or os.environ.get("DEEPMECH_DEVICE", "cpu")
+    device = chosen(device)
     on_gpu = require_device(device)
     batch = _batch(network, training, seed)
     members = _members(batch, network, training)
@@ -149,7 +148,7 @@ def train(
                     made.add(float(loss), features)
         return list(zip(job, records, strict=True))
 
-    jobs = _jobs(members, engines, shared, memory, device if on_gpu else "")
+    jobs = _jobs(members, engines, shared, room(memory, device))
     workers = 1 if on_gpu or Batched in engines else threads or provenance.cores()
     done: dict[int, Record] = {}
     # Members run beside one another, each on one thread: products of this size gain little from more, and a sum that is
@@ -219,9 +218,7 @@ def _engine(name: str, member: Member, on_gpu: bool) -> Any:
     return ENGINES[name]
 
 
-def _jobs(
-    members: list[Member], engines: list[Any], shared: dict[Any, Any], memory: float | None, gpu: str
-) -> list[list[int]]:
+def _jobs(members: list[Member], engines: list[Any], shared: dict[Any, Any], memory: float) -> list[list[int]]:
     """Members by number, cut into what is trained at once: one each, or batches of equal shape that fit the memory."""
     jobs: list[list[int]] = []
     groups: dict[Any, list[int]] = {}
@@ -230,14 +227,10 @@ def _jobs(
             groups.setdefault(Batched.shape(member), []).append(i)
         else:
             jobs.append([i])
-    room = (free_memory(gpu) if gpu else 2**31) if memory is None else memory
     for group in groups.values():
         member = members[group[0]]
         need = Batched.bytes_per_member(member, shared[Batched, str(member.training.dtype)])
-        if room < need:
-            raise ValueError(f"train: memory = {room:.3g} bytes: one member takes about {need:.3g}; give that at least")
-        size = int(room // need)
-        jobs += [group[i : i + size] for i in range(0, len(group), size)]
+        jobs += batches(group, need, memory, "train")
     return jobs
 
 
