@@ -53,8 +53,7 @@ def layer_curves(
     grid = Grid(tuple(ready), columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        counted = all(n.isdecimal() for curve in ready.values() for n in _names(curve))
-        axes = grid.axes(fig, r"layer $\ell$" if counted else "", y_label)
+        axes = grid.axes(fig, r"layer $\ell$" if all(map(_numbered, ready.values())) else "", y_label)
         for ax, curve in zip(axes, ready.values(), strict=True):
             _panel(ax, curve, by, theme)
         if by:
@@ -67,7 +66,6 @@ def layer_curves(
 
 def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
     at, names = np.arange(curve.sizes["layer"]), _names(curve)
-    short = max(map(len, names)) <= 2
     values = curve[by].values if by else np.array([None])
     for i, (value, colour) in enumerate(zip(values, palette(values, theme), strict=True)):
         d = curve.values[:, i] if by else curve.values
@@ -75,12 +73,14 @@ def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
     if not by:
         ends = curve.values[[0, -1]]
         ax.plot(at[[0, -1]], ends, color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
-    if short:
-        ax.set_xticks(at, names)
-    else:
-        ax.set_xticks(at, names, rotation=50, ha="right", rotation_mode="anchor")
+    slanted = {} if _numbered(curve) else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(at, names, **slanted)
     ax.set_xlim(-0.3, len(at) - 0.7)
     ax.grid(axis="y")
+
+
+def _numbered(curve: xr.DataArray) -> bool:
+    return all(name.isdecimal() for name in _names(curve))
 
 
 def _names(curve: xr.DataArray) -> list[str]:
