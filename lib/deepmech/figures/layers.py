@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -73,7 +74,7 @@ def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
     if not by:
         ends = curve.values[[0, -1]]
         ax.plot(at[[0, -1]], ends, color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
-    slanted = {} if _numbered(curve) else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
+    slanted: dict[str, Any] = {} if _numbered(curve) else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(at, names, **slanted)
     ax.set_xlim(-0.3, len(at) - 0.7)
     ax.grid(axis="y")
