@@ -1,0 +1,387 @@
+"""Trains any ``nn.Module``, one or many at once, on a CPU or a GPU.
+
+Networks that differ in nothing but the values of their tensors (:func:`structure`) run together: the parameters of each
+are a row of one matrix, its buffers lie beside those of the others, and ``torch.func.vmap`` runs one module for all of
+them. A network's numbers are, to rounding, those it has alone. To the bit is not promised: how products of many
+networks are summed is for the libraries behind them to decide.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from deepmech.core.random import Stream
+from deepmech.trainers.batched_draws import BatchedStream
+from deepmech.trainers.draws import Draws
+from deepmech.trainers.modules import Dropout, LeakyReLU, Network
+from deepmech.trainers.rules import LOSSES, OPTIMISERS, Loss
+from deepmech.trainers.specs import CNN, MLP, Member
+
+#: Fields of Training that networks trained together have in common; all others may differ.
+COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
+_DROPOUTS: dict[Any, bool] = {nn.Dropout: False, nn.Dropout1d: True, nn.Dropout2d: True, nn.Dropout3d: True}
+
+
+def build(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
+    """A user's own module, with the same initial weights for the same stream.
+
+    While ``factory`` runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its
+    state is put back. Every ``nn.Dropout`` in the module is replaced by :class:`~deepmech.trainers.modules.Dropout`.
+
+    Raises
+    ------
+    ValueError
+        If the factory returns no module.
+    """
+    low, high = stream.bits("module", 0, 2).tolist()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed((high << 32 | low) >> 1)
+        module = factory(**arguments)
+    if not isinstance(module, nn.Module):
+        raise ValueError(f"train: the network's factory returned a {type(module).__name__}: must be an nn.Module")
+    ours: dict[Any, Dropout] = {}  # one module in two places stays one
+    for holder in list(module.modules()):
+        parts: dict[str, Any] = dict(holder._modules)
+        for name, part in parts.items():
+            if type(part) in _DROPOUTS:
+                holder._modules[name] = ours.setdefault(part, Dropout(part.p, _DROPOUTS[type(part)]))
+    return module
+
+
+def probe(module: nn.Module, x: torch.Tensor) -> float:
+    """About how many bytes a training step keeps for each sample, from a pass of a few samples ``x``.
+
+    Raises
+    ------
+    ValueError
+        If the module draws random numbers by itself: they would depend on who else is being trained.
+    """
+    module, drawn = copy.deepcopy(module).to(x.device).train(), [0]
+
+    def keep_all(which: torch.Tensor, below: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+        drawn.append(int(np.prod(shape)))
+        return torch.ones((1, *shape), dtype=torch.bool, device=x.device)
+
+    for part in module.modules():
+        if isinstance(part, Dropout):
+            part.keep = keep_all
+    kept: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    before = _random_states(x.device)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        output = module(x)
+    if _random_states(x.device) != before:
+        raise ValueError(
+            f"train: {type(module).__name__} draws random numbers by itself while training: use nn.Dropout modules, "
+            "whose masks come from the member's own stream, and no functional dropout or dropout inside attention"
+        )
+    if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x):
+        shape = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+        raise ValueError(
+            f"train: {type(module).__name__} returns {shape} for {len(x)} samples: must be (samples, outputs)"
+        )
+    own = {p.untyped_storage().data_ptr() for p in module.parameters()}
+    return (sum(size for at, size in kept.items() if at not in own) + 24 * max(drawn)) / len(x)
+
+
+def _random_states(device: torch.device) -> tuple[Any, ...]:
+    """Where all generators are that a module might draw from without being told."""
+    states = [torch.get_rng_state()] + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
+    return random.getstate(), pickle.dumps(np.random.get_state()), [s.numpy().tobytes() for s in states]  # noqa: NPY002
+
+
+def structure(module: nn.Module) -> tuple[Any, ...]:
+    """What modules that run together have in common: all but the values of their parameters and buffers.
+
+    What this cannot compare (functions, generators, tensors that are no buffers) is common only if it is one object.
+    """
+
+    def plain(value: Any) -> Any:
+        if value is None or isinstance(value, str | int | float | complex | torch.dtype | type):
+            return type(value), value
+        if isinstance(value, dict):
+            return tuple((plain(k), plain(v)) for k, v in value.items())
+        if isinstance(value, tuple | list | set):
+            return type(value), tuple(map(plain, value))
+        return "object", id(value)
+
+    parts = []
+    for name, part in module.named_modules():
+        own = {k: v for k, v in vars(part).items() if k not in ("_parameters", "_buffers", "_modules")}
+        tensors = [
+            (k, None if t is None else (tuple(t.shape), t.dtype, t.requires_grad))
+            for k, t in chain(part._parameters.items(), part._buffers.items())
+        ]
+        parts.append((name, type(part), plain(own), tuple(tensors)))
+    return tuple(parts)
+
+
+class Together:
+    """The states of several modules of one :func:`structure` beside one another.
+
+    Attributes
+    ----------
+    rows : (networks, numbers), all trained parameters, layer after layer.
+    buffers : by name, (networks, …).
+    module : what is run; its own parameters and buffers are never used.
+    """
+
+    def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
+        if len({structure(m) for m in modules}) > 1:
+            raise ValueError("these modules differ in more than the values of their tensors, and cannot run together")
+        first = self._shown = modules[0].to(device, dtype)
+        parameters, self.buffers = stack_module_state([m.to(device, dtype) for m in modules])
+        named = dict(first.named_parameters())
+        self.still = {k: v.detach() for k, v in parameters.items() if not named[k].requires_grad}
+        self.module = copy.deepcopy(first).train()
+        for name, part in self.module.named_modules():
+            if isinstance(part, LeakyReLU) and len(slopes := self.buffers[f"{name}.slope"].unique()) == 1:
+                part.common = float(slopes)
+        # Parameters keep their order in memory, on which the speed of convolutions depends.
+        self._order = {k: p.dim_order() for k, p in named.items() if p.requires_grad}
+        flat = [parameters[k].detach().permute(0, *(1 + d for d in order)) for k, order in self._order.items()]
+        self._shapes = [p.shape[1:] for p in flat]
+        self.rows = torch.cat([p.flatten(1) for p in flat], 1)
+
+    def parameters(self, rows: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
+        """Every parameter by name, (networks, …): views of ``rows``, and those that take part in no training."""
+        pieces = (self.rows if rows is None else rows).split([s.numel() for s in self._shapes], 1)
+        trained = {}
+        for (name, order), shape, piece in zip(self._order.items(), self._shapes, pieces, strict=True):
+            part = piece.view(-1, *shape)
+            back = [1 + order.index(d) for d in range(len(order))]
+            trained[name] = part if back == sorted(back) else part.permute(0, *back)
+        return trained | self.still
+
+    def outputs(self, rows: torch.Tensor, x: torch.Tensor, dim: int | None) -> torch.Tensor:
+        """What every network returns for x, (networks, samples, outputs); follows buffers.
+
+        ``dim`` is 0 where the first axis of x is one of networks, None where all have the same samples.
+        """
+        parameters = self.parameters(rows)
+        if isinstance(self.module, Network) and self.module.many:
+            return functional_call(self.module, {**parameters, **self.buffers}, (x,))
+
+        def one(parameters: dict, buffers: dict, x: torch.Tensor) -> tuple[torch.Tensor, dict]:
+            state = {**parameters, **buffers}
+            output = functional_call(self.module, state, (x,))
+            # Changes in place are seen outside; what a module puts in a buffer's place is not.
+            return output, {k: state[k] for k, v in buffers.items() if state[k] is not v}
+
+        if len(rows) == 1:
+            # Alone it runs as it would anywhere; grouped convolutions of one group take twice the time.
+            first, own = ({k: v[0] for k, v in named.items()} for named in (parameters, self.buffers))
+            output, buffers = one(first, own, x if dim is None else x[0])
+            output, buffers = output[None], {k: v[None] for k, v in buffers.items()}
+        else:
+            try:
+                with sdpa_kernel(SDPBackend.MATH):  # vmap would run the others network by network
+                    output, buffers = vmap(one, (0, 0, dim))(parameters, self.buffers, x)
+            except RuntimeError as error:
+                if "vmap" not in str(error) and "Batching rule" not in str(error):
+                    raise
+                raise ValueError(
+                    f"train: {type(self.module).__name__} cannot be run for several networks at once: "
+                    f"{str(error).splitlines()[0]}"
+                ) from error
+        self.buffers |= {k: v.detach() for k, v in buffers.items()}
+        return output
+
+    def gradient(
+        self, loss: Loss, x: torch.Tensor, y: torch.Tensor, dims: tuple[int | None, int | None] = (None, None)
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Each network's loss, its gradient in the layout of ``rows``, and the outputs; ``dims`` of x and of y."""
+        rows = self.rows.detach().requires_grad_()
+        output = self.outputs(rows, x, dims[0])
+        found = vmap(loss, (0, dims[1]))(output, y)
+        (gradient,) = torch.autograd.grad(found.sum(), rows)
+        return found.detach(), gradient, output.detach()
+
+    @torch.no_grad()
+    def shown(self, i: int) -> nn.Module:
+        """The i-th network as a module in evaluation mode, until it is called for another."""
+        own = dict(chain(self._shown.named_parameters(), self._shown.named_buffers()))
+        for name, values in chain(self.parameters().items(), self.buffers.items()):
+            own[name].copy_(values[i])
+        return self._shown.eval()
+
+
+class Rows(BatchedStream):
+    """As :class:`BatchedStream`; on a CPU the compiled streams, which are faster, make the same bits."""
+
+    def words(self, purpose: str, step: int | torch.Tensor, n: int) -> torch.Tensor:
+        if self.device.type != "cpu" or not isinstance(step, int):
+            return super().words(purpose, step, n)
+        return torch.from_numpy(self._bits(purpose, step, n).astype(np.int64))
+
+    def keep(self, purpose: str, step: int, n: int, which: torch.Tensor, below: torch.Tensor) -> torch.Tensor:
+        """As ``Stream.keep`` for the keys with numbers ``which``, where 16 bits reach ``below``; (len(which), n)."""
+        if self.device.type != "cpu":
+            return self.halves(purpose, step, n)[which] >= below[:, None]
+        halves = self._bits(purpose, step, -(-n // 2)).view(np.uint16)[:, :n]
+        return torch.from_numpy((halves if len(halves) == len(which) else halves[which]) >= below[:, None].numpy())
+
+    def _bits(self, purpose: str, step: int, n: int) -> np.ndarray:
+        keys = (self.high << 32 | self.low)[:, 0].numpy().view(np.uint64).tolist()
+        return np.stack([Stream(k).bits(purpose, step, n) for k in keys])
+
+
+class Torch:
+    """Trains ``modules``, one for each of ``members``, which agree in :data:`COMMON`; the modules are taken over.
+
+    ``shared`` is what :meth:`prepare` returned. Members are numbered in their order.
+
+    Raises
+    ------
+    ValueError
+        If modules differ in structure, or draw random numbers themselves.
+    """
+
+    @staticmethod
+    def prepare(data: Any, dtype: str, device: str = "cpu") -> dict[str, Any]:
+        """What all groups share: the training set on the device."""
+        x, y = np.asarray(data.x_train), np.asarray(data.y_train)
+        real = not np.issubdtype(x.dtype, np.integer)  # whole numbers are tokens
+        return {
+            "x": torch.from_numpy(x.astype(dtype) if real else x).to(device),
+            "y": torch.from_numpy(y if data.n_classes else y.astype(dtype)).to(device),
+            "n_classes": data.n_classes,
+            "dtype": getattr(torch, dtype),
+            "std": float(np.std(data.x_train, dtype=np.float64)),
+        }
+
+    @staticmethod
+    def bytes_per_member(module: nn.Module, member: Member, shared: dict[str, Any]) -> float:
+        """About what one member of a group takes at the height of a step, in bytes."""
+        n, size = len(shared["x"]), member.training.batch_size
+        batch, item = n if size is None else min(n, int(size)), torch.finfo(shared["dtype"]).bits // 8
+        numbers = sum(t.numel() for t in chain(module.parameters(), module.buffers()))
+        return 10 * item * numbers + batch * (4 * item * shared["x"][0].numel() + 2 * probe(module, shared["x"][:4]))
+
+    def __init__(
+        self, modules: Sequence[nn.Module], members: Sequence[Member], draws: Sequence[Draws], shared: dict[str, Any]
+    ):
+        self.members, self.draws, self.shared = list(members), list(draws), shared
+        self.dtype, self.device = shared["dtype"], shared["x"].device
+        self.together = Together(modules, self.dtype, self.device)
+        probe(self.together.module, shared["x"][:4])
+        first = members[0].training
+        self.loss, self.optimiser = LOSSES[str(first.loss)], OPTIMISERS[str(first.optimizer)]
+        # Members with the same seed see the same numbers: they are drawn once for each seed.
+        keys = [d.stream.key for d in draws]
+        unique = list(dict.fromkeys(keys))
+        self.one_of_seed = [keys.index(k) for k in unique]
+        self.stream = Rows(unique, self.device)
+        self.seed = torch.tensor([unique.index(k) for k in keys], device=self.device)
+        self.momentum = self._column([float(m.training.momentum) for m in members])
+        self.memory: dict[str, torch.Tensor] = {}
+        self.steps, self._step, self._calls = 0, 0, Counter[int]()
+        self.dropouts = {k: m for k, m in self.together.module.named_modules() if isinstance(m, Dropout)}
+        for number, (name, dropout) in enumerate(self.dropouts.items(), start=1):
+            dropout.keep = partial(self._keep, number)
+            self.together.buffers[f"{name}.which"] = self.seed
+
+    def run_epoch(self, epoch: int) -> np.ndarray:
+        """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
+        now, n = [m.settings(epoch) for m in self.members], len(self.shared["y"])
+        self._set_dropout([s.dropout for s in now])
+        rate = self._column([s.learning_rate for s in now])
+        noise, wrong = [s.data_noise * self.shared["std"] for s in now], [s.label_noise for s in now]
+        total = torch.zeros(len(now), dtype=torch.float64, device=self.device)
+        for step, index in self._batches(epoch, n):
+            self._step = step
+            self._calls.clear()
+            (x, x_dim), (y, y_dim) = self._inputs(noise, index), self._targets(wrong, index)
+            loss, gradient, _ = self.together.gradient(self.loss, x, y, (x_dim, y_dim))
+            self.steps += 1
+            self.optimiser(self.together.rows, gradient, rate, self.momentum, self.steps, self.memory)
+            total += loss.double() * (n if index is None else index.shape[1])
+        return (total / n).cpu().numpy()
+
+    def features(self, member: int, x: np.ndarray) -> tuple[list[torch.Tensor], torch.Tensor]:
+        """Evaluation mode, one member: what its module calls layers, each (n, units), and the output."""
+        *layers, output = self.outputs(member, x, every=True)
+        return [h.flatten(1) for h in layers], output
+
+    @torch.no_grad()
+    def outputs(self, member: int, x: np.ndarray, **arguments: Any) -> Any:
+        """Evaluation mode, one member: what its module returns."""
+        inputs = torch.from_numpy(np.asarray(x)).to(self.device)
+        return self.together.shown(member)(inputs.to(self.dtype) if inputs.is_floating_point() else inputs, **arguments)
+
+    def _column(self, values: Sequence[float]) -> torch.Tensor:
+        """One number per member, shape (members, 1)."""
+        return torch.tensor(values, dtype=self.dtype, device=self.device)[:, None]
+
+    def _batches(self, epoch: int, n: int) -> Iterator[tuple[int, torch.Tensor | None]]:
+        """(step, indices per seed) of each batch; None stands for all samples in their own order."""
+        drawn = [list(self.draws[i].batches(epoch, n)) for i in self.one_of_seed]
+        if len(drawn[0]) == 1:
+            yield drawn[0][0][0], None
+            return
+        # One copy to the device for the whole epoch.
+        order = torch.from_numpy(np.stack([np.concatenate([i for _, i in one]) for one in drawn])).to(self.device)
+        start = 0
+        for step, index in drawn[0]:
+            yield step, order[:, start : start + len(index)]
+            start += len(index)
+
+    def _of(self, samples: torch.Tensor, index: torch.Tensor | None) -> tuple[torch.Tensor, int | None]:
+        """Each member's batch and 0, or one batch for all and None."""
+        if index is None:
+            return samples, None
+        return (samples[index[0]], None) if len(index) == 1 else (samples[index[self.seed]], 0)
+
+    def _inputs(self, noise: list[float], index: torch.Tensor | None) -> tuple[torch.Tensor, int | None]:
+        """A batch, with each member's noise where there is any."""
+        x, dim = self._of(self.shared["x"], index)
+        if not any(noise):
+            return x, dim
+        n, *shape = x.shape if dim is None else x.shape[1:]
+        drawn = self.stream.normal("input noise", self._step, n * int(np.prod(shape))).to(self.dtype)
+        drawn = drawn.view(len(drawn), -1, n).mT.unflatten(2, shape)[self.seed]
+        return x + self._column(noise).view(-1, *[1] * (drawn.ndim - 1)) * drawn, 0
+
+    def _targets(self, wrong: list[float], index: torch.Tensor | None) -> tuple[torch.Tensor, int | None]:
+        """A batch's targets; of classes, each member's share replaced by random ones."""
+        y, dim = self._of(self.shared["y"], index)
+        if not any(wrong) or not self.shared["n_classes"]:
+            return y, dim
+        n = y.shape[-1]
+        below = torch.tensor([round(share * 65536) for share in wrong], dtype=torch.int32, device=self.device)
+        other = torch.floor(self.stream.uniform("random label", self._step, n) * self.shared["n_classes"]).to(y.dtype)
+        true = self.stream.keep("label noise", self._step, n, self.seed, below)
+        return torch.where(true, y, other[self.seed]), 0
+
+    def _set_dropout(self, rates: list[float]) -> None:
+        """The rates of this epoch, unless the networks are a user's own and have theirs; what drops nothing rests."""
+        buffers = self.together.buffers
+        for name, dropout in self.dropouts.items():
+            if isinstance(self.members[0].network, MLP | CNN):
+                for field, values in Dropout.constants(rates).items():
+                    buffers[f"{name}.{field}"] = values.to(buffers[f"{name}.{field}"])
+            dropout.train(bool((buffers[f"{name}.below"] > 0).any()))
+
+    def _keep(self, number: int, which: torch.Tensor, below: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+        """What the ``number``-th dropout keeps for the seeds ``which``; every call in one step has its own bits."""
+        self._calls[number] += 1
+        purpose = f"dropout {self._calls[number]}" + (f" of {number}" if number > 1 else "")
+        return self.stream.keep(purpose, self._step, int(np.prod(shape)), which, below).view(-1, *shape)

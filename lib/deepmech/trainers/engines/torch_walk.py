@@ -1,0 +1,203 @@
+"""Networks that walk, many at once, and networks trained by one sample at a time, on the states of torch_func."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from deepmech.core.random import Stream
+from deepmech.trainers.batched_draws import BatchedStream
+from deepmech.trainers.engines.torch_func import Together
+from deepmech.trainers.langevin_engines import TYPES, n_weights
+from deepmech.trainers.modules import BiasFree
+
+BLOCK = 4096
+"""Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""
+_DRAWN = 2**22
+"""Normal numbers drawn in one go, about: on a GPU the draws of a single step are too small to keep it busy."""
+
+
+class Walking:
+    """``members`` networks of equal shape, each with weights of its own.
+
+    Weights are one matrix (members, N), layer after layer; ``rate``, ``decay`` and ``noise`` are arrays (members,),
+    ``streams`` and ``orders`` sequences with an entry per member.
+
+    Parameters
+    ----------
+    sizes : units of every layer, :func:`~deepmech.trainers.langevin_engines.layer_sizes`.
+    x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
+    dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, gradients in float32.
+    device : ``"cpu"``, or a GPU as torch names it.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        x: np.ndarray,
+        y: np.ndarray,
+        dtype: str = "float32",
+        members: int = 1,
+        device: str = "cpu",
+    ):
+        self.sizes, self.n, self.device = tuple(sizes), len(x), torch.device(device)
+        self.rounds, self.type = TYPES[dtype][0] != "float64", getattr(torch, TYPES[dtype][1])
+        self.together = Together([BiasFree(sizes)], self.type, self.device)
+        self._w = torch.zeros(members, n_weights(sizes), dtype=torch.float64, device=self.device)
+        self.samples, self.labels = (torch.from_numpy(np.array(a, float)).to(self.device) for a in (x, y))
+        # What is missing to whole blocks has the label 0, and with it no gradient.
+        size = min(BLOCK, self.n)
+        missing = -self.n % size
+        self.x = F.pad(self.samples, (0, 0, 0, missing)).to(self.type).view(1, -1, size, self.sizes[0])
+        self.y = F.pad(self.labels, (0, missing)).to(self.type).view(1, -1, size)
+
+    @staticmethod
+    def bytes_per_member(sizes: Sequence[int], n: int, batch: int, dtype: str) -> int:
+        """About what one member takes at the height of a step, in bytes; ``batch`` is the largest one of descents."""
+        item, units = np.dtype(TYPES[dtype][1]).itemsize, sum(sizes) + 3 * max(sizes)
+        blocks = -(-n // min(BLOCK, n))
+        return item * (blocks * (min(BLOCK, n) * units + n_weights(sizes)) + batch * units) + 200 * n_weights(sizes)
+
+    @property
+    def w(self) -> np.ndarray:
+        """Weights, (members, N), float64."""
+        return self._w.cpu().numpy().copy()
+
+    def set(self, weights: np.ndarray) -> None:
+        """Put the networks at these weights, (members, N)."""
+        self._w.copy_(torch.from_numpy(np.asarray(weights, float)))
+        self._round()
+
+    def gradient(self) -> np.ndarray:
+        """Gradient of each member's mean loss over all samples, without regularisation; (members, N), float64."""
+        return self._gradient(self.x, self.y, self.n).cpu().numpy()
+
+    def walk(
+        self,
+        steps: int,
+        first: int,
+        rate: np.ndarray,
+        decay: np.ndarray,
+        noise: np.ndarray,
+        streams: Sequence[Stream],
+    ) -> None:
+        """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
+        (mu, shrink, kick), n = self._columns(rate, decay, noise), self._w.shape[1]
+        # Members with the same seed see the same numbers: they are drawn once for each seed.
+        keys = [s.key for s in streams]
+        unique = list(dict.fromkeys(keys))
+        seed = torch.tensor([unique.index(k) for k in keys], device=self.device)
+        drawn, piece = BatchedStream(unique, self.device), max(1, _DRAWN // (len(unique) * n))
+        for begin in range(first, first + steps, piece):
+            at = torch.arange(begin, min(begin + piece, first + steps), device=self.device)
+            z = drawn.normal("thermal", at, n).transpose(0, 1) if np.any(noise) else None
+            for k in range(len(at)):
+                self._w -= mu * (self._gradient(self.x, self.y, self.n) + shrink * self._w)
+                if z is not None:
+                    self._w += kick * z[k, seed]
+                self._round()
+
+    def descend(
+        self, orders: Sequence[np.ndarray], batch: int, rate: np.ndarray, decay: np.ndarray, begin: int, end: int
+    ) -> None:
+        """Steps ``begin`` … ``end`` - 1 of an epoch of stochastic gradient descent over the samples in ``orders``."""
+        mu, shrink = self._columns(rate, decay)
+        chosen = torch.from_numpy(np.stack([o[begin * batch : end * batch] for o in orders])).to(self.device)
+        for index in chosen.split(batch, 1):
+            x, y = self.samples[index].to(self.type), self.labels[index].to(self.type)
+            self._w -= mu * (self._gradient(x[:, None], y[:, None], index.shape[1]) + shrink * self._w)
+            self._round()
+
+    @torch.no_grad()
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """Mean data loss, fraction of samples on the wrong side, and which units of each hidden layer are not silent.
+
+        On all data and in float64; members along the first axis of each.
+        """
+        loss, wrong = torch.zeros(2, len(self._w), dtype=torch.float64, device=self.device)
+        active = [torch.zeros(len(loss), n, dtype=torch.bool, device=self.device) for n in self.sizes[1:-1]]
+        for x, y in zip(self.samples.split(BLOCK), self.labels.split(BLOCK), strict=True):
+            _, *hidden, output = functional_call(self.together.module, self.together.parameters(self._w), (x, True))
+            for lit, a in zip(active, hidden, strict=True):
+                lit |= (a > 0).any(1)
+            margin = y * output[..., 0]
+            loss += 0.5 * F.relu(1 - margin).square().sum(1)
+            wrong += (margin <= 0).sum(1)
+        return (loss / self.n).cpu().numpy(), (wrong / self.n).cpu().numpy(), [lit.cpu().numpy() for lit in active]
+
+    def _columns(self, *values: np.ndarray) -> list[torch.Tensor]:
+        return [torch.from_numpy(np.asarray(v, float)).to(self.device)[:, None] for v in values]
+
+    def _round(self) -> None:
+        if self.rounds:
+            self._w.copy_(self._w.to(self.type))
+
+    def _gradient(self, x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
+        """Gradient (members, N) in float64 on samples x (members or 1, blocks, samples, inputs) with labels y."""
+        members, blocks = len(self._w), x.shape[1]
+        rows = self._w.to(self.type).repeat_interleave(blocks, 0).requires_grad_()
+        x, y = (v.expand(members, *v.shape[1:]).flatten(0, 1) for v in (x, y))
+        output = self.together.outputs(rows, x, 0)
+        slope = -y * F.relu(1 - y * output.detach()[..., 0])  # of ½ max(0, 1 - y f)² (glass paper, Eq. 1)
+        (gradient,) = torch.autograd.grad(output, rows, slope[..., None])
+        return gradient.view(members, blocks, -1).sum(1, dtype=torch.float64) / n
+
+
+def one_by_one(
+    modules: Sequence[nn.Module],
+    rates: Sequence[float],
+    x: np.ndarray,
+    labels: np.ndarray,
+    order: np.ndarray,
+    validation: tuple[np.ndarray, np.ndarray],
+    at: np.ndarray,
+    dtype: str,
+    device: str = "cpu",
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gradient descent with one sample per step; ``modules`` are taken over.
+
+    Parameters
+    ----------
+    modules, rates : of each network, and its step size.
+    x : (samples, numbers); ``labels`` : (networks, samples).
+    order : (networks, steps), the sample of each step.
+    validation : x and labels, measured before the steps in ``at``.
+
+    Returns
+    -------
+    logits, losses, measured
+        Of the sample drawn, before its step, (networks, steps, classes) and (networks, steps); validation loss and
+        accuracy, (networks, len(at), 2).
+    """
+    together = Together(modules, getattr(torch, dtype), device)
+    images, own, drawn, test, truth = (
+        torch.from_numpy(np.asarray(v)).to(device) for v in (x, labels, order, *validation)
+    )
+    images, test, n = images.to(together.rows.dtype), test.to(together.rows.dtype), len(modules)
+    rate = torch.tensor(rates, dtype=together.rows.dtype, device=device)[:, None]
+
+    @torch.no_grad()
+    def measure() -> list[list[float]]:
+        outputs = [together.shown(i)(test) for i in range(n)]
+        return [[F.cross_entropy(o, truth).item(), (o.argmax(1) == truth).double().mean().item()] for o in outputs]
+
+    logits, losses, measured = [], [], []
+    for m in range(drawn.shape[1] + 1):
+        measured += [measure() for _ in range(int((at == m).sum()))]
+        if m == drawn.shape[1]:
+            break
+        sample = drawn[:, m, None]
+        loss, gradient, output = together.gradient(F.cross_entropy, images[sample], own.gather(1, sample), (0, 0))
+        together.rows -= rate * gradient
+        logits.append(output[:, 0])
+        losses.append(loss)
+    return (
+        torch.stack(logits, 1).cpu().numpy(),
+        torch.stack(losses, 1).cpu().numpy(),
+        np.array(measured).reshape(len(at), n, 2).swapaxes(0, 1),
+    )

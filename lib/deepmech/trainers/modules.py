@@ -1,0 +1,377 @@
+"""The networks: each is an ``nn.Module``, and nothing else says what it computes.
+
+A network has ``layers(x)``, which returns what load curves are measured on (the input as the first layer sees it, then
+every hidden layer before its dropout) and, last, the output; calling the network gives the output alone. Inputs are
+(samples, numbers), images too. Numbers in which networks trained together may differ
+(:mod:`deepmech.trainers.engines.torch_func`) are buffers: slope, scale and rate of dropout. Networks with ``many`` also
+run with the states of many networks beside one another, every parameter and buffer with an axis for them in front;
+others take ``torch.func.vmap`` for that.
+
+A bias that BatchNorm subtracts again has a gradient of zero, and automatic differentiation returns rounding noise
+instead, which Adam divides by its own size: such parameters here take part in no training (``requires_grad`` is off).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from deepmech.core.random import Stream
+from deepmech.trainers.specs import CNN, Member
+
+
+class Network(nn.Module):
+    """What every network here has in common: the output is the last of its :meth:`layers`, ``every`` gives them all."""
+
+    many = False
+
+    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor, every: bool = False) -> torch.Tensor | list[torch.Tensor]:
+        return self.layers(x) if every else self.layers(x)[-1]
+
+
+class LeakyReLU(nn.Module):
+    """max(x, 0) + slope · min(x, 0), with ``slope`` in [0, 1] a buffer.
+
+    ``common`` may be set to the slope where all networks that run together have the same.
+    """
+
+    slope: torch.Tensor
+
+    def __init__(self, slope: float) -> None:
+        super().__init__()
+        self.common: float | None = None
+        self.register_buffer("slope", torch.tensor(float(slope), dtype=torch.float64))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.common is not None:
+            return F.leaky_relu(x, self.common)
+        # Not PReLU: the gradient of the slope, which nobody wants, takes it twice as long.
+        return torch.lerp(F.relu(x), x, _each(self.slope, x))
+
+
+class Dropout(nn.Module):
+    """Sets a share ``rate`` of the numbers to zero while training and divides the others by ``1 - rate``.
+
+    Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶. An
+    engine sets ``keep`` to its own streams; by itself the module takes its bits from torch's generator. With
+    ``channels`` whole channels (the second axis) go, as in ``nn.Dropout2d``.
+    """
+
+    below: torch.Tensor
+    factor: torch.Tensor
+    which: torch.Tensor
+
+    def __init__(self, rate: float, channels: bool = False) -> None:
+        super().__init__()
+        self.channels = channels
+        self.keep: Keep | None = None
+        for name, value in self.constants([rate]).items():
+            self.register_buffer(name, value[0])
+        self.register_buffer("which", torch.tensor(0))
+
+    @staticmethod
+    def constants(rates: Sequence[float]) -> dict[str, torch.Tensor]:
+        """Values of the buffers that make up each rate."""
+        below = torch.tensor([round(rate * 65536) for rate in rates], dtype=torch.int32)
+        return {"below": below, "factor": 1 / (1 - torch.tensor(rates, dtype=torch.float64))}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return x
+        shape = tuple(x.shape[self.which.ndim :])
+        shape = (*shape[:2], *[1] * len(shape[2:])) if self.channels else shape
+        if self.keep is None:
+            kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= self.below
+        elif self.which.ndim:
+            kept = self.keep(self.which, self.below, shape)
+        else:
+            kept = _Kept.apply(self.which, self.below, self.keep, shape)
+        return x * (kept * _each(self.factor, x))
+
+
+#: Which numbers of a shape stay, (networks, *shape), for the networks' seeds by number and what their bits must reach.
+Keep = Callable[[torch.Tensor, torch.Tensor, tuple[int, ...]], torch.Tensor]
+
+
+class _Kept(torch.autograd.Function):
+    """What stays in one network, or at one go in all networks of a ``vmap``."""
+
+    @staticmethod
+    def forward(which: torch.Tensor, below: torch.Tensor, keep: Keep, shape: tuple[int, ...]) -> torch.Tensor:
+        return keep(which[None], below[None], shape)[0]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def vmap(
+        info: Any, dims: Any, which: torch.Tensor, below: torch.Tensor, keep: Keep, shape: tuple[int, ...]
+    ) -> tuple[torch.Tensor, int]:
+        return keep(which, below, shape), 0
+
+
+class FullyConnected(Network):
+    """The network of :class:`deepmech.trainers.MLP`: [BatchNorm], hidden layers, Linear.
+
+    A hidden layer is [Linear, [BatchNorm], LeakyReLU, times ``scale`` where there is no BatchNorm, Dropout]. Dropout
+    draws unit by unit.
+    """
+
+    many = True
+    scale: torch.Tensor | None
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        slope: float = 0.0,
+        dropout: float = 0.0,
+        batch_norm: bool = True,
+        scale: float = 1.0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.linear = nn.ModuleList([nn.Linear(a, b, bias) for a, b in pairwise(sizes)])
+        self.norm = nn.ModuleList([_uncounted(nn.BatchNorm1d(n)) for n in sizes[:-1]] if batch_norm else [])
+        self.activation, self.dropout = LeakyReLU(slope), Dropout(dropout)
+        self.register_buffer("scale", None if batch_norm else torch.tensor(float(scale), dtype=torch.float64))
+        if batch_norm:
+            _subtracted(self.norm[0], *(self.linear[:-1] if bias else []))
+
+    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
+        x = _units_first(x)
+        x = _normalised(self.norm[0], x) if self.norm else x
+        found = [x]
+        for i, linear in enumerate(self.linear[:-1]):
+            x = _product(linear, x)
+            x = _normalised(self.norm[i + 1], x) if self.norm else x
+            x = self.activation(x) if self.scale is None else _each(self.scale, x) * self.activation(x)
+            found.append(x)
+            x = self.dropout(x)
+        return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
+
+
+class Residual(Network):
+    """A residual MLP: BatchNorm, Linear, then blocks x + Dropout(LeakyReLU(BatchNorm(Linear(x)))), then Linear.
+
+    Examples
+    --------
+    >>> Residual(64, 10, depth=4, width=32)(torch.zeros(5, 64)).shape
+    torch.Size([5, 10])
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        depth: int = 8,
+        width: int = 100,
+        slope: float = 0.0,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.norm, self.stem = nn.BatchNorm1d(n_inputs), nn.Linear(n_inputs, width)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(width, width, bias=False), nn.BatchNorm1d(width), LeakyReLU(slope), Dropout(dropout)
+            )
+            for _ in range(depth - 2)
+        )
+        self.top = nn.Linear(width, n_outputs)
+        _subtracted(self.norm)
+
+    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
+        found = [x := self.norm(x)]
+        found.append(x := self.stem(x))
+        for block in self.blocks:
+            found.append(x := x + block(x))
+        return [*found, self.top(x)]
+
+
+class Convolutional(Network):
+    """The network of :class:`deepmech.trainers.CNN`: layers [Conv 3×3, BatchNorm, LeakyReLU, pool, upsample, Dropout].
+
+    ``shape`` is that of one image, (channels, height, width). Dropout draws sample by sample, position by position.
+
+    Raises
+    ------
+    ValueError
+        If ``shape`` is not that of an image.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        n_outputs: int,
+        convolutions: int = 7,
+        channels: int = 16,
+        slope: float = 0.0,
+        dropout: float = 0.0,
+        pooling: str = "max",
+    ) -> None:
+        super().__init__()
+        if len(shape) != 3 or min(shape[1:]) < 2:
+            raise ValueError(
+                f"train: data.shape = {tuple(shape)}: CNN needs images, (channels, height, width) with sides of at "
+                "least 2 pixels; use MLP for other data"
+            )
+        self.shape, side = tuple(shape), (int(shape[1]), int(shape[2]))
+        maps = [int(shape[0]), *[channels] * convolutions]
+        self.convolution = nn.ModuleList([nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(maps)])
+        self.norm = nn.ModuleList([_uncounted(nn.BatchNorm2d(n)) for n in maps[1:]])
+        self.activation, self.dropout = LeakyReLU(slope), Dropout(dropout)
+        self.pool = nn.MaxPool2d(2) if pooling == "max" else nn.AvgPool2d(2)
+        self.upsample = nn.Upsample(size=side)
+        self.linear = nn.Linear(maps[-1] * side[0] * side[1], n_outputs)
+        # Channels are the last axis in memory: half the time of torch's default order on a CPU, the same numbers.
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        _subtracted(*self.convolution)
+
+    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
+        x = _channels_first(_channels_last(x.unflatten(1, self.shape)).contiguous())
+        found = [x]
+        for convolution, norm in zip(self.convolution, self.norm, strict=True):
+            found.append(x := self.upsample(self.pool(self.activation(norm(convolution(x))))))
+            x = _channels_first(self.dropout(_channels_last(x)))
+        return [*found, self.linear(x.flatten(1))]
+
+
+class LeNet(Network):
+    """Two convolutions and three linear layers on 32×32 images (paper B, App. D; sizes from the authors' scripts)."""
+
+    def __init__(self, n_channels: int, n_outputs: int) -> None:
+        super().__init__()
+        self.shape = (n_channels, 32, 32)
+        self.convolution = nn.ModuleList([nn.Conv2d(n_channels, 6, 5), nn.Conv2d(6, 16, 5)])
+        self.linear = nn.ModuleList([nn.Linear(400, 120), nn.Linear(120, 84), nn.Linear(84, n_outputs)])
+
+    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
+        found = [x := x.unflatten(1, self.shape)]
+        for convolution in self.convolution:
+            found.append(x := F.max_pool2d(F.relu(convolution(x)), 2))
+        x = x.flatten(1)
+        for linear in self.linear[:-1]:
+            found.append(x := F.relu(linear(x)))
+        return [*found, self.linear[-1](x)]
+
+
+class BiasFree(Network):
+    """The network that walks (:class:`deepmech.trainers.langevin.Dynamics`): ReLU, no biases, one output per sample."""
+
+    many = True
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        super().__init__()
+        self.linear = nn.ModuleList([nn.Linear(a, b, bias=False) for a, b in pairwise(sizes)])
+
+    def layers(self, x: torch.Tensor) -> list[torch.Tensor]:
+        found = [x := _units_first(x)]
+        for linear in self.linear[:-1]:
+            found.append(x := F.relu(_product(linear, x)))
+        return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
+
+
+def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream) -> Network:
+    """The network of a member's spec with its initial weights, in its precision; ``shape`` is that of one sample."""
+    spec = member.network
+    own = {"slope": float(spec.slope), "dropout": float(spec.dropout)}
+    if isinstance(spec, CNN):
+        module: Network = Convolutional(
+            shape, n_outputs, int(spec.convolutions), int(spec.channels), **own, pooling=str(spec.pooling)
+        )
+    else:
+        sizes = member.sizes(int(np.prod(shape)), n_outputs)
+        module = FullyConnected(
+            sizes, **own, batch_norm=bool(spec.batch_norm), scale=member.scale, bias=bool(spec.bias)
+        )
+    module.to(getattr(torch, str(member.training.dtype)))
+    initialise(module, stream, str(getattr(spec, "init", "torch")))
+    return module
+
+
+def initialise(module: nn.Module, stream: Stream, init: str = "torch") -> None:
+    """Draw the parameters of the i-th Linear or convolution (from 1) from the purposes "weight i" and "bias i".
+
+    ``"torch"``: uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: orthonormal rows or columns, no biases.
+    """
+    made = [m for m in module.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
+    for i, layer in enumerate(made, start=1):
+        bound = 1 / np.sqrt(layer.weight[0].numel())
+        for name, parameter in layer.named_parameters(recurse=False):
+            shape = tuple(parameter.shape)
+            if init == "torch":
+                drawn = (2 * stream.uniform(f"{name} {i}", 0, shape) - 1) * bound
+            else:
+                drawn = orthogonal(stream.normal(f"{name} {i}", 0, shape)) if name == "weight" else np.zeros(shape)
+            with torch.no_grad():
+                parameter.copy_(torch.from_numpy(drawn))
+
+
+def orthogonal(normal: np.ndarray) -> np.ndarray:
+    """A uniformly distributed matrix with orthonormal rows or columns, from a matrix of normals."""
+    tall = normal.shape[0] >= normal.shape[1]
+    q, r = np.linalg.qr(normal if tall else normal.T)
+    q *= np.sign(np.diag(r))
+    return q if tall else q.T
+
+
+def _subtracted(*layers: nn.Module) -> None:
+    """The next BatchNorm subtracts these layers' biases: they stay as they are."""
+    for layer in layers:
+        layer.bias.requires_grad_(False)
+
+
+def _uncounted(norm: Any) -> Any:
+    """A BatchNorm without its count of batches, which nothing reads and every step would pay for."""
+    norm.num_batches_tracked = None
+    return norm
+
+
+def _units_first(x: torch.Tensor) -> torch.Tensor:
+    """([networks,] samples, units) as (networks, units, samples), in which products and BatchNorm are fastest."""
+    return x.mT if x.ndim == 3 else x.T[None]
+
+
+def _samples_first(layers: list[torch.Tensor], linear: Any) -> list[torch.Tensor]:
+    """What :func:`_units_first` turned, turned back; without an axis of networks if ``linear`` has none."""
+    return [h.mT if linear.weight.ndim == 3 else h[0].T for h in layers]
+
+
+def _product(linear: Any, x: torch.Tensor) -> torch.Tensor:
+    """Linear on (networks, units, samples)."""
+    weight = linear.weight.view(-1, *linear.weight.shape[-2:])
+    x = x.expand(len(weight), -1, -1)
+    return (
+        torch.bmm(weight, x) if linear.bias is None else torch.baddbmm(linear.bias.view(len(weight), -1, 1), weight, x)
+    )
+
+
+def _normalised(norm: Any, x: torch.Tensor) -> torch.Tensor:
+    """BatchNorm on (networks, units, samples): a channel for every unit of every network."""
+    mean, variance, gain, shift = (v.reshape(-1) for v in (norm.running_mean, norm.running_var, norm.weight, norm.bias))
+    x = x.expand(len(mean) // x.shape[1], -1, -1)
+    channels = x.reshape(1, -1, x.shape[2])
+    return F.batch_norm(channels, mean, variance, gain, shift, norm.training, norm.momentum, norm.eps).view_as(x)
+
+
+def _each(number: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """One number, or one for each network along the first axis of x, to be multiplied with x."""
+    number = number.to(x.dtype) if number.is_floating_point() else number
+    return number.view(-1, *[1] * (x.ndim - 1)) if number.ndim else number
+
+
+def _channels_last(x: torch.Tensor) -> torch.Tensor:
+    return x.permute(0, 2, 3, 1)
+
+
+def _channels_first(x: torch.Tensor) -> torch.Tensor:
+    return x.permute(0, 3, 1, 2)

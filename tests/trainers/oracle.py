@@ -1,0 +1,59 @@
+"""What training means, in plain autograd: one network, one step at a time, with the numbers of its own stream."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from deepmech.trainers.draws import Draws
+from deepmech.trainers.modules import Dropout
+from deepmech.trainers.specs import CNN, MLP
+
+OPTIMISERS = {
+    "adam": lambda p, t: torch.optim.Adam(p, lr=t.learning_rate),
+    "sgd": lambda p, t: torch.optim.SGD(p, lr=t.learning_rate, momentum=t.momentum),
+}
+
+
+class Oracle:
+    """Trains ``module`` in place as ``member`` says."""
+
+    def __init__(self, module, member, data, experiment="tests"):
+        self.module, self.member, self.draws = module, member, Draws.of(member, experiment)
+        self.x, self.y, self.n_classes = np.asarray(data.x_train), np.asarray(data.y_train), data.n_classes
+        trained = [p for p in module.parameters() if p.requires_grad]
+        self.dtype, self.optimiser = trained[0].dtype, OPTIMISERS[member.training.optimizer](trained, member.training)
+
+    def run_epoch(self, epoch):
+        self.optimiser.param_groups[0]["lr"] = self.member.settings(epoch).learning_rate
+        losses = []
+        for step, index in self.draws.batches(epoch, len(self.y)):
+            self.optimiser.zero_grad()
+            loss = self.loss(epoch, step, index)
+            loss.backward()
+            self.optimiser.step()
+            losses.append(loss.item() * len(index))
+        return sum(losses) / len(self.y)
+
+    def loss(self, epoch, step, index):
+        now, stream = self.member.settings(epoch), self.draws.stream
+        x, y = self.x[index].astype(np.float64), self.y[index]
+        x += (
+            now.data_noise
+            * self.x.std(dtype=np.float64)
+            * self.draws.input_noise(step, len(y), x[0].size).T.reshape(x.shape)
+        )
+        if self.n_classes:
+            y = self.draws.noisy_labels(y, step, now, self.n_classes)
+        self.module.train()
+        for number, dropout in enumerate((m for m in self.module.modules() if isinstance(m, Dropout)), start=1):
+            calls, of = iter(range(1, 100)), "" if number == 1 else f" of {number}"
+            rate = now.dropout if isinstance(self.member.network, MLP | CNN) else 1 - 1 / dropout.factor.item()
+            dropout.keep = lambda _, __, shape, rate=rate, calls=calls, of=of: torch.from_numpy(
+                stream.keep(f"dropout {next(calls)}{of}", step, shape, rate)
+            )[None]
+            dropout.factor.fill_(1 / (1 - rate))
+        output, target = self.module(torch.from_numpy(x).to(self.dtype)), torch.from_numpy(y)
+        if self.member.training.loss == "cross_entropy":
+            return nn.functional.cross_entropy(output, target)
+        target = nn.functional.one_hot(target, self.n_classes) if self.n_classes else target[:, None]
+        return ((output - target.to(self.dtype)) ** 2).mean()
