@@ -6,9 +6,9 @@ from torch import nn
 
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.modules import Dropout
-from deepmech.trainers.specs import CNN, MLP
+from deepmech.trainers.specs import Own
 
-OPTIMISERS = {
+OPTIMIZERS = {
     "adam": lambda p, t: torch.optim.Adam(p, lr=t.learning_rate),
     "sgd": lambda p, t: torch.optim.SGD(p, lr=t.learning_rate, momentum=t.momentum),
 }
@@ -21,33 +21,30 @@ class Oracle:
         self.module, self.member, self.draws = module, member, Draws.of(member, experiment)
         self.x, self.y, self.n_classes = np.asarray(data.x_train), np.asarray(data.y_train), data.n_classes
         trained = [p for p in module.parameters() if p.requires_grad]
-        self.dtype, self.optimiser = trained[0].dtype, OPTIMISERS[member.training.optimizer](trained, member.training)
+        self.dtype, self.optimizer = trained[0].dtype, OPTIMIZERS[member.training.optimizer](trained, member.training)
 
     def run_epoch(self, epoch):
-        self.optimiser.param_groups[0]["lr"] = self.member.settings(epoch).learning_rate
+        self.optimizer.param_groups[0]["lr"] = self.member.settings(epoch).learning_rate
         losses = []
         for step, index in self.draws.batches(epoch, len(self.y)):
-            self.optimiser.zero_grad()
+            self.optimizer.zero_grad()
             loss = self.loss(epoch, step, index)
             loss.backward()
-            self.optimiser.step()
+            self.optimizer.step()
             losses.append(loss.item() * len(index))
         return sum(losses) / len(self.y)
 
     def loss(self, epoch, step, index):
         now, stream = self.member.settings(epoch), self.draws.stream
-        x, y = self.x[index].astype(np.float64), self.y[index]
-        x += (
-            now.data_noise
-            * self.x.std(dtype=np.float64)
-            * self.draws.input_noise(step, len(y), x[0].size).T.reshape(x.shape)
-        )
+        x, y = self.x[index].astype(float), self.y[index]
+        noise = stream.normal("input noise", step, (x[0].size, len(y))).T.reshape(x.shape)
+        x += now.data_noise * self.x.std(dtype=float) * noise
         if self.n_classes:
-            y = self.draws.noisy_labels(y, step, now, self.n_classes)
+            y = noisy_labels(stream, y, step, now.label_noise, self.n_classes)
         self.module.train()
         for number, dropout in enumerate((m for m in self.module.modules() if isinstance(m, Dropout)), start=1):
             calls, of = iter(range(1, 100)), "" if number == 1 else f" of {number}"
-            rate = now.dropout if isinstance(self.member.network, MLP | CNN) else 1 - 1 / dropout.factor.item()
+            rate = 1 - 1 / dropout.factor.item() if isinstance(self.member.network, Own) else now.dropout
             dropout.keep = lambda _, __, shape, rate=rate, calls=calls, of=of: torch.from_numpy(
                 stream.keep(f"dropout {next(calls)}{of}", step, shape, rate)
             )[None]
@@ -57,3 +54,9 @@ class Oracle:
             return nn.functional.cross_entropy(output, target)
         target = nn.functional.one_hot(target, self.n_classes) if self.n_classes else target[:, None]
         return ((output - target.to(self.dtype)) ** 2).mean()
+
+
+def noisy_labels(stream, labels, step, share, n_classes):
+    """``labels``, of which a ``share`` are replaced by uniform random classes (the same one included)."""
+    true = stream.keep("label noise", step, len(labels), share)
+    return np.where(true, labels, np.floor(stream.uniform("random label", step, len(labels)) * n_classes).astype(int))

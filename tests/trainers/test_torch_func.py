@@ -20,26 +20,19 @@ from trainer_data import clusters
 from deepmech.core.random import Stream
 from deepmech.experiments.your_network import transformer
 from deepmech.trainers import CNN, MLP, Training
-from deepmech.trainers.batched import Batched
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.engines.torch_func import Rows, Together, Torch, build, structure
+from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
 from deepmech.trainers.engines.torch_walk import BLOCK, Walking, one_by_one
 from deepmech.trainers.langevin_engines import evaluate, initial, layer_sizes
 from deepmech.trainers.lenet import initial_weights
-from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, LeNet, Residual, initialise, of_member
-from deepmech.trainers.reference import Reference
-from deepmech.trainers.specs import Member
+from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, LeNet, Residual, initialise, made, of_member
+from deepmech.trainers.specs import Member, Own
 
 DOUBLE = Training(dtype="float64")
 
 
-class Own:
-    """In the place of a spec: a network of one's own, whose modules have their rates of dropout."""
-
-    dropout = 0.0
-
-    def __init__(self, factory, **arguments):
-        self.factory, self.arguments = factory, arguments
+def own(factory, **arguments):
+    return Own(factory, arguments)
 
 
 def pictures(n=40, side=6, channels=2):
@@ -48,18 +41,14 @@ def pictures(n=40, side=6, channels=2):
     return data
 
 
-def module(member, data, experiment="tests"):
-    stream = Stream.of(experiment, member.seed)
-    if isinstance(member.network, Own):
-        made = build(member.network.factory, stream, **member.network.arguments)
-        return made.to(getattr(torch, member.training.dtype))
-    return of_member(member, getattr(data, "shape", data.x_train.shape[1:]), data.n_classes or 1, stream)
+def module(member, data):
+    shape = getattr(data, "shape", data.x_train.shape[1:])
+    return of_member(member, shape, data.n_classes or 1, Stream.of("tests", member.seed))
 
 
-def engine(members, data, modules=None):
-    shared = Torch.prepare(data, str(members[0].training.dtype))
-    modules = [module(m, data) for m in members] if modules is None else modules
-    return Torch(modules, members, [Draws.of(m, "tests") for m in members], shared)
+def engine(members, data):
+    draws, whole = [Draws.of(m, "tests") for m in members], isinstance(members[0].network, Own)
+    return Torch(members, draws, Torch.prepare(data, str(members[0].training.dtype), whole=whole))
 
 
 def numbers(network):
@@ -82,9 +71,8 @@ def agree(members, data, epochs=3, rtol=1e-9, atol=1e-11):
         for name in ours:
             np.testing.assert_allclose(ours[name], theirs[name], rtol=rtol, atol=atol, err_msg=name)
         with torch.no_grad():
-            output = one.module.eval()(torch.tensor(data.x_test).to(one.dtype))
-        np.testing.assert_allclose(many.outputs(i, data.x_test), output, rtol=rtol, atol=atol)
-    return many
+            x = torch.tensor(data.x_test).to(one.dtype)
+            np.testing.assert_allclose(many.together.shown(i)(x), one.module.eval()(x), rtol=rtol, atol=atol)
 
 
 networks = st.fixed_dictionaries(
@@ -118,11 +106,11 @@ own_trainings = st.fixed_dictionaries(
 @given(
     network=networks,
     training=trainings,
-    own=st.lists(st.tuples(own_networks, own_trainings, st.integers(0, 2)), min_size=1, max_size=4),
+    several=st.lists(st.tuples(own_networks, own_trainings, st.integers(0, 2)), min_size=1, max_size=4),
 )
-def test_fully_connected_networks(network, training, own):
+def test_fully_connected_networks(network, training, several):
     training = Training(dtype="float64", **training)
-    agree([Member(MLP(**network, **n), replace(training, **t), seed) for n, t, seed in own], clusters(64, 5, 3))
+    agree([Member(MLP(**network, **n), replace(training, **t), seed) for n, t, seed in several], clusters(64, 5, 3))
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -176,15 +164,15 @@ def small_transformer(width=8, dropout=0.0):
 @pytest.mark.parametrize("seeds", [[3], [0, 1, 0]])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_networks_of_one_s_own(factory, seeds, optimizer):
-    probed = build(factory, Stream.of("x"))
+    probed = made(factory, Stream.of("x"))
     data = pictures() if isinstance(probed, nn.Sequential) and not hasattr(probed, "rows") else clusters(40, 64, 3)
     training = Training(batch_size=16, dtype="float64", data_noise=0.1, optimizer=optimizer, learning_rate=0.01)
-    agree([Member(Own(factory), training, seed) for seed in seeds], data)
+    agree([Member(own(factory), training, seed) for seed in seeds], data)
 
 
 def test_members_that_differ_in_numbers_of_their_own_run_together():
     members = [
-        Member(Own(small_cnn, dropout=p), replace(DOUBLE, learning_rate=r, optimizer="sgd"), s)
+        Member(own(small_cnn, dropout=p), replace(DOUBLE, learning_rate=r, optimizer="sgd"), s)
         for p, r, s in ((0.0, 1e-2, 0), (0.4, 1e-3, 1), (0.1, 0.1, 0))
     ]
     agree(members, pictures())
@@ -197,8 +185,8 @@ def test_with_a_step_of_one_the_change_of_every_parameter_is_its_gradient(n):
     for network in (
         MLP(depth=4, width=7, slope=0.3, dropout=0.2),
         CNN(convolutions=2, channels=3, dropout=0.2),
-        Own(small_cnn),
-        Own(lambda: Residual(72, 3, 4, 6, 0.1, 0.3)),
+        own(small_cnn),
+        own(lambda: Residual(72, 3, 4, 6, 0.1, 0.3)),
     ):
         members = [Member(network, Training(optimizer="sgd", learning_rate=1.0, dtype="float64"), s) for s in range(n)]
         many = engine(members, data)
@@ -247,7 +235,7 @@ def test_real_targets_and_whole_numbers_as_inputs():
         x_train=words, x_test=words[:9], y_train=words[:, 0] % 3, y_test=words[:9, 0] % 3, n_classes=3
     )
     members = [
-        Member(Own(lambda: nn.Sequential(nn.Embedding(10, 4), nn.Flatten(), nn.Linear(24, 3))), DOUBLE, s)
+        Member(own(lambda: nn.Sequential(nn.Embedding(10, 4), nn.Flatten(), nn.Linear(24, 3))), DOUBLE, s)
         for s in (0, 1)
     ]
     many = engine(members, text)
@@ -263,36 +251,12 @@ def test_single_precision_follows_for_twenty_steps():
         np.testing.assert_allclose(many.run_epoch(epoch), [one.run_epoch(epoch) for one in alone], rtol=2e-4)
 
 
-@pytest.mark.parametrize(
-    "network", [MLP(depth=4, width=9, dropout=0.1, slope=0.2), CNN(convolutions=2, channels=4, dropout=0.1)]
-)
-def test_it_computes_what_the_engines_before_it_did(network):
-    data = pictures()
-    members = [Member(network, replace(DOUBLE, batch_size=16, data_noise=0.1), s) for s in (0, 1, 0)]
-    draws = [Draws.of(m, "tests") for m in members]
-    many, kinds = engine(members, data), [Reference] + [Batched] * isinstance(network, MLP)
-    for kind in kinds:
-        shared = kind.prepare(data, "float64")
-        old = [
-            kind(m, d, shared) if kind is Reference else kind([m], [d], shared)
-            for m, d in zip(members, draws, strict=True)
-        ]
-        many = engine(members, data)
-        for epoch in (1, 2, 3):
-            np.testing.assert_allclose(many.run_epoch(epoch), np.ravel([o.run_epoch(epoch) for o in old]), rtol=1e-12)
-        for i, o in enumerate(old):
-            theirs = o.features(data.x_test) if kind is Reference else o.features(0, data.x_test)
-            ours = many.features(i, data.x_test)
-            for f, g in zip([*ours[0], ours[1]], [*theirs[0], theirs[1]], strict=True):
-                np.testing.assert_allclose(f, g, rtol=1e-9, atol=1e-12)
-
-
 def test_a_member_is_the_same_to_rounding_alone_and_among_others():
     data, training = pictures(), replace(DOUBLE, batch_size=16, data_noise=0.1)
     for network in (
         lambda p: MLP(depth=4, width=9, dropout=p, slope=p),
         lambda p: CNN(convolutions=2, channels=4, dropout=p),
-        lambda p: Own(small_cnn, dropout=p),
+        lambda p: own(small_cnn, dropout=p),
     ):
         members = [Member(network(p), training, s) for p in (0.0, 0.2) for s in (0, 1)]
         many = engine(members, data)
@@ -309,7 +273,7 @@ def test_a_member_is_the_same_to_rounding_alone_and_among_others():
 
 def test_a_member_that_diverges_leaves_its_neighbours_alone():
     training = [Training(optimizer="sgd", learning_rate=r, dtype="float64") for r in (1e-3, 1e200, 1e-2)]
-    for network, data in ((MLP(depth=3, width=6, batch_norm=False), clusters(90, 6, 3)), (Own(small_cnn), pictures())):
+    for network, data in ((MLP(depth=3, width=6, batch_norm=False), clusters(90, 6, 3)), (own(small_cnn), pictures())):
         many = engine([Member(network, t, 0) for t in training], data)
         calm = engine([Member(network, t, 0) for t in training[::2]], data)
         for epoch in range(1, 6):
@@ -327,14 +291,14 @@ def test_batch_norm_follows_the_averages_of_what_it_normalises():
     many.run_epoch(1)
     x = data.x_train.astype(float)
     for i in (0, 1):
-        made = numbers(many.together.shown(i))
-        np.testing.assert_allclose(made["norm.0.running_mean"], 0.1 * x.mean(0), rtol=1e-12)
-        np.testing.assert_allclose(made["norm.0.running_var"], 0.9 + 0.1 * x.var(0, ddof=1), rtol=1e-12)
+        now = numbers(many.together.shown(i))
+        np.testing.assert_allclose(now["norm.0.running_mean"], 0.1 * x.mean(0), rtol=1e-12)
+        np.testing.assert_allclose(now["norm.0.running_var"], 0.9 + 0.1 * x.var(0, ddof=1), rtol=1e-12)
         normed = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
-        h = normed @ made["linear.0.weight"].T + made["linear.0.bias"]
-        np.testing.assert_allclose(made["norm.1.running_mean"], 0.1 * h.mean(0), rtol=1e-9)
+        h = normed @ now["linear.0.weight"].T + now["linear.0.bias"]
+        np.testing.assert_allclose(now["norm.1.running_mean"], 0.1 * h.mean(0), rtol=1e-9)
         (first, *_), _ = many.features(i, data.x_test)
-        shifted = (data.x_test - made["norm.0.running_mean"]) / np.sqrt(made["norm.0.running_var"] + 1e-5)
+        shifted = (data.x_test - now["norm.0.running_mean"]) / np.sqrt(now["norm.0.running_var"] + 1e-5)
         np.testing.assert_allclose(first, shifted, rtol=1e-9)
 
 
@@ -355,7 +319,7 @@ class Average(nn.Module):
 @pytest.mark.parametrize("n", [1, 3])
 def test_buffers_that_are_put_in_the_place_of_others_are_kept(n):
     data = clusters(30, 6, 3)
-    many = engine([Member(Own(Average), DOUBLE, s) for s in range(n)], data)
+    many = engine([Member(own(Average), DOUBLE, s) for s in range(n)], data)
     for epoch in (1, 2, 3):
         many.run_epoch(epoch)
     for i in range(n):
@@ -426,21 +390,21 @@ class Functional(nn.Module):
 )
 def test_random_numbers_of_a_module_s_own_are_refused(factory, n):
     with pytest.raises(ValueError, match=r"draws random numbers by itself.*nn\.Dropout"):
-        engine([Member(Own(factory), DOUBLE, s) for s in range(n)], clusters(20, 6, 3))
+        engine([Member(own(factory), DOUBLE, s) for s in range(n)], clusters(20, 6, 3))
 
 
 def test_what_cannot_be_trained_is_named():
     data = clusters(20, 6, 3)
     lstm = partial(nn.Sequential, nn.Unflatten(1, (3, 2)), nn.LSTM(2, 3, batch_first=True))
     with pytest.raises(ValueError, match=r"Sequential returns tuple for 4 samples: must be \(samples, outputs\)"):
-        engine([Member(Own(lstm), DOUBLE, 0)], data)
+        engine([Member(own(lstm), DOUBLE, 0)], data)
     branch = partial(Functional, lambda x, training: x if x.sum() > 0 else -x)
-    members = [Member(Own(branch), replace(DOUBLE, batch_size=10), s) for s in (0, 1)]
+    members = [Member(own(branch), replace(DOUBLE, batch_size=10), s) for s in (0, 1)]
     assert engine(members[:1], data).run_epoch(1) > 0
     with pytest.raises(ValueError, match="Functional cannot be run for several networks at once: vmap"):
         engine(members, data).run_epoch(1)
     with pytest.raises(ValueError, match=r"factory returned a str: must be an nn\.Module"):
-        build(lambda: "network", Stream.of("x"))
+        made(lambda: "network", Stream.of("x"))
 
 
 def test_only_modules_that_differ_in_nothing_but_tensors_run_together():
@@ -462,7 +426,7 @@ def test_only_modules_that_differ_in_nothing_but_tensors_run_together():
 
 def test_weights_of_one_s_own_network_come_from_its_seed_alone():
     def drawn(seed):
-        return numbers(build(small_cnn, Stream.of("tests", seed)))["1.weight"]
+        return numbers(made(small_cnn, Stream.of("tests", seed)))["1.weight"]
 
     torch.manual_seed(5)
     expected = torch.rand(3)
@@ -474,10 +438,12 @@ def test_weights_of_one_s_own_network_come_from_its_seed_alone():
 
 
 def test_dropouts_of_one_s_own_network_draw_apart_and_one_module_stays_one():
-    made = build(small_cnn, Stream.of("x"))
-    kinds = [type(m).__name__ for m in made]
-    assert kinds.count("Dropout") == 3 and made[10] is made[13] and made[4].channels and not made[10].channels
-    many = engine([Member(Own(small_cnn, dropout=0.5), DOUBLE, 0)], pictures())
+    network = made(small_cnn, Stream.of("x"))
+    kinds = [type(m).__name__ for m in network]
+    assert (
+        kinds.count("Dropout") == 3 and network[10] is network[13] and network[4].channels and not network[10].channels
+    )
+    many = engine([Member(own(small_cnn, dropout=0.5), DOUBLE, 0)], pictures())
     seen = {}
     keep = many.stream.keep
     many.stream.keep = lambda purpose, step, n, *rest: seen.setdefault((purpose, step), keep(purpose, step, n, *rest))
@@ -492,7 +458,7 @@ def test_the_estimate_of_memory_grows_with_everything_that_takes_memory():
     def need(**fields):
         training = Training(**{k: fields.pop(k) for k in ("batch_size",) if k in fields})
         m = Member(MLP(**{"depth": 4, "width": 9} | fields), training, 0)
-        return Torch.bytes_per_member(module(m, data), m, shared)
+        return Torch.bytes_per_member(m, module(m, data), shared)
 
     assert need() < min(need(depth=5), need(width=10))
     assert need(batch_size=10) < need(batch_size=20) < need(batch_size=None) == need(batch_size=500)
@@ -555,10 +521,10 @@ def test_a_walk_is_the_oracle_s_step_by_step():
 
 
 def lenets(n, n_channels, n_classes, dtype=torch.float64):
-    made = [LeNet(n_channels, n_classes).to(dtype) for _ in range(n)]
-    for seed, network in enumerate(made):
+    networks = [LeNet(n_channels, n_classes).to(dtype) for _ in range(n)]
+    for seed, network in enumerate(networks):
         initialise(network, Stream.of("test lenet weights", seed))
-    return made
+    return networks
 
 
 def test_lenet_starts_from_the_weights_of_its_spec():
@@ -622,10 +588,10 @@ def test_layers_are_what_a_hook_would_see():
 
 def test_modules_are_left_as_they_were_by_what_looks_at_them():
     data = pictures()
-    many = engine([Member(Own(small_cnn), DOUBLE, s) for s in (0, 1)], data)
-    twin = engine([Member(Own(small_cnn), DOUBLE, s) for s in (0, 1)], data)
+    many = engine([Member(own(small_cnn), DOUBLE, s) for s in (0, 1)], data)
+    twin = engine([Member(own(small_cnn), DOUBLE, s) for s in (0, 1)], data)
     for epoch in (1, 2):
         np.testing.assert_array_equal(many.run_epoch(epoch), twin.run_epoch(epoch))
         before = copy.deepcopy(many.together.buffers)
-        many.outputs(1, data.x_test)
+        many.features(1, data.x_test)
         assert all(torch.equal(v, before[k]) for k, v in many.together.buffers.items())

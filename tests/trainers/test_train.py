@@ -23,7 +23,7 @@ def test_result_carries_every_label_and_its_provenance():
     assert dict(result["loss"].sizes) == cells | {"epoch": 3}
     assert dict(result["state"].sizes) == cells
     assert result.dropout.values.tolist() == [0.0, 0.1, 0.2]
-    assert result.attrs["engine"] == "fused" and result.attrs["data"] == DATA.fingerprint
+    assert result.attrs["engine"] == "compiled" and result.attrs["data"] == DATA.fingerprint
     assert "MLP" in result.attrs["spec"] and "torch" in result.attrs["versions"]
     assert np.isfinite(result["load_curve"]).all()
 
@@ -102,7 +102,7 @@ def test_no_change_of_the_loss_stops_training():
     assert result["state"].item() == "stopped" and result["epochs_run"].item() == 2
 
 
-@pytest.mark.parametrize("engine", ["reference", "fused"])
+@pytest.mark.parametrize("engine", ["torch", "compiled"])
 def test_divergence_is_recorded_not_raised(engine):
     training = Training(optimizer="sgd", learning_rate=over("learning_rate", [1e-3, 1e12]), epochs=20)
     result = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, record=[0, 20])
@@ -122,15 +122,15 @@ def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
 
 def test_squared_error_trains_on_classes():
     result = train(MLP(depth=3, width=20), Training(loss="mse", learning_rate=1e-2), DATA)
-    assert result.attrs["engine"] == "fused"
+    assert result.attrs["engine"] == "compiled"
     assert result["loss"][-1] < 0.2 * result["loss"][0]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"engine": "warp"}, "'warp'.*'reference'"),
-        ({"engine": "fused", "network": CNN()}, "'fused' cannot train CNN"),
+        ({"engine": "warp"}, "'warp'.*'torch'"),
+        ({"engine": "compiled", "network": CNN()}, "'compiled' cannot train CNN"),
         ({"metrics": ("DD",)}, "'DD'.*'D_hat'"),
         ({"record": [200]}, "record.*between 0 and"),
         ({"seed": 0.5}, "seed = 0.5.*whole"),
@@ -151,7 +151,7 @@ def test_engines_agree_in_distribution():
     """Final D, its curvature and the accuracy over independent seeds, by the difference of means."""
     data = clusters(200, 8, 4, width=2.0)
     samples = {}
-    for engine in ("reference", "fused"):
+    for engine in ("torch", "compiled"):
         result = train(
             MLP(depth=4, width=16, dropout=0.1), Training(epochs=40, learning_rate=5e-3), data,
             seed=over("seed", range(12)), engine=engine, experiment=engine,
@@ -162,7 +162,7 @@ def test_engines_agree_in_distribution():
             curvature(load_train).values,
             result["accuracy"].sel(split="test").values,
         ]
-    for ours, theirs in zip(samples["fused"], samples["reference"], strict=True):
+    for ours, theirs in zip(samples["compiled"], samples["torch"], strict=True):
         error = np.sqrt((ours.var(ddof=1) + theirs.var(ddof=1)) / 12)
         assert error > 0 and abs(ours.mean() - theirs.mean()) < 4 * error
 

@@ -1,4 +1,4 @@
-"""The fused engine against the reference, and both against laws."""
+"""The compiled engine against the oracle, and both against laws."""
 
 from types import SimpleNamespace
 
@@ -7,13 +7,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle import Oracle, noisy_labels
 from trainer_data import clusters
 
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers import MLP, Training, kernels
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
-from deepmech.trainers.reference import Reference
+from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
 
 PARTS = {
@@ -28,7 +29,20 @@ def engines(network, training, data, seed=0):
     member = Member(network, training, seed)
     draws = Draws.of(member, "tests")
     dtype = str(training.dtype)
-    return [kind(member, draws, kind.prepare(data, dtype)) for kind in (Reference, Fused)]
+    module = of_member(member, data.x_train.shape[1:], data.n_classes or 1, draws.stream)
+    return Oracle(module, member, data), Fused(member, draws, Fused.prepare(data, dtype))
+
+
+def trained(module, what=lambda p: p):
+    """Parameters and averages by name, or what belongs to them."""
+    named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    found = {k: what(v) for k, v in named.items() if k.startswith(("linear", "norm"))}
+    return {k: v.detach().numpy() for k, v in found.items() if v is not None}
+
+
+def layers(module, x):
+    with torch.no_grad():
+        return module.eval().layers(torch.from_numpy(x).to(module.linear[0].weight.dtype))
 
 
 def ours(fused, vector, name: str) -> np.ndarray:
@@ -62,30 +76,30 @@ trainings = st.builds(
 @given(network=networks, training=trainings, seed=st.integers(0, 1000))
 def test_one_step_agrees_in_loss_and_in_every_gradient(network, training, seed):
     data = clusters(64, 5, 3)
-    reference, fused = engines(network, training, data, seed)
+    oracle, fused = engines(network, training, data, seed)
     step, index = next(fused.draws.batches(1, 64))
-    loss = reference.loss(1, step, index)
+    loss = oracle.loss(1, step, index)
     loss.backward()
     now = fused.member.settings(1)
     assert np.isclose(fused.gradient(now, step, index), loss.item(), rtol=1e-12)
-    gradients = reference.gradients()
+    gradients = trained(oracle.module, lambda p: p.grad)
     left = np.abs(fused.net.g)
     for name, g in gradients.items():
         np.testing.assert_allclose(ours(fused, fused.net.g, name), g, rtol=1e-8, atol=1e-12, err_msg=name)
         ours(fused, left, name)[...] = 0
-    assert not left.any(), "what the reference does not train has no gradient"
+    assert not left.any(), "what the oracle does not train has no gradient"
 
 
 @settings(max_examples=25, deadline=None)
 @given(network=networks, training=trainings, seed=st.integers(0, 1000))
 def test_trajectories_agree_in_parameters_running_statistics_and_features(network, training, seed):
     data = clusters(64, 5, 3)
-    reference, fused = engines(network, training, data, seed)
+    oracle, fused = engines(network, training, data, seed)
     epochs = 20 if training.batch_size is None else 3
     for epoch in range(1, epochs + 1):
-        assert np.isclose(fused.run_epoch(epoch), reference.run_epoch(epoch), rtol=1e-8)
+        assert np.isclose(fused.run_epoch(epoch), oracle.run_epoch(epoch), rtol=1e-8)
     net = fused.net
-    for name, value in reference.parameters().items():
+    for name, value in trained(oracle.module).items():
         kind, i, what = name.split(".")
         if what.startswith("running"):
             found = getattr(net, what)[int(i), : len(value)]
@@ -94,8 +108,8 @@ def test_trajectories_agree_in_parameters_running_statistics_and_features(networ
         else:
             found = ours(fused, net.p, name)
         np.testing.assert_allclose(found, value, rtol=1e-6, atol=1e-8, err_msg=name)
-    mine, theirs = fused.features(data.x_test), reference.features(data.x_test)
-    for f, g in zip([*mine[0], mine[1]], [*theirs[0], theirs[1]], strict=True):
+    mine = fused.features(data.x_test)
+    for f, g in zip([*mine[0], mine[1]], layers(oracle.module, data.x_test), strict=True):
         np.testing.assert_allclose(f, g, rtol=1e-6, atol=1e-7)
 
 
@@ -103,26 +117,26 @@ def test_real_targets():
     data = clusters(64, 5, 3)
     real = SimpleNamespace(**(vars(data) | {"n_classes": None, "y_train": data.x_test[:, 0] - data.x_train[:, 1]}))
     training = Training(loss="mse", batch_size=11, data_noise=0.1, dtype="float64")
-    reference, fused = engines(MLP(depth=3, width=7, dropout=0.2), training, real)
+    oracle, fused = engines(MLP(depth=3, width=7, dropout=0.2), training, real)
     for epoch in (1, 2, 3):
-        assert np.isclose(fused.run_epoch(epoch), reference.run_epoch(epoch), rtol=1e-8)
-    np.testing.assert_allclose(fused.features(data.x_test)[1], reference.features(data.x_test)[1], rtol=1e-6)
+        assert np.isclose(fused.run_epoch(epoch), oracle.run_epoch(epoch), rtol=1e-8)
+    np.testing.assert_allclose(fused.features(data.x_test)[1], layers(oracle.module, data.x_test)[-1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(40, 3, 300), (150, 60, 70), (2, 600, 2)])
 def test_layers_wider_than_a_block_of_the_sum(shape):
     n, inputs, width = shape
-    reference, fused = engines(MLP(depth=3, width=width), Training(dtype="float64"), clusters(n, inputs, 2))
+    oracle, fused = engines(MLP(depth=3, width=width), Training(dtype="float64"), clusters(n, inputs, 2))
     for epoch in (1, 2, 3):
-        assert np.isclose(fused.run_epoch(epoch), reference.run_epoch(epoch), rtol=1e-8)
+        assert np.isclose(fused.run_epoch(epoch), oracle.run_epoch(epoch), rtol=1e-8)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
 def test_single_precision_follows_for_twenty_steps(dropout):
     data = clusters(300, 20, 5)
-    reference, fused = engines(MLP(width=30, slope=0.1, dropout=dropout), Training(), data)
+    oracle, fused = engines(MLP(width=30, slope=0.1, dropout=dropout), Training(), data)
     for epoch in range(1, 21):
-        assert np.isclose(fused.run_epoch(epoch), reference.run_epoch(epoch), rtol=2e-4)
+        assert np.isclose(fused.run_epoch(epoch), oracle.run_epoch(epoch), rtol=2e-4)
 
 
 @settings(max_examples=40, deadline=None)
@@ -186,7 +200,7 @@ def test_every_sample_is_visited_once_per_epoch_in_a_new_order():
 def test_label_noise_replaces_the_stated_fraction_uniformly():
     member = Member(MLP(), Training(data_noise=0.4), 0)
     labels = np.zeros(20000, np.int64)
-    noisy = Draws.of(member, "tests").noisy_labels(labels, 3, member.settings(1), 5)
+    noisy = noisy_labels(Stream.of("tests", 0), labels, 3, member.settings(1).label_noise, 5)
     # A fifth of the replaced labels is drawn equal to the true one.
     assert abs((noisy != 0).mean() - 0.4 * 0.8) < 5 * np.sqrt(0.32 * 0.68 / 20000)
     assert np.allclose(np.bincount(noisy[noisy != 0])[1:] / (noisy != 0).sum(), 0.25, atol=0.03)

@@ -38,7 +38,8 @@ class LayerProbe:
     ):
         self.model, self.layers, self.pool, self.diverged_to_nan = model, layers, pool, diverged_to_nan
         self.new_moments = lambda: ClassMoments(classes, metric, weights)
-        self.moments: dict[tuple[str, int], ClassMoments] = {}  # by name and use, in the order of the first call
+        self.moments: dict[tuple[str, int], ClassMoments] = {}
+        self.found: dict[tuple[str, int], None] = {}  # names and uses, in the order of the first call
         self.diverged: set[tuple[str, int]] = set()
         self.modules = dict(model.named_modules())
         self.modules.pop("", None)
@@ -74,7 +75,8 @@ class LayerProbe:
             for handle in handles:
                 handle.remove()
 
-    def run(self, inputs: torch.Tensor, labels: torch.Tensor) -> None:
+    def run(self, inputs: torch.Tensor, labels: torch.Tensor) -> Any:
+        """One batch through the model; what the model returns."""
         before = getattr(self, "calls", None)
         self.calls = dict.fromkeys(self.watched, 0)
         self.labels = labels.to(self.device)
@@ -108,17 +110,26 @@ class LayerProbe:
                 f"load_curve: layer {changed!r} is called {before[changed]} times for one batch and "
                 f"{self.calls[changed]} times for another: name layers that every sample passes equally often"
             )
+        return output
+
+    def names(self) -> dict[str, tuple[str, int]]:
+        """Module and use by the layer's name, in the order of the curve."""
+        if self.layers is not None:
+            return {k: (n, use or 1) for k, (n, use) in self.wanted.items()}
+        first = [k for k in self.found if k[0] == INPUT or not _hidden(self.watched[k[0]])]
+        found = first + [k for k in self.found if k not in first]
+        often = {n for n, use in found if use > 1}
+        return {f"{n}:{use}" if n in often else n: (n, use) for n, use in found}
 
     def curve(self) -> dict[str, float]:
         """Separation by layer name, in the order of the curve."""
-        if self.layers is None:
-            first = [k for k in self.moments if k[0] == INPUT or not _hidden(self.watched[k[0]])]
-            found = first + [k for k in self.moments if k not in first]
-            often = {n for n, use in found if use > 1}
-            names = {f"{n}:{use}" if n in often else n: (n, use) for n, use in found}
-        else:
-            names = {k: (n, use or 1) for k, (n, use) in self.wanted.items()}
-        return {k: float("nan") if at in self.diverged else self.moments[at].separation() for k, at in names.items()}
+        return {
+            k: float("nan") if at in self.diverged else self.moments[at].separation() for k, at in self.names().items()
+        }
+
+    def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
+        """Take what the layer returned for a batch, (n, numbers)."""
+        self.moments.setdefault(key, self.new_moments()).update(features, self.labels)
 
     def kind(self, name: str) -> str:
         """Class of the module behind a layer's name; empty for the input and the output."""
@@ -153,9 +164,9 @@ class LayerProbe:
                 f"load_curve: layer {name!r} returns shape {tuple(output.shape)}, which has no sample axis: "
                 f"the first axis must have the length of the batch, {n}"
             )
-        moments = self.moments.setdefault((name, use), self.new_moments())
+        self.found[name, use] = None
         try:
-            moments.update(output.reshape(n, -1), self.labels)
+            self.collect((name, use), output.reshape(n, -1))
         except NotFinite as error:
             if not self.diverged_to_nan:
                 raise ValueError(f"load_curve: layer {name!r}: {error}") from None

@@ -1,4 +1,4 @@
-"""Every random number of one network's training, by purpose and step; all engines draw here (or the same bits)."""
+"""Initial weights and batches of one network, from its stream; all engines draw here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from deepmech.core.random import Stream
-from deepmech.trainers.specs import Member, Settings
+from deepmech.trainers.specs import Member
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,12 @@ class Draws:
 
     def weights(self, sizes: list[int]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Initial (weight, bias) of each Linear layer, float64, shapes (out, in) and (out,)."""
-        layers = []
-        for i, (n_in, n_out) in enumerate(pairwise(sizes), start=1):
-            if self.member.network.init == "torch":
-                bound = 1.0 / np.sqrt(n_in)
-                weight = (2 * self.stream.uniform(f"weight {i}", 0, (n_out, n_in)) - 1) * bound
-                bias = (2 * self.stream.uniform(f"bias {i}", 0, n_out) - 1) * bound
-            else:
-                weight, bias = _orthogonal(self.stream.normal(f"weight {i}", 0, (n_out, n_in))), np.zeros(n_out)
-            layers.append((weight, bias if self.member.network.bias else np.zeros(n_out)))
-        return layers
+        network = self.member.network
+        layers = [
+            layer_weights(self.stream, i, (n_out, n_in), str(network.init))
+            for i, (n_in, n_out) in enumerate(pairwise(sizes), start=1)
+        ]
+        return [(weight, bias if network.bias else np.zeros(len(bias))) for weight, bias in layers]
 
     def order(self, epoch: int, n: int) -> tuple[int, int, np.ndarray]:
         """(first step, batch size, order of the samples) of epoch ``epoch``; steps count over the whole training."""
@@ -54,21 +50,18 @@ class Draws:
         for i, start in enumerate(range(0, n, size)):
             yield first + i, order[start : start + size]
 
-    def keep(self, layer: int, step: int, width: int, batch: int, dropout: float) -> np.ndarray:
-        """Dropout mask after hidden layer ``layer``, shape (width, batch); False where the activation is dropped."""
-        return self.stream.keep(f"dropout {layer}", step, (width, batch), dropout)
 
-    def input_noise(self, step: int, batch: int, n_inputs: int) -> np.ndarray:
-        """Standard normal numbers to be scaled and added to the inputs, shape (n_inputs, batch)."""
-        return self.stream.normal("input noise", step, (n_inputs, batch))
+def layer_weights(stream: Stream, i: int, shape: tuple[int, ...], init: str = "torch") -> tuple[np.ndarray, np.ndarray]:
+    """Initial weight, of ``shape`` with outputs first, and bias of the i-th layer (from 1), float64.
 
-    def noisy_labels(self, labels: np.ndarray, step: int, now: Settings, n_classes: int) -> np.ndarray:
-        """``labels`` with a fraction ``now.label_noise`` replaced by uniform random classes (the same one included)."""
-        if now.label_noise == 0:
-            return labels
-        true = self.stream.keep("label noise", step, len(labels), now.label_noise)
-        other = np.floor(self.stream.uniform("random label", step, len(labels)) * n_classes).astype(labels.dtype)
-        return np.where(true, labels, other)
+    ``"torch"``: both uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: orthonormal rows or columns, and no
+    bias.
+    """
+    if init == "orthogonal":
+        return _orthogonal(stream.normal(f"weight {i}", 0, shape)), np.zeros(shape[0])
+    bound = 1 / np.sqrt(np.prod(shape[1:]))
+    weight = (2 * stream.uniform(f"weight {i}", 0, shape) - 1) * bound
+    return weight, (2 * stream.uniform(f"bias {i}", 0, shape[0]) - 1) * bound
 
 
 def _orthogonal(normal: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 The arithmetic is in :mod:`deepmech.trainers.fused_step`, which keeps activations in the cache between a matrix product
 and what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as
-many cores as there are. Agreement with :mod:`deepmech.trainers.reference` is tested parameter by parameter.
+many cores as there are. Agreement with plain autograd is tested parameter by parameter.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from deepmech.trainers.specs import MLP, Member, Settings, Training
 
 
 class Fused:
-    """Trains one member; the same interface as :class:`deepmech.trainers.reference.Reference`."""
+    """Trains one member; as :class:`~deepmech.trainers.engines.torch_func.Torch` does many."""
 
     #: Its products are made for weights that stay in the cache; with wider layers torch's own are faster. Of the
-    #: reference's processor time it took 0.8 at width 400, 1.0 to 1.1 at 700, 1.3 at 1,200 (full and batches of 160).
+    #: plain torch's processor time it took 0.8 at width 400, 1.0 to 1.1 at 700, 1.3 at 1,200 (full and batches of 160).
     WIDEST = 700
 
     KNOWN: ClassVar[Known] = {

@@ -13,6 +13,7 @@ instead, which Adam divides by its own size: such parameters here take part in n
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -23,7 +24,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.specs import CNN, Member
+from deepmech.trainers.draws import layer_weights
+from deepmech.trainers.specs import CNN, Member, Own
 
 
 class Network(nn.Module):
@@ -201,11 +203,6 @@ class Convolutional(Network):
     """The network of :class:`deepmech.trainers.CNN`: layers [Conv 3×3, BatchNorm, LeakyReLU, pool, upsample, Dropout].
 
     ``shape`` is that of one image, (channels, height, width). Dropout draws sample by sample, position by position.
-
-    Raises
-    ------
-    ValueError
-        If ``shape`` is not that of an image.
     """
 
     def __init__(
@@ -219,11 +216,6 @@ class Convolutional(Network):
         pooling: str = "max",
     ) -> None:
         super().__init__()
-        if len(shape) != 3 or min(shape[1:]) < 2:
-            raise ValueError(
-                f"train: data.shape = {tuple(shape)}: CNN needs images, (channels, height, width) with sides of at "
-                "least 2 pixels; use MLP for other data"
-            )
         self.shape, side = tuple(shape), (int(shape[1]), int(shape[2]))
         maps = [int(shape[0]), *[channels] * convolutions]
         self.convolution = nn.ModuleList([nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(maps)])
@@ -280,48 +272,63 @@ class BiasFree(Network):
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
-def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream) -> Network:
-    """The network of a member's spec with its initial weights, in its precision; ``shape`` is that of one sample."""
+def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream) -> nn.Module:
+    """A member's network with its initial weights, in its precision; ``shape`` is that of one sample."""
     spec = member.network
-    own = {"slope": float(spec.slope), "dropout": float(spec.dropout)}
+    dtype = getattr(torch, str(member.training.dtype))
+    if isinstance(spec, Own):
+        return made(spec.factory, stream, **spec.arguments).to(dtype)
+    own: dict[str, Any] = {"slope": float(spec.slope), "dropout": float(spec.dropout)}
     if isinstance(spec, CNN):
-        module: Network = Convolutional(
-            shape, n_outputs, int(spec.convolutions), int(spec.channels), **own, pooling=str(spec.pooling)
-        )
+        own |= {"convolutions": int(spec.convolutions), "channels": int(spec.channels), "pooling": str(spec.pooling)}
+        module = made(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
     else:
-        sizes = member.sizes(int(np.prod(shape)), n_outputs)
-        module = FullyConnected(
-            sizes, **own, batch_norm=bool(spec.batch_norm), scale=member.scale, bias=bool(spec.bias)
-        )
-    module.to(getattr(torch, str(member.training.dtype)))
-    initialise(module, stream, str(getattr(spec, "init", "torch")))
+        own |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
+        module = made(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
+    initialise(module.to(dtype), stream, str(getattr(spec, "init", "torch")))
     return module
 
 
 def initialise(module: nn.Module, stream: Stream, init: str = "torch") -> None:
-    """Draw the parameters of the i-th Linear or convolution (from 1) from the purposes "weight i" and "bias i".
+    """Draw the parameters of all Linear and convolutional layers (:func:`deepmech.trainers.draws.layer_weights`)."""
+    layers = [m for m in module.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
+    for i, layer in enumerate(layers, start=1):
+        drawn = layer_weights(stream, i, tuple(layer.weight.shape), init)
+        with torch.no_grad():
+            for parameter, values in zip((layer.weight, layer.bias), drawn, strict=True):
+                if parameter is not None:
+                    parameter.copy_(torch.from_numpy(values))
 
-    ``"torch"``: uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: orthonormal rows or columns, no biases.
+
+#: Held while somebody looks at the generators of the whole process, or seeds them.
+GENERATORS = threading.Lock()
+_DROPOUTS: dict[Any, bool] = {nn.Dropout: False, nn.Dropout1d: True, nn.Dropout2d: True, nn.Dropout3d: True}
+
+
+def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
+    """What ``factory`` makes, with the same random numbers of torch for the same stream.
+
+    While it runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its state is put
+    back. Every ``nn.Dropout`` in the module is replaced by :class:`Dropout`.
+
+    Raises
+    ------
+    ValueError
+        If the factory returns no module.
     """
-    made = [m for m in module.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
-    for i, layer in enumerate(made, start=1):
-        bound = 1 / np.sqrt(layer.weight[0].numel())
-        for name, parameter in layer.named_parameters(recurse=False):
-            shape = tuple(parameter.shape)
-            if init == "torch":
-                drawn = (2 * stream.uniform(f"{name} {i}", 0, shape) - 1) * bound
-            else:
-                drawn = orthogonal(stream.normal(f"{name} {i}", 0, shape)) if name == "weight" else np.zeros(shape)
-            with torch.no_grad():
-                parameter.copy_(torch.from_numpy(drawn))
-
-
-def orthogonal(normal: np.ndarray) -> np.ndarray:
-    """A uniformly distributed matrix with orthonormal rows or columns, from a matrix of normals."""
-    tall = normal.shape[0] >= normal.shape[1]
-    q, r = np.linalg.qr(normal if tall else normal.T)
-    q *= np.sign(np.diag(r))
-    return q if tall else q.T
+    low, high = stream.bits("module", 0, 2).tolist()
+    with GENERATORS, torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed((high << 32 | low) >> 1)
+        module = factory(**arguments)
+    if not isinstance(module, nn.Module):
+        raise ValueError(f"train: the network's factory returned a {type(module).__name__}: must be an nn.Module")
+    ours: dict[Any, Dropout] = {}  # one module in two places stays one
+    for holder in list(module.modules()):
+        parts: dict[str, Any] = dict(holder._modules)
+        for name, part in parts.items():
+            if type(part) in _DROPOUTS:
+                holder._modules[name] = ours.setdefault(part, Dropout(part.p, _DROPOUTS[type(part)]))
+    return module
 
 
 def _subtracted(*layers: nn.Module) -> None:

@@ -18,8 +18,9 @@ from deepmech.trainers.specs import Member
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
 SPLITS = ("train", "test")
 
-#: Evaluation mode: features of the input and of every hidden layer, each (n, units), and the output, (n, outputs).
-Features = Callable[[np.ndarray], tuple[Sequence[Any], Any]]
+#: Evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
+#: layer's name, and the output, (n, outputs).
+Features = Callable[[np.ndarray], tuple[Any, Any]]
 
 
 class Record:
@@ -35,11 +36,7 @@ class Record:
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
         self.loss = np.full(int(member.training.epochs), np.nan)
         self.state, self.epoch = "finished", 0
-        n, points = len(self.wanted), member.points
-        self.accuracy = np.full((n, 2), np.nan)
-        self.curves: dict[Any, np.ndarray] = {name: np.full((n, 2, points), np.nan) for name in metrics}
-        self.spread = np.full((n, points, data.n_classes), np.nan)
-        self.mean = np.full((n, points, data.n_classes, 0), np.nan, np.float32)
+        self.metrics, self.names = metrics, list[str]()
 
     @property
     def over(self) -> bool:
@@ -48,6 +45,12 @@ class Record:
 
     def begin(self, features: Features) -> None:
         """To be called before the first epoch."""
+        n, (layers, _) = len(self.wanted), features(self.data.x_train[:2])
+        self.names = list(layers) if isinstance(layers, dict) else []
+        self.accuracy = np.full((n, 2), np.nan)
+        self.curves: dict[Any, np.ndarray] = {name: np.full((n, 2, len(layers)), np.nan) for name in self.metrics}
+        self.spread = np.full((n, len(layers), self.data.n_classes), np.nan)
+        self.mean = np.full((*self.spread.shape, 0), np.nan, np.float32)
         self._measure(self.wanted == 0, features)
 
     def add(self, loss: float, features: Features) -> None:
@@ -69,6 +72,7 @@ class Record:
         for s, split in enumerate(SPLITS):
             x, y = getattr(self.data, f"x_{split}"), getattr(self.data, f"y_{split}")
             layers, output = features(x)
+            layers = list(layers.values()) if isinstance(layers, dict) else layers
             if not all(map(_finite, (*layers, output))):
                 # The loss of an epoch is that before its updates: the last of them is seen here only.
                 self.state = "diverged" if self.over else self.state
@@ -131,6 +135,9 @@ def dataset(batch: Batch, records: Sequence[Record], epochs: Sequence[int] | Non
     points = max(r.spread.shape[1] for r in records)
     coords: dict[Any, Any] = dict(batch.coords)
     coords |= {"split": list(SPLITS), "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1)}
+    longest = max((r.names for r in records), key=len)
+    if longest and all(r.names == longest[: len(r.names)] for r in records):
+        coords["layer_name"] = ("layer", longest)
     if records[0].class_means:
         coords["class"] = np.arange(records[0].data.n_classes)
     if epochs is not None:

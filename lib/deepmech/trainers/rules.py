@@ -1,4 +1,4 @@
-"""Losses and optimisers by the names that :class:`deepmech.trainers.Training` knows, for many networks at once."""
+"""Losses and optimizers by the names that :class:`deepmech.trainers.Training` knows, for many networks at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch.nn import functional as F
 #: A loss gets one network's outputs, (samples, outputs), and its targets, (samples,): classes, or real numbers.
 Loss = Callable[[Tensor, Tensor], Tensor]
 
-#: An optimiser changes parameters p, (networks, numbers), in place. It gets their gradient g, each network's learning
+#: An optimizer changes parameters p, (networks, numbers), in place. It gets their gradient g, each network's learning
 #: rate and momentum, (networks, 1), the number of the step, from 1, and a place for what it remembers between steps.
-Optimiser = Callable[[Tensor, Tensor, Tensor, Tensor, int, dict[str, Tensor]], None]
+Optimizer = Callable[[Tensor, Tensor, Tensor, Tensor, int, dict[str, Tensor]], None]
 
 
 def mse(output: Tensor, target: Tensor) -> Tensor:
@@ -42,4 +42,4 @@ def adam(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory
 
 
 LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse}
-OPTIMISERS: dict[str, Optimiser] = {"adam": adam, "sgd": sgd}
+OPTIMIZERS: dict[str, Optimizer] = {"adam": adam, "sgd": sgd}

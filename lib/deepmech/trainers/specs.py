@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -9,15 +10,14 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import Number
-from deepmech.core.spec import Spec
+from deepmech.core.spec import Spec, encode
+from deepmech.trainers import rules
 from deepmech.trainers.checks import Checked
 
 #: What a schedule may change while a network is being trained.
 SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 
-#: What the specs allow. Each engine says for itself which of these it knows.
-OPTIMIZERS = ("adam", "sgd")
-LOSSES = ("cross_entropy", "mse")
+#: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. Each engine says which of it it knows.
 DTYPES = ("float32", "float64")
 INITS = ("torch", "orthogonal")
 POOLINGS = ("max", "average")
@@ -192,8 +192,8 @@ class Training(Checked):
     dtype: Choice = "float32"
 
     def __post_init__(self) -> None:
-        self.require_one_of("optimizer", *OPTIMIZERS)
-        self.require_one_of("loss", *LOSSES)
+        self.require_one_of("optimizer", *rules.OPTIMIZERS)
+        self.require_one_of("loss", *rules.LOSSES)
         self.require_one_of("dtype", *DTYPES)
         self.require_positive("learning_rate")
         self.require_between("momentum", 0, 1, "at least 0 and below 1")
@@ -276,11 +276,25 @@ class SingleSample(Checked):
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
+@dataclass(frozen=True, eq=False)
+class Own(Spec):
+    """A network of a user's own: a factory of an ``nn.Module`` and its arguments, which may be labelled arrays."""
+
+    factory: Callable[..., Any]
+    arguments: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The factory by its name alone."""
+        name = getattr(self.factory, "__qualname__", repr(self.factory))
+        return {"spec": "Own", "factory": name, "arguments": {k: encode(v) for k, v in self.arguments.items()}}
+
+
 @dataclass(frozen=True)
 class Settings:
     """The quantities in force during one epoch."""
 
     dropout: float
+    """Of an :class:`MLP` or a :class:`CNN`; the modules of :class:`Own` have rates of their own."""
     learning_rate: float
     data_noise: float
     label_noise: float
@@ -291,21 +305,15 @@ class Member:
     """One network to be trained: both specs with plain numbers only, and a seed."""
 
     network: Any
-    """An :class:`MLP` or a :class:`CNN`."""
+    """An :class:`MLP`, a :class:`CNN`, or :class:`Own`."""
     training: Training
     seed: int
-
-    @property
-    def points(self) -> int:
-        """Points of the load curve: the input and the hidden layers."""
-        network = self.network
-        return int(network.convolutions) + 1 if isinstance(network, CNN) else int(network.depth)
 
     def settings(self, epoch: int) -> Settings:
         """What holds in epoch ``epoch`` (from 1) by the specs and the schedule."""
         t = self.training
         values: dict[str, Any] = {
-            "dropout": self.network.dropout,
+            "dropout": 0.0 if isinstance(self.network, Own) else self.network.dropout,
             "learning_rate": t.learning_rate,
             "data_noise": t.data_noise,
             "label_noise": t.label_noise,
@@ -332,6 +340,8 @@ class Member:
 
 def labelled(spec: Spec) -> dict[str, Any]:
     """The fields of ``spec`` that are broadcast: numbers, names and labelled arrays, but no None and no schedule."""
+    if isinstance(spec, Own):
+        return {f"network.{k}": v for k, v in spec.arguments.items() if isinstance(v, xr.DataArray)}
     return {
         f.name: getattr(spec, f.name)
         for f in fields(spec)  # type: ignore[arg-type]
@@ -341,4 +351,7 @@ def labelled(spec: Spec) -> dict[str, Any]:
 
 def with_values(spec: Any, values: dict[str, Any]) -> Any:
     """``spec`` with the plain ``values`` in place of its labelled arrays."""
+    if isinstance(spec, Own):
+        own = {k: values.get(f"network.{k}", v) for k, v in spec.arguments.items()}
+        return replace(spec, arguments=own)
     return replace(spec, **values)

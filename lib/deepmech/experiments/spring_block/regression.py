@@ -22,7 +22,7 @@ from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.devices import one_thread
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.reference import Reference
+from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.specs import Member
 
 #: Fig. S12, caption; everything else as in Fig. 1. The last is the null: weights that hardly move.
@@ -65,7 +65,7 @@ def train_regressions(
         network's own root mean squared error in the same unit; ``loss`` of the last epoch.
     """
     data = _data()
-    shared = Reference.prepare(data, "float32")
+    shared = Torch.prepare(data, "float32")
     made = []
     with one_thread():
         for cell in cells:
@@ -85,19 +85,19 @@ def train_regressions(
         coords={"split": ["train", "test"], "layer": np.arange(8)},
     )
     result["curvature"] = curvature(result["load_curve"])
-    result.attrs = {"device": "cpu", "dtype": "float32", "engine": "reference"}
+    result.attrs = {"device": "cpu", "dtype": "float32", "engine": "torch"}
     return result
 
 
 def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
-    network = Reference(member, Draws.of(member, "figure S12"), shared)
+    network = Torch([member], [Draws.of(member, "figure S12")], shared)
     loss = np.nan
     for epoch in range(1, int(member.training.epochs) + 1):
-        loss = network.run_epoch(epoch)
-    features, output = network.features(data.x_train)
-    outputs = [(output, data.y_train), (network.features(data.x_test)[1], data.y_test)]
-    error = [float(np.sqrt(np.mean((found[:, 0] - y) ** 2))) for found, y in outputs]
-    return [probe_error(layer, data.y_train) for layer in features], error, loss
+        (loss,) = network.run_epoch(epoch)
+    features, output = network.features(0, data.x_train)
+    outputs = [(output, data.y_train), (network.features(0, data.x_test)[1], data.y_test)]
+    error = [float(np.sqrt(np.mean((found[:, 0].numpy() - y) ** 2))) for found, y in outputs]
+    return [probe_error(layer.numpy(), data.y_train) for layer in features], error, loss
 
 
 def _data() -> Data:

@@ -12,53 +12,27 @@ import copy
 import pickle
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from deepmech.core.random import Stream
+from deepmech.metrics.probing import LayerProbe
 from deepmech.trainers.batched_draws import BatchedStream
+from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.modules import Dropout, LeakyReLU, Network
-from deepmech.trainers.rules import LOSSES, OPTIMISERS, Loss
-from deepmech.trainers.specs import CNN, MLP, Member
+from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, of_member
+from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
+from deepmech.trainers.specs import CNN, DTYPES, INITS, MLP, POOLINGS, Member, Own, Training
 
 #: Fields of Training that networks trained together have in common; all others may differ.
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
-_DROPOUTS: dict[Any, bool] = {nn.Dropout: False, nn.Dropout1d: True, nn.Dropout2d: True, nn.Dropout3d: True}
-
-
-def build(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
-    """A user's own module, with the same initial weights for the same stream.
-
-    While ``factory`` runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its
-    state is put back. Every ``nn.Dropout`` in the module is replaced by :class:`~deepmech.trainers.modules.Dropout`.
-
-    Raises
-    ------
-    ValueError
-        If the factory returns no module.
-    """
-    low, high = stream.bits("module", 0, 2).tolist()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed((high << 32 | low) >> 1)
-        module = factory(**arguments)
-    if not isinstance(module, nn.Module):
-        raise ValueError(f"train: the network's factory returned a {type(module).__name__}: must be an nn.Module")
-    ours: dict[Any, Dropout] = {}  # one module in two places stays one
-    for holder in list(module.modules()):
-        parts: dict[str, Any] = dict(holder._modules)
-        for name, part in parts.items():
-            if type(part) in _DROPOUTS:
-                holder._modules[name] = ours.setdefault(part, Dropout(part.p, _DROPOUTS[type(part)]))
-    return module
 
 
 def probe(module: nn.Module, x: torch.Tensor) -> float:
@@ -85,10 +59,11 @@ def probe(module: nn.Module, x: torch.Tensor) -> float:
         kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    before = _random_states(x.device)
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+    with GENERATORS, torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        before = _random_states(x.device)
         output = module(x)
-    if _random_states(x.device) != before:
+        drew = _random_states(x.device) != before
+    if drew:
         raise ValueError(
             f"train: {type(module).__name__} draws random numbers by itself while training: use nn.Dropout modules, "
             "whose masks come from the member's own stream, and no functional dropout or dropout inside attention"
@@ -193,8 +168,7 @@ class Together:
             output, buffers = output[None], {k: v[None] for k, v in buffers.items()}
         else:
             try:
-                with sdpa_kernel(SDPBackend.MATH):  # vmap would run the others network by network
-                    output, buffers = vmap(one, (0, 0, dim))(parameters, self.buffers, x)
+                output, buffers = vmap(one, (0, 0, dim))(parameters, self.buffers, x)
             except RuntimeError as error:
                 if "vmap" not in str(error) and "Batching rule" not in str(error):
                     raise
@@ -244,47 +218,92 @@ class Rows(BatchedStream):
         return np.stack([Stream(k).bits(purpose, step, n) for k in keys])
 
 
-class Torch:
-    """Trains ``modules``, one for each of ``members``, which agree in :data:`COMMON`; the modules are taken over.
+class _Watch(LayerProbe):
+    """Keeps what layers return, in the place of moments over its classes."""
 
-    ``shared`` is what :meth:`prepare` returned. Members are numbered in their order.
+    def __init__(self, module: nn.Module, layers: list[str] | None):
+        super().__init__(module, layers, 2, "D", "samples")
+        self.seen: dict[tuple[str, int], torch.Tensor] = {}
+
+    def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
+        self.seen[key] = features
+
+
+class Torch:
+    """Trains the networks of ``members``, which agree in :meth:`shape`. Members are numbered in their order.
+
+    Parameters
+    ----------
+    members, draws : of each network.
+    shared : what :meth:`prepare` returned.
+    layers : for networks of a user's own, as for :func:`deepmech.metrics.separation.load_curve`.
 
     Raises
     ------
     ValueError
-        If modules differ in structure, or draw random numbers themselves.
+        If modules differ in structure, or draw random numbers by themselves.
     """
 
+    KNOWN: ClassVar[Known] = {
+        MLP: knows("depth width slope dropout batch_norm scale bias", init=INITS),
+        CNN: knows("convolutions channels slope dropout", pooling=POOLINGS),
+        Own: knows("factory arguments"),
+        Training: knows(
+            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
+            optimizer=tuple(OPTIMIZERS),
+            loss=tuple(LOSSES),
+            dtype=DTYPES,
+        ),
+    }
+
     @staticmethod
-    def prepare(data: Any, dtype: str, device: str = "cpu") -> dict[str, Any]:
-        """What all groups share: the training set on the device."""
+    def prepare(data: Any, dtype: str, device: str = "cpu", whole: bool = False) -> dict[str, Any]:
+        """What all groups share: the training set on the device; with ``whole`` int64 samples stay as they are."""
         x, y = np.asarray(data.x_train), np.asarray(data.y_train)
-        real = not np.issubdtype(x.dtype, np.integer)  # whole numbers are tokens
         return {
-            "x": torch.from_numpy(x.astype(dtype) if real else x).to(device),
+            "x": torch.from_numpy(x if whole and x.dtype == np.int64 else x.astype(dtype)).to(device),
             "y": torch.from_numpy(y if data.n_classes else y.astype(dtype)).to(device),
             "n_classes": data.n_classes,
+            "shape": getattr(data, "shape", x.shape[1:]),
             "dtype": getattr(torch, dtype),
             "std": float(np.std(data.x_train, dtype=np.float64)),
         }
 
     @staticmethod
-    def bytes_per_member(module: nn.Module, member: Member, shared: dict[str, Any]) -> float:
+    def module(member: Member, stream: Stream, shared: dict[str, Any]) -> nn.Module:
+        """A member's network before training."""
+        return of_member(member, shared["shape"], shared["n_classes"] or 1, stream)
+
+    @staticmethod
+    def shape(member: Member, module: nn.Module) -> tuple[Any, ...]:
+        """What members trained together have in common."""
+        return structure(module), *(getattr(member.training, name) for name in COMMON)
+
+    @staticmethod
+    def bytes_per_member(member: Member, module: nn.Module, shared: dict[str, Any]) -> int:
         """About what one member of a group takes at the height of a step, in bytes."""
         n, size = len(shared["x"]), member.training.batch_size
         batch, item = n if size is None else min(n, int(size)), torch.finfo(shared["dtype"]).bits // 8
         numbers = sum(t.numel() for t in chain(module.parameters(), module.buffers()))
-        return 10 * item * numbers + batch * (4 * item * shared["x"][0].numel() + 2 * probe(module, shared["x"][:4]))
+        x = shared["x"][:4]
+        return 10 * item * numbers + batch * (4 * item * x[0].numel() + 2 * round(probe(module, x)))
 
     def __init__(
-        self, modules: Sequence[nn.Module], members: Sequence[Member], draws: Sequence[Draws], shared: dict[str, Any]
+        self,
+        members: Sequence[Member],
+        draws: Sequence[Draws],
+        shared: dict[str, Any],
+        layers: Sequence[str] | None = None,
     ):
         self.members, self.draws, self.shared = list(members), list(draws), shared
         self.dtype, self.device = shared["dtype"], shared["x"].device
+        self.layers = None if layers is None else list(layers)
+        modules = [self.module(m, d.stream, shared) for m, d in zip(members, draws, strict=True)]
         self.together = Together(modules, self.dtype, self.device)
-        probe(self.together.module, shared["x"][:4])
+        if isinstance(members[0].network, Own):
+            probe(self.together.module, shared["x"][:4])
         first = members[0].training
-        self.loss, self.optimiser = LOSSES[str(first.loss)], OPTIMISERS[str(first.optimizer)]
+        self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
         keys = [d.stream.key for d in draws]
         unique = list(dict.fromkeys(keys))
@@ -312,20 +331,24 @@ class Torch:
             (x, x_dim), (y, y_dim) = self._inputs(noise, index), self._targets(wrong, index)
             loss, gradient, _ = self.together.gradient(self.loss, x, y, (x_dim, y_dim))
             self.steps += 1
-            self.optimiser(self.together.rows, gradient, rate, self.momentum, self.steps, self.memory)
+            self.optimizer(self.together.rows, gradient, rate, self.momentum, self.steps, self.memory)
             total += loss.double() * (n if index is None else index.shape[1])
         return (total / n).cpu().numpy()
 
-    def features(self, member: int, x: np.ndarray) -> tuple[list[torch.Tensor], torch.Tensor]:
-        """Evaluation mode, one member: what its module calls layers, each (n, units), and the output."""
-        *layers, output = self.outputs(member, x, every=True)
-        return [h.flatten(1) for h in layers], output
-
     @torch.no_grad()
-    def outputs(self, member: int, x: np.ndarray, **arguments: Any) -> Any:
-        """Evaluation mode, one member: what its module returns."""
-        inputs = torch.from_numpy(np.asarray(x)).to(self.device)
-        return self.together.shown(member)(inputs.to(self.dtype) if inputs.is_floating_point() else inputs, **arguments)
+    def features(self, member: int, x: np.ndarray) -> tuple[Any, torch.Tensor]:
+        """Evaluation mode, one member: what its layers return, each (n, numbers), and the output.
+
+        Layers of a user's own network by their names.
+        """
+        inputs = torch.from_numpy(np.asarray(x)).to(self.device, self.shared["x"].dtype)
+        module = self.together.shown(member)
+        if not isinstance(self.members[member].network, Own):
+            *layers, output = module(inputs, every=True)
+            return [h.flatten(1) for h in layers], output
+        with (watch := _Watch(module, self.layers)).attached():
+            output = watch.run(inputs, torch.zeros(len(inputs), dtype=torch.int64))
+        return {name: watch.seen[key] for name, key in watch.names().items()}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:
         """One number per member, shape (members, 1)."""
@@ -375,7 +398,7 @@ class Torch:
         """The rates of this epoch, unless the networks are a user's own and have theirs; what drops nothing rests."""
         buffers = self.together.buffers
         for name, dropout in self.dropouts.items():
-            if isinstance(self.members[0].network, MLP | CNN):
+            if not isinstance(self.members[0].network, Own):
                 for field, values in Dropout.constants(rates).items():
                     buffers[f"{name}.{field}"] = values.to(buffers[f"{name}.{field}"])
             dropout.train(bool((buffers[f"{name}.below"] > 0).any()))
