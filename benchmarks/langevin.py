@@ -5,7 +5,7 @@ as a plain training loop does; for many small networks there is a second peer, t
 networks at once. The library gives each core a network. The floor is the arithmetic of a step at the rate at which the
 same cores multiply two large matrices in float32.
 
-With ``--device cuda`` the library's batched engine walks 64 networks there, beside eager torch on the same GPU;
+With ``--device cuda`` the library's torch engine walks 64 networks there, beside eager torch on the same GPU;
 products may use TF32 on both sides and in the floor.
 """
 
@@ -22,8 +22,9 @@ import torch
 
 from deepmech.core.random import Stream
 from deepmech.trainers.devices import device_in_words, products_in, require_device
-from deepmech.trainers.langevin_batched import Batched
-from deepmech.trainers.langevin_engines import Blocked, data_loss, initial, layer_sizes, n_weights
+from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.langevin_engines import Blocked, initial, layer_sizes, n_weights
+from deepmech.trainers.modules import BiasFree
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
@@ -52,14 +53,16 @@ def on(threads: int, run: Callable[[], None]) -> Callable[[], None]:
 
 def eager(weights: np.ndarray, sizes: tuple[int, ...], x: torch.Tensor, y: torch.Tensor) -> Callable[[], None]:
     """One step as everybody writes it: forward, autograd, noise."""
-    w = torch.tensor(weights, dtype=torch.float32, device=x.device, requires_grad=True)
+    network = BiasFree(sizes).to(x)
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(weights).to(x), network.parameters())
 
     def step() -> None:
-        w.grad = None
-        data_loss(w, sizes, x, y).backward()
+        network.zero_grad()
+        (0.5 * torch.relu(1 - y * network(x)[:, 0]) ** 2).mean().backward()
         with torch.no_grad():
-            w.add_(w.grad, alpha=-RATE)
-            w.add_(torch.randn_like(w), alpha=NOISE)
+            for w in network.parameters():
+                w.add_(w.grad, alpha=-RATE)
+                w.add_(torch.randn_like(w), alpha=NOISE)
 
     return step
 
@@ -101,30 +104,30 @@ def waited(run: Callable[[], object], device: str) -> Callable[[], None]:
 
 
 def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> None:
-    """The batched engine on a GPU, one network in eager torch, and large products, all with TF32."""
+    """The torch engine on a GPU, one network in eager torch, and large products, all with TF32."""
     stream, sizes, size = Stream.of("benchmark", 0), layer_sizes(10, WIDTH, 6), 8192
     a, b = (torch.randn(size, size, device=device) for _ in range(2))
     with products_in(tf32=True):
         for n in (60_000, 1000):
             x, y = stream.normal("x", n, (n, 10)), np.sign(stream.normal("y", n, n))
             weights = 2 * initial(sizes, stream)
-            many = Batched(sizes, x, y, "mixed", members, device)
+            many = Walking(sizes, x, y, "mixed", members, device)
             many.set(np.tile(weights, (members, 1)))
             tx, ty = (torch.tensor(v, dtype=torch.float32, device=device) for v in (x, y))
             one = eager(weights, sizes, tx, ty)
             rate, decay, noise = (np.full(members, v) for v in (RATE, 0.0, NOISE))
             streams = [Stream.of("benchmark", k) for k in range(members)]
 
-            def walk(many: Batched = many, arguments: tuple = (rate, decay, noise, streams)) -> None:
+            def walk(many: Walking = many, arguments: tuple = (rate, decay, noise, streams)) -> None:
                 many.walk(steps, 0, *arguments)
 
-            runs = {"batched engine": walk, "eager torch": one, "products": lambda: a @ b}
+            runs = {"torch engine": walk, "eager torch": one, "products": lambda: a @ b}
             found = rounds({name: waited(run, device) for name, run in runs.items()}, repeats)
             peak = 2 * size**3 / found["products"]
             work = 6 * n * n_weights(sizes)
             rows = {
                 "eager torch, one network": found["eager torch"],
-                "batched engine": found["batched engine"] / (steps * members),
+                "torch engine": found["torch engine"] / (steps * members),
                 "floor": work / peak,
             }
             print(f"P_D = {n}, {members} networks, {device_in_words(device)}; TF32 products: {peak / 1e12:.0f} TFLOP/s")
@@ -173,14 +176,14 @@ def main() -> None:
         }
         if members > cores:
             runs["torch, batched products"] = (on(cores, batched(weights, sizes, tx, ty, members)), members)
-            many = Batched(sizes, x, y, "float32", members)
+            many = Walking(sizes, x, y, "float32", members)
             many.set(np.tile(weights, (members, 1)))
             rate, decay, noise = (np.full(members, v) for v in (RATE, 0.0, NOISE))
 
-            def together(many: Batched = many, arguments: tuple = (rate, decay, noise, [stream] * members)) -> None:
+            def together(many: Walking = many, arguments: tuple = (rate, decay, noise, [stream] * members)) -> None:
                 many.walk(1, 0, *arguments)
 
-            runs["this library's batched engine"] = (on(cores, together), members)
+            runs["this library's torch engine"] = (on(cores, together), members)
         found = rounds({name: run for name, (run, _) in runs.items()}, repeats)
         peak = 2 * size**3 / found.pop("large products")
         rows = {name: seconds / runs[name][1] for name, seconds in found.items()}

@@ -14,8 +14,9 @@ from deepmech.core.random import Stream
 from deepmech.experiments.glass import grounds, landscape, walks
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
-from deepmech.trainers.langevin_engines import data_loss, initial, layer_sizes
+from deepmech.trainers.langevin_engines import initial, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
+from deepmech.trainers.modules import BiasFree
 
 GLASS = BinaryGlass()
 
@@ -173,12 +174,15 @@ def test_loss_is_torch_s_loss_and_has_its_symmetries():
     y = np.sign(stream.normal("y", 0, 150))
     w = 2 * initial(sizes, stream)
     loss = Loss(sizes, x, y, 0.1)
-    flat = torch.tensor(w, requires_grad=True)
-    whole = data_loss(flat, sizes, torch.tensor(x), torch.tensor(y)) + 0.05 * (flat**2).sum()
+    network = BiasFree(sizes).double()
+    torch.nn.utils.vector_to_parameters(torch.tensor(w), network.parameters())
+    margin = torch.tensor(y) * network(torch.tensor(x))[:, 0]
+    whole = (0.5 * torch.relu(1 - margin) ** 2).mean() + 0.05 * sum((p**2).sum() for p in network.parameters())
     whole.backward()
     value, gradient = loss(w)
     assert value == pytest.approx(whole.item(), rel=1e-12)
-    np.testing.assert_allclose(gradient, flat.grad.numpy(), rtol=1e-9, atol=1e-12)
+    expected = torch.cat([p.grad.ravel() for p in network.parameters()])
+    np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-12)
     # Swapping two hidden units changes nothing; nor does scaling one, into it by a and out of it by 1/a, but for decay.
     first, second = w[:20].reshape(4, 5).copy(), w[20:36].reshape(4, 4).copy()
     swap = np.concatenate([first[[1, 0, 2, 3]].ravel(), second[:, [1, 0, 2, 3]].ravel(), w[36:]])

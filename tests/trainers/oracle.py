@@ -1,5 +1,7 @@
 """What training means, in plain autograd: one network, one step at a time, with the numbers of its own stream."""
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 from torch import nn
@@ -60,3 +62,15 @@ def noisy_labels(stream, labels, step, share, n_classes):
     """``labels``, of which a ``share`` are replaced by uniform random classes (the same one included)."""
     true = stream.keep("label noise", step, len(labels), share)
     return np.where(true, labels, np.floor(stream.uniform("random label", step, len(labels)) * n_classes).astype(int))
+
+
+def hinge_gradient(weights, sizes, x, y, dtype=torch.float64):
+    """Gradient of the mean of ½ max(0, 1 - y f)² in the flat weights of a bias-free ReLU network."""
+    flat = torch.tensor(weights, dtype=dtype, requires_grad=True)
+    a, start = torch.tensor(x, dtype=dtype), 0
+    for i, (below, above) in enumerate(pairwise(sizes)):
+        a = a @ flat[start : start + above * below].view(above, below).T
+        a = torch.relu(a) if i < len(sizes) - 2 else a
+        start += above * below
+    (0.5 * torch.relu(1 - torch.tensor(y, dtype=dtype) * a[:, 0]) ** 2).mean().backward()
+    return flat.grad.double().numpy()

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from oracle import hinge_gradient
 
 from deepmech import over
 from deepmech.core.random import Stream
+from deepmech.trainers.engines.torch_walk import BLOCK, Walking
 from deepmech.trainers.langevin import Dynamics, Preparation, Unresolved, log_times, settle, walk
-from deepmech.trainers.langevin_batched import BLOCK, Batched
-from deepmech.trainers.langevin_engines import Blocked, Reference, evaluate, initial, layer_sizes, n_weights
+from deepmech.trainers.langevin_engines import Blocked, evaluate, initial, layer_sizes, n_weights
 from deepmech.trainers.langevin_place import Place
 from deepmech.trainers.langevin_walker import ASLEEP, Walker, prepare
 
@@ -25,35 +26,52 @@ def problem(n=150, d=4, seed=0):
 
 
 @pytest.mark.parametrize(("width", "hidden", "n"), [(1, 1, 30), (5, 2, 150), (13, 6, 333), (30, 6, 700)])
-def test_engines_have_the_same_gradient(width, hidden, n):
+def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
     data = problem(n)
     sizes = layer_sizes(4, width, hidden)
     weights = 2.5 * initial(sizes, Stream.of("gradient", width))
+    expected = hinge_gradient(weights, sizes, data.x, data.y)
+    assert np.abs(expected).max() > 0
     for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
-        fast, slow = (kind(sizes, data.x, data.y, dtype) for kind in (Blocked, Reference))
-        fast.set(weights)
-        slow.set(weights)
-        a, b = fast.gradient(), slow.gradient()
-        assert np.abs(b).max() > 0
-        np.testing.assert_allclose(a, b, atol=tolerance * np.abs(b).max(), rtol=0)
+        network = Blocked(sizes, data.x, data.y, dtype)
+        network.set(weights)
+        np.testing.assert_allclose(network.gradient(), expected, atol=tolerance * np.abs(expected).max(), rtol=0)
 
 
 @pytest.mark.parametrize("n", [40, BLOCK, 2 * BLOCK + 333])
-def test_batches_have_the_gradient_and_the_values_of_each_of_their_networks(n):
+def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
     data, sizes = problem(n), layer_sizes(4, 9, 4)
     weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
     for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
-        many, slow = Batched(sizes, data.x, data.y, dtype, 3), Reference(sizes, data.x, data.y, dtype)
+        many = Walking(sizes, data.x, data.y, dtype, 3)
         many.set(weights)
         loss, error, active = many.evaluate()
         for k, gradient in enumerate(many.gradient()):
-            slow.set(weights[k])
-            expected = slow.gradient()
+            expected = hinge_gradient(many.w[k], sizes, data.x, data.y)
             np.testing.assert_allclose(gradient, expected, atol=tolerance * np.abs(expected).max(), rtol=0)
             one_loss, one_error, one_active = evaluate(many.w[k], sizes, data.x, data.y)
             assert loss[k] == pytest.approx(one_loss, rel=1e-12) and error[k] == one_error
             for ours, theirs in zip(active, one_active, strict=True):
                 np.testing.assert_array_equal(ours[k], theirs)
+
+
+def test_a_walk_is_the_oracle_s_step_by_step():
+    data, sizes, streams = problem(), layer_sizes(4, 5, 3), [Stream.of("walk", s) for s in (0, 1, 0)]
+    rate, decay, noise = np.array([0.05, 0.02, 0.1]), np.array([0.0, 0.02, 0.3]), np.array([0.01, 0.0, 0.02])
+    start = np.stack([2 * initial(sizes, s) for s in streams])
+    many = Walking(sizes, data.x, data.y, "float64", 3)
+    many.set(start)
+    many.walk(20, 7, rate, decay, noise, streams)
+    orders = [s.permutation("order", 0, 150) for s in streams]
+    many.descend(orders, 40, rate, decay, 1, 4)
+    for i, w in enumerate(start):
+        for t in range(7, 27):
+            step = rate[i] * (hinge_gradient(w, sizes, data.x, data.y) + decay[i] * w)
+            w = w - step + noise[i] * streams[i].normal("thermal", t, len(w))
+        for b in (1, 2, 3):
+            chosen = orders[i][40 * b : 40 * b + 40]
+            w = w - rate[i] * (hinge_gradient(w, sizes, data.x[chosen], data.y[chosen]) + decay[i] * w)
+        np.testing.assert_allclose(many.w[i], w, rtol=1e-10, atol=1e-13)
 
 
 def test_the_gradient_is_the_slope_of_the_loss():
@@ -72,21 +90,18 @@ def test_engines_take_the_same_path():
     how = dict(steps=60, times=[1, 5, 20], waiting=[0, 40], chi=[3.0])
     start = Preparation(sgd_steps=70, batch_size=40, descent_steps=5, slow_steps=3, learning_rate=0.05, gain=2.0)
     seeds = over("seed", [0, 1])
-    slow = walk(Dynamics(**spec), start, data, engine="reference", seed=seeds, **how)
-    rest = settle(Dynamics(width=5, hidden=2), start, data, engine="reference")
-    for engine in ("blocked", "batched"):
-        fast = walk(Dynamics(**spec), start, data, engine=engine, seed=seeds, **how)
-        assert fast.attrs["engine"] == engine
-        for name in ("square", "fourth", "loss", "sigma", "loss_waited"):
-            np.testing.assert_allclose(fast[name], slow[name], rtol=1e-9, atol=1e-14)
-        np.testing.assert_array_equal(fast.within, slow.within)
-        made = settle(Dynamics(width=5, hidden=2), start, data, engine=engine)
-        np.testing.assert_allclose(made.loss_history, rest.loss_history, rtol=1e-5)
-        assert float(made.error) == float(rest.error)
+    fast, slow = (walk(Dynamics(**spec), start, data, engine=e, seed=seeds, **how) for e in ("compiled", "torch"))
+    assert (fast.attrs["engine"], slow.attrs["engine"]) == ("compiled", "torch")
+    for name in ("square", "fourth", "loss", "sigma", "loss_waited"):
+        np.testing.assert_allclose(fast[name], slow[name], rtol=1e-9, atol=1e-14)
+    np.testing.assert_array_equal(fast.within, slow.within)
+    made, rest = (settle(Dynamics(width=5, hidden=2), start, data, engine=e) for e in ("compiled", "torch"))
+    np.testing.assert_allclose(made.loss_history, rest.loss_history, rtol=1e-5)
+    assert float(made.error) == float(rest.error)
 
 
 def everything(at=slice(None), **how):
-    """Members that differ in all that members of one batch may differ in; one of them diverges, one falls asleep."""
+    """Members that differ in all that members of one group may differ in; one of them diverges, one falls asleep."""
 
     def cells(*values):
         return xr.DataArray(np.array(values)[at], dims="cell", coords={"cell": np.arange(5)[at]})
@@ -103,47 +118,47 @@ def everything(at=slice(None), **how):
     return walk(dynamics, start, problem(), steps=40, times=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
 
 
-def test_members_of_one_batch_may_differ_in_every_number_but_shape():
-    many, slow = everything(engine="batched"), everything(engine="reference")
+def test_members_of_one_group_may_differ_in_every_number_but_shape():
+    many, slow = everything(engine="torch"), everything(engine="compiled")
     assert many.diverged.all("seed").values.tolist() == [False, False, False, True, False]
     assert float(many.sigma.isel(cell=4).max()) < ASLEEP
-    need = Batched.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
-    for other in (slow, everything(engine="batched", memory=3.5 * need)):
+    need = Walking.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
+    for other in (slow, everything(engine="torch", memory=3.5 * need)):
         xr.testing.assert_allclose(many, other, rtol=1e-7, atol=1e-14)
     for cell in range(5):
-        alone = everything(slice(cell, cell + 1), engine="batched")
+        alone = everything(slice(cell, cell + 1), engine="torch")
         xr.testing.assert_allclose(many.isel(cell=[cell]), alone, rtol=1e-7, atol=1e-14)
 
 
-def test_batches_of_stochastic_descent_take_the_reference_s_path():
+def test_engines_take_the_same_path_of_stochastic_descent():
     dynamics = Dynamics(width=5, hidden=2, batch_size=over("batch_size", [10, 70]), learning_rate=0.05, dtype="float64")
     fast, slow = (
         walk(dynamics, Preparation(sgd_steps=20), problem(), steps=60, times=[1, 30], engine=engine)
-        for engine in ("batched", "reference")
+        for engine in ("torch", "compiled")
     )
     xr.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-14)
 
 
 def test_what_auto_chooses_and_what_is_refused(monkeypatch):
     made = settle(Dynamics(width=3, hidden=1), Preparation(sgd_steps=5), problem())
-    assert made.attrs["engine"] == "blocked" and made.attrs["device"] == "cpu"
+    assert made.attrs["engine"] == "compiled" and made.attrs["device"] == "cpu"
     with pytest.raises(ValueError, match=r"memory = 100 bytes: one member takes about"):
-        settle(Dynamics(width=3), Preparation(sgd_steps=5), problem(), engine="batched", memory=100.0)
+        settle(Dynamics(width=3), Preparation(sgd_steps=5), problem(), engine="torch", memory=100.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
     with pytest.raises(ValueError, match=r"settle: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
         settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
     monkeypatch.setattr("deepmech.trainers.devices.require_device", lambda *of: True)
     monkeypatch.setattr("deepmech.trainers.langevin_place.room", lambda memory, device, caller: 1e9)
-    assert Place.of("walk", "auto", None, None, None, False).engine == "batched"
-    with pytest.raises(ValueError, match=r"engine = 'blocked' knows no GPU"):
-        Place.of("walk", "blocked", None, None, None, False)
+    assert Place.of("walk", "auto", None, None, None, False).engine == "torch"
+    with pytest.raises(ValueError, match=r"engine = 'compiled' knows no GPU"):
+        Place.of("walk", "compiled", None, None, None, False)
 
 
 @needs_gpu
-def test_a_gpu_takes_the_reference_s_path():
-    gpu, cpu = everything(device="cuda"), everything(engine="reference")
-    assert gpu.attrs["engine"] == "batched" and gpu.attrs["device"].startswith("cuda")
+def test_a_gpu_takes_the_same_path():
+    gpu, cpu = everything(device="cuda"), everything(engine="compiled")
+    assert gpu.attrs["engine"] == "torch" and gpu.attrs["device"].startswith("cuda")
     xr.testing.assert_allclose(gpu, cpu, rtol=1e-6, atol=1e-12)
 
 

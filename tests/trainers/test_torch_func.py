@@ -4,7 +4,6 @@ import copy
 import random
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from oracle import Oracle
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from trainer_data import clusters
 
 from deepmech.core.random import Stream
@@ -22,13 +22,17 @@ from deepmech.experiments.your_network import transformer
 from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
-from deepmech.trainers.engines.torch_walk import BLOCK, Walking, one_by_one
-from deepmech.trainers.langevin_engines import evaluate, initial, layer_sizes
-from deepmech.trainers.lenet import initial_weights
-from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, LeNet, Residual, initialise, made, of_member
+from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made, of_member
 from deepmech.trainers.specs import Member, Own
 
 DOUBLE = Training(dtype="float64")
+
+
+@pytest.fixture(autouse=True)
+def attention_of_products():
+    """As ``train`` has it: vmap runs other kinds network by network, and warns."""
+    with sdpa_kernel(SDPBackend.MATH):
+        yield
 
 
 def own(factory, **arguments):
@@ -464,106 +468,6 @@ def test_the_estimate_of_memory_grows_with_everything_that_takes_memory():
     assert need(batch_size=10) < need(batch_size=20) < need(batch_size=None) == need(batch_size=500)
     # Parameters, gradient and two moments at least; activations of every layer at least twice.
     assert need() > 4 * (4 * (9 * 6 + 2 * 81 + 27) + 2 * 90 * 27)
-
-
-def problem(n=150, d=4, seed=0):
-    stream = Stream.of("test langevin", seed)
-    x = stream.normal("x", 0, (n, d))
-    return SimpleNamespace(x=x, y=np.where(x[:, 0] + 0.5 * x[:, 1] ** 2 > 0.3, 1.0, -1.0), fingerprint="test")
-
-
-def hinge_gradient(weights, sizes, x, y, dtype=torch.float64):
-    """By plain autograd: the mean of ½ max(0, 1 - y f)² for flat weights."""
-    flat = torch.tensor(weights, dtype=dtype, requires_grad=True)
-    a, start = torch.tensor(x, dtype=dtype), 0
-    for i, (below, above) in enumerate(pairwise(sizes)):
-        a = a @ flat[start : start + above * below].view(above, below).T
-        a = torch.relu(a) if i < len(sizes) - 2 else a
-        start += above * below
-    (0.5 * torch.relu(1 - torch.tensor(y, dtype=dtype) * a[:, 0]) ** 2).mean().backward()
-    return flat.grad.double().numpy()
-
-
-@pytest.mark.parametrize("n", [40, BLOCK, 2 * BLOCK + 333])
-def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
-    data, sizes = problem(n), layer_sizes(4, 9, 4)
-    weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
-    for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
-        many = Walking(sizes, data.x, data.y, dtype, 3)
-        many.set(weights)
-        loss, error, active = many.evaluate()
-        for k, gradient in enumerate(many.gradient()):
-            expected = hinge_gradient(many.w[k], sizes, data.x, data.y)
-            np.testing.assert_allclose(gradient, expected, atol=tolerance * np.abs(expected).max(), rtol=0)
-            one_loss, one_error, one_active = evaluate(many.w[k], sizes, data.x, data.y)
-            assert loss[k] == pytest.approx(one_loss, rel=1e-12) and error[k] == one_error
-            for ours, theirs in zip(active, one_active, strict=True):
-                np.testing.assert_array_equal(ours[k], theirs)
-
-
-def test_a_walk_is_the_oracle_s_step_by_step():
-    data, sizes, streams = problem(), layer_sizes(4, 5, 3), [Stream.of("walk", s) for s in (0, 1, 0)]
-    rate, decay, noise = np.array([0.05, 0.02, 0.1]), np.array([0.0, 0.02, 0.3]), np.array([0.01, 0.0, 0.02])
-    start = np.stack([2 * initial(sizes, s) for s in streams])
-    many = Walking(sizes, data.x, data.y, "float64", 3)
-    many.set(start)
-    many.walk(20, 7, rate, decay, noise, streams)
-    orders = [s.permutation("order", 0, 150) for s in streams]
-    many.descend(orders, 40, rate, decay, 1, 4)
-    for i, w in enumerate(start):
-        for t in range(7, 27):
-            step = rate[i] * (hinge_gradient(w, sizes, data.x, data.y) + decay[i] * w)
-            w = w - step + noise[i] * streams[i].normal("thermal", t, len(w))
-        for b in (1, 2, 3):
-            chosen = orders[i][40 * b : 40 * b + 40]
-            w = w - rate[i] * (hinge_gradient(w, sizes, data.x[chosen], data.y[chosen]) + decay[i] * w)
-        np.testing.assert_allclose(many.w[i], w, rtol=1e-10, atol=1e-13)
-
-
-def lenets(n, n_channels, n_classes, dtype=torch.float64):
-    networks = [LeNet(n_channels, n_classes).to(dtype) for _ in range(n)]
-    for seed, network in enumerate(networks):
-        initialise(network, Stream.of("test lenet weights", seed))
-    return networks
-
-
-def test_lenet_starts_from_the_weights_of_its_spec():
-    (network,) = lenets(1, 3, 10)
-    for layer, (weight, bias) in zip(
-        [*network.convolution, *network.linear], initial_weights(Stream.of("test lenet weights", 0), 3, 10), strict=True
-    ):
-        np.testing.assert_array_equal(layer.weight.detach(), weight)
-        np.testing.assert_array_equal(layer.bias.detach(), bias)
-
-
-@pytest.mark.parametrize(("n", "n_channels", "n_classes"), [(1, 1, 3), (3, 3, 10)])
-def test_single_samples_are_the_oracle_s(n, n_channels, n_classes):
-    stream, rates = Stream.of("test lenet"), [0.05, 0.01, 0.1][:n]
-    x = stream.uniform("x", 0, (12, n_channels * 1024)).astype(np.float32)
-    labels = (stream.uniform("y", 0, (n, 12)) * n_classes).astype(np.int64)
-    order = (stream.uniform("order", 0, (n, 15)) * 12).astype(np.int64)
-    logits, losses, measured = one_by_one(
-        lenets(n, n_channels, n_classes), rates, x, labels, order, (x, labels[0]), np.array([0, 15]), "float64"
-    )
-    images = torch.from_numpy(x).double()
-    for i, network in enumerate(lenets(n, n_channels, n_classes)):
-        optimiser = torch.optim.SGD(network.parameters(), lr=rates[i])
-
-        def validation(network=network):
-            return F.cross_entropy(network(images), torch.from_numpy(labels[0])).item()
-
-        assert measured[i, 0, 0] == pytest.approx(validation(), rel=1e-10)
-        for m, k in enumerate(order[i]):
-            output = network(images[k, None])
-            loss = F.cross_entropy(output, torch.tensor([labels[i, k]]))
-            np.testing.assert_allclose(logits[i, m], output[0].detach(), rtol=1e-9, atol=1e-11)
-            assert losses[i, m] == pytest.approx(loss.item(), rel=1e-9)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-        assert measured[i, 1, 0] == pytest.approx(validation(), rel=1e-9)
-        right = (network(images).argmax(1) == torch.from_numpy(labels[0])).double().mean()
-        assert measured[i, 1, 1] == right
 
 
 def test_layers_are_what_a_hook_would_see():

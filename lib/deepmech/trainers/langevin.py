@@ -124,7 +124,7 @@ def walk(
     """Prepare every member, let it walk, and compare it with its own weights after each waiting time.
 
     A member's result depends on its own parameters, its seed and ``experiment`` alone, to the bit (with the
-    batched engine: to rounding).
+    torch engine: to rounding).
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ def walk(
     chi : the overlap's windows are ε = σ/χ (Eq. B1); σ is the standard deviation of the member's weights at its first
         reference frame, and serves all frames.
     motility_times : times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
-    engine : ``"blocked"`` (one network on each core, fast), ``"reference"`` (plain torch, slow), ``"batched"`` (many
-        networks at once, for GPUs), or ``"auto"``: batched on a GPU, else blocked. They agree to rounding.
-    threads : networks at a time on a CPU; None uses every core available. Not for ``"batched"``.
+    engine : ``"compiled"`` (one network on each core, fast), ``"torch"`` (many networks at once, on any device), or
+        ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
+    threads : networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
     device, memory, tf32 : as for :func:`deepmech.trainers.train`; TF32 concerns gradients, weights keep their type.
 
     Returns

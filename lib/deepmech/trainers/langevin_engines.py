@@ -1,7 +1,7 @@
-"""One network that walks: the blocked CPU engine, and the plain torch engine that says what it should do.
+"""One network that walks on a CPU: the compiled engine.
 
-Both hold the weights as one flat vector, layer after layer, each (units above, units below), and share their draws, so
-they take the same path up to rounding.
+It holds the weights as one flat vector, layer after layer, each (units above, units below), and shares its draws with
+:class:`~deepmech.trainers.engines.torch_walk.Walking`, so both take the same path up to rounding.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-import torch
 
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers import langevin_kernels, langevin_vector
@@ -140,53 +139,6 @@ class Blocked:
         )  # fmt: skip
 
 
-class Reference:
-    """As :class:`Blocked`, in plain torch with automatic differentiation: slow, and easy to read."""
-
-    KNOWN: ClassVar[Known] = {
-        Dynamics: knows(
-            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
-        ),
-        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
-    }
-
-    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
-        self.sizes = sizes
-        weight_type, self.type = TYPES[dtype]
-        self.x, self.y = (torch.tensor(np.ascontiguousarray(a), dtype=getattr(torch, self.type)) for a in (x, y))
-        self.w = np.zeros(n_weights(sizes), weight_type)
-
-    def set(self, weights: np.ndarray) -> None:
-        self.w[:] = weights
-
-    def gradient(self, chosen: np.ndarray | slice = slice(None)) -> np.ndarray:
-        flat = torch.tensor(self.w, dtype=getattr(torch, self.type), requires_grad=True)
-        data_loss(flat, self.sizes, self.x[chosen], self.y[chosen]).backward()
-        assert flat.grad is not None
-        return flat.grad.double().numpy()
-
-    def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
-        for t in range(first, first + steps):
-            step = rate * (self.gradient() + decay * self.w.astype(float))
-            self.w[:] = self.w - step + noise * stream.normal("thermal", t, len(self.w))
-
-    def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
-        for step in range(begin, end):
-            chosen = order[step * batch : (step + 1) * batch]
-            self.w[:] = self.w - rate * (self.gradient(chosen) + decay * self.w.astype(float))
-
-
-def data_loss(weights: torch.Tensor, sizes: Sequence[int], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Mean quadratic hinge loss (Eq. 1), ½ max(0, 1 - y f(x))², of flat weights."""
-    start, a = 0, x
-    for i in range(1, len(sizes)):
-        size = sizes[i] * sizes[i - 1]
-        a = a @ weights[start : start + size].view(sizes[i], sizes[i - 1]).T
-        a = torch.relu(a) if i < len(sizes) - 1 else a
-        start += size
-    return (0.5 * torch.relu(1 - y * a[:, 0]) ** 2).mean()
-
-
 def evaluate(
     weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, list[np.ndarray]]:
@@ -214,9 +166,9 @@ def _evaluate(
 
 
 class Alone:
-    """A network as a group of one, as :class:`~deepmech.trainers.langevin_batched.Batched` holds many."""
+    """A network as a group of one, as :class:`~deepmech.trainers.engines.torch_walk.Walking` holds many."""
 
-    def __init__(self, network: Blocked | Reference, x: np.ndarray, y: np.ndarray):
+    def __init__(self, network: Blocked, x: np.ndarray, y: np.ndarray):
         self.network, self.x, self.y = network, x, y
 
     @property
@@ -239,7 +191,3 @@ class Alone:
     def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         loss, error, active = evaluate(self.network.w, tuple(self.network.sizes), self.x, self.y)
         return np.array([loss]), np.array([error]), [layer[None] for layer in active]
-
-
-ALONE: dict[str, type[Blocked] | type[Reference]] = {"blocked": Blocked, "reference": Reference}
-"""The engines that hold one network each."""

@@ -11,12 +11,12 @@ from deepmech.core import provenance
 from deepmech.core.spec import Spec
 from deepmech.trainers import checks
 from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, room
-from deepmech.trainers.langevin_batched import Batched
-from deepmech.trainers.langevin_engines import ALONE
+from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.langevin_engines import Blocked
 from deepmech.trainers.langevin_walker import Walker, sizes_of
 
 T = TypeVar("T")
-ENGINES: dict[str, Any] = {**ALONE, "batched": Batched}
+ENGINES: dict[str, Any] = {"compiled": Blocked, "torch": Walking}
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Place:
         if engine not in ("auto", *ENGINES):
             names = ", ".join(map(repr, ENGINES))
             raise ValueError(f"{caller}: engine = {checks.shown(engine)}: must be 'auto' or one of {names}")
-        if on_gpu and engine in ALONE:
+        if on_gpu and engine == "compiled":
             raise ValueError(
-                f"{caller}: engine = {engine!r} knows no GPU; use engine='auto' or 'batched', or device='cpu'"
+                f"{caller}: engine = 'compiled' knows no GPU; use engine='auto' or 'torch', or device='cpu'"
             )
-        here = [name for name in ENGINES if not on_gpu or name not in ALONE]
+        here = [name for name in ENGINES if not on_gpu or name == "torch"]
         able = [name for name in here if not checks.unknown(ENGINES[name].KNOWN, *specs)]
         if engine not in able and not (engine == "auto" and able):
             asked = here[0] if engine == "auto" else engine
@@ -53,7 +53,7 @@ class Place:
             others = f"; use engine={' or '.join(map(repr, able))}" if able else ", nor does another one here"
             raise ValueError(f"{caller}: engine = {asked!r} does not know {what}{others}")
         engine = able[0] if engine == "auto" else engine
-        workers = 1 if engine == "batched" else threads or provenance.cores()
+        workers = 1 if engine == "torch" else threads or provenance.cores()
         return cls(engine, device, room(memory, device, caller), workers, tf32)
 
     @property
@@ -71,7 +71,7 @@ class Place:
 
     def _groups(self, walkers: Sequence[Walker], data: Any) -> list[list[int]]:
         """One walker each, or as many of one shape as the memory holds."""
-        if self.engine != "batched":
+        if self.engine == "compiled":
             return [[i] for i in range(len(walkers))]
         alike: dict[Any, list[int]] = {}
         for i, walker in enumerate(walkers):
@@ -80,6 +80,6 @@ class Place:
         for members in alike.values():
             one = walkers[members[0]]
             batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
-            need = Batched.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
+            need = Walking.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
             groups += batches(members, need, self.memory, "walk")
         return groups

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.random import Stream
-from deepmech.trainers.langevin_batched import Batched
-from deepmech.trainers.langevin_engines import ALONE, Alone, initial, layer_sizes
+from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.langevin_engines import Alone, Blocked, initial, layer_sizes
 from deepmech.trainers.langevin_log import Log, Plan
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
 
@@ -61,7 +61,7 @@ class Prepared:
     diverged: bool
 
 
-def prepare(walker: Walker, data: Any, engine: str = "blocked", experiment: str = "glass") -> Prepared:
+def prepare(walker: Walker, data: Any, engine: str = "compiled", experiment: str = "glass") -> Prepared:
     """One network at the end of its preparation."""
     return prepare_all([walker], data, engine, experiment)[0]
 
@@ -145,7 +145,7 @@ def follow_all(
     return [log.out for log in logs]
 
 
-def _evaluated(network: Alone | Batched, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def _evaluated(network: Alone | Walking, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """``network.evaluate()``; marks in ``lost`` which networks have diverged, and puts those at the origin.
 
     They are not carried on: beyond what numbers can hold, processors take many times longer.
@@ -166,17 +166,17 @@ def sizes_of(walker: Walker, data: Any) -> tuple[int, ...]:
 
 def _group(
     walkers: Sequence[Walker], data: Any, engine: str, experiment: str, device: str
-) -> tuple[Alone | Batched, list[Stream], tuple[int, ...]]:
+) -> tuple[Alone | Walking, list[Stream], tuple[int, ...]]:
     """The networks of walkers of one shape, their random streams, and their sizes."""
     sizes, dtype = sizes_of(walkers[0], data), walkers[0].dynamics.dtype
     streams = [Stream.of(experiment, w.seed) for w in walkers]
-    if engine == "batched":
-        return Batched(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
-    return Alone(ALONE[engine](sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
+    if engine == "torch":
+        return Walking(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
+    return Alone(Blocked(sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
 
 
 def _stochastic(
-    network: Alone | Batched,
+    network: Alone | Walking,
     streams: Sequence[Stream],
     purpose: str,
     n: int,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,8 +13,10 @@ from torch.nn import functional as F
 
 from deepmech.core.random import Stream
 from deepmech.trainers.batched_draws import BatchedStream
+from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.engines.torch_func import Together
 from deepmech.trainers.langevin_engines import TYPES, n_weights
+from deepmech.trainers.langevin_specs import Dynamics, Preparation
 from deepmech.trainers.modules import BiasFree
 
 BLOCK = 4096
@@ -35,6 +38,13 @@ class Walking:
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, gradients in float32.
     device : ``"cpu"``, or a GPU as torch names it.
     """
+
+    KNOWN: ClassVar[Known] = {
+        Dynamics: knows(
+            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
+        ),
+        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
+    }
 
     def __init__(
         self,
