@@ -25,7 +25,7 @@ from deepmech.data import load
 from deepmech.trainers import lenet_kernels as kernels
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.lenet_engine import Engine, padded
-from deepmech.trainers.lenet_reference import LeNet, Reference
+from deepmech.trainers.modules import LeNet
 
 RATE = 0.005
 NO_CHECKS = np.array([], np.int64)
@@ -33,14 +33,15 @@ NO_CHECKS = np.array([], np.int64)
 
 def torch_loop(data, steps: int) -> Callable[[], None]:
     """What one would write first."""
-    reference = Reference(initial_weights(Stream.of("benchmark", 0), 1, 3), RATE, "float32")
-    x, y = reference.images(data.x_train), torch.from_numpy(data.y_train)
+    network = LeNet(1, 3)
+    optimizer = torch.optim.SGD(network.parameters(), lr=RATE)
+    x, y = torch.from_numpy(data.x_train), torch.from_numpy(data.y_train)
 
     def run() -> None:
         for i in range(steps):
-            reference.optimizer.zero_grad()
-            functional.cross_entropy(reference.network(x[i : i + 1]), y[i : i + 1]).backward()
-            reference.optimizer.step()
+            optimizer.zero_grad()
+            functional.cross_entropy(network(x[i : i + 1]), y[i : i + 1]).backward()
+            optimizer.step()
 
     return run
 
@@ -50,7 +51,7 @@ def vmapped(data, steps: int, trials: int) -> Callable[[], None]:
     models = [LeNet(1, 3) for _ in range(trials)]
     parameters, _ = torch.func.stack_module_state(models)
     parameters = {k: v.detach() for k, v in parameters.items()}
-    x, y = torch.from_numpy(data.x_train).reshape(-1, 1, 1, 32, 32), torch.from_numpy(data.y_train)[:, None]
+    x, y = torch.from_numpy(data.x_train).reshape(-1, 1, 1024), torch.from_numpy(data.y_train)[:, None]
 
     def loss(p, image, label):
         return functional.cross_entropy(torch.func.functional_call(models[0], p, (image,)), label)

@@ -1,16 +1,17 @@
-"""The compiled LeNet against plain torch, gradient by gradient; trials that do not know their neighbours."""
+"""Both LeNet engines against the oracle, gradient by gradient; trials that do not know their neighbours."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from oracle import single_samples
 
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, train_lenet, wrong_labels
+from deepmech.trainers.engines.torch_walk import OneByOne
+from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, network, train_lenet, wrong_labels
 from deepmech.trainers.lenet_engine import Engine, padded
-from deepmech.trainers.lenet_reference import Reference
 
 NONE = np.array([], np.int64)
 
@@ -26,15 +27,19 @@ def noise(n, n_channels, n_classes, seed=0):
     )  # fmt: skip
 
 
-def both(data, rate, dtype, seed=0):
-    weights = initial_weights(Stream.of("test lenet weights", seed), data.shape[0], data.n_classes)
-    return Engine(weights, rate, dtype), Reference(weights, rate, dtype)
+def fresh(data, dtype, seed=0):
+    """A network, the compiled engine that begins as it does, and its layers."""
+    stream = Stream.of("test lenet weights", seed)
+    module = network(stream, data.shape[0], data.n_classes, dtype)
+    return module, initial_weights(stream, data.shape[0], data.n_classes), [*module.convolution, *module.linear]
+
+
+def weights_of(layers):
+    return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in layers]
 
 
 def run(trained, data, order, at=NONE):
-    x, x_test = data.x_train, data.x_test
-    if isinstance(trained, Engine):
-        x, x_test = (padded(z, data.shape[0], trained.dtype) for z in (x, x_test))
+    x, x_test = (padded(z, data.shape[0], trained.dtype) for z in (data.x_train, data.x_test))
     return trained.run(x, data.y_train, np.asarray(order, np.int64), (x_test, data.y_test), at)
 
 
@@ -42,13 +47,17 @@ def run(trained, data, order, at=NONE):
 def test_every_gradient_agrees_with_autograd(n_channels, n_classes):
     data = noise(6, n_channels, n_classes, seed=n_classes)
     for i in range(6):
-        engine, reference = both(data, 1.0, "float64", seed=i)
+        module, weights, layers = fresh(data, "float64", seed=i)
+        engine = Engine(weights, 1.0, "float64")
         before = engine.weights()
-        ours, theirs = run(engine, data, [i]), run(reference, data, [i])
+        for (weight, bias), (own, own_bias) in zip(before, weights_of(layers), strict=True):
+            np.testing.assert_array_equal(weight, own)
+            np.testing.assert_array_equal(bias, own_bias)
+        ours, theirs = run(engine, data, [i]), single_samples(module, 1.0, data.x_train, data.y_train, [i])
         np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-13)
         np.testing.assert_allclose(ours[1], theirs[1], rtol=0, atol=1e-13)
         # With a step size of one the change of a parameter is its gradient.
-        for old, own, other in zip(before, engine.weights(), reference.weights(), strict=True):
+        for old, own, other in zip(before, engine.weights(), weights_of(layers), strict=True):
             for kind in (0, 1):
                 gradient = other[kind] - old[kind]
                 assert np.abs(gradient).max() > 0
@@ -59,29 +68,52 @@ def test_every_gradient_agrees_with_autograd(n_channels, n_classes):
 def test_twenty_steps_agree(dtype, tolerance):
     data = noise(12, 1, 3)
     order = (Stream.of("order").uniform("order", 0, 20) * 12).astype(np.int64)
-    engine, reference = both(data, 0.05, dtype)
-    at = np.array([0, 7, 20])
-    ours, theirs = run(engine, data, order, at), run(reference, data, order, at)
+    module, weights, layers = fresh(data, dtype)
+    engine, at = Engine(weights, 0.05, dtype), np.array([0, 7, 20])
+    ours = run(engine, data, order, at)
+    theirs = single_samples(module, 0.05, data.x_train, data.y_train, order, (data.x_test, data.y_test), at)
     for own, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(own, other, rtol=0, atol=tolerance)
-    for own, other in zip(engine.weights(), reference.weights(), strict=True):
+    for own, other in zip(engine.weights(), weights_of(layers), strict=True):
         for kind in (0, 1):
             np.testing.assert_allclose(own[kind], other[kind], rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(("n", "n_channels", "n_classes"), [(1, 1, 3), (3, 3, 10)])
+def test_many_trials_at_once_are_the_oracle_s(n, n_channels, n_classes):
+    data, rates, at = noise(12, n_channels, n_classes), [0.05, 0.01, 0.1][:n], np.array([0, 7, 15])
+    stream = Stream.of("test lenet many")
+    labels = (stream.uniform("y", 0, (n, 12)) * n_classes).astype(np.int64)
+    order = (stream.uniform("order", 0, (n, 15)) * 12).astype(np.int64)
+    networks = [fresh(data, "float64", seed=i)[0] for i in range(n)]
+    many = OneByOne(networks, rates, "float64")
+    *ours, finite = many.run(data.x_train, labels, order, (data.x_test, data.y_test), at)
+    assert finite.all()
+    for i in range(n):
+        module, _, layers = fresh(data, "float64", seed=i)
+        theirs = single_samples(module, rates[i], data.x_train, labels[i], order[i], (data.x_test, data.y_test), at)
+        for own, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(own[i], other, rtol=0, atol=1e-12)
+        shown = many.together.shown(i)
+        found = weights_of([*shown.convolution, *shown.linear])
+        for own, other in zip(found, weights_of(layers), strict=True):
+            np.testing.assert_allclose(own[0], other[0], rtol=0, atol=1e-12)
 
 
 def test_real_images_agree_too():
     # Their backgrounds are exactly zero, so that maxima are tied; torch takes the first.
     data = load("geomnist", n_train=30, n_test=9)
-    engine, reference = both(data, 0.05, "float64")
-    order = np.arange(60) % 30
-    ours, theirs = run(engine, data, order, np.array([60])), run(reference, data, order, np.array([60]))
+    module, weights, _ = fresh(data, "float64")
+    order, at = np.arange(60) % 30, np.array([60])
+    ours = run(Engine(weights, 0.05, "float64"), data, order, at)
+    theirs = single_samples(module, 0.05, data.x_train, data.y_train, order, (data.x_test, data.y_test), at)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(ours[2], theirs[2], rtol=0, atol=1e-12)
 
 
 def test_room_in_vectors_stays_empty():
     data = noise(4, 3, 3)
-    engine, _ = both(data, 0.1, "float32")
+    engine = Engine(fresh(data, "float32")[1], 0.1, "float32")
     run(engine, data, np.arange(40) % 4)
     _, _, w2, _, _, _, w4, b4, w5, _ = engine.parameters
     for unused in (w2.reshape(-1, 8)[:, 6:], w4.reshape(-1, 88)[:, 84:], b4[84:], w5.reshape(-1, 88)[:, 84:]):
@@ -120,9 +152,23 @@ def test_records_are_of_the_sample_before_its_step():
 def test_the_two_engines_agree_through_the_front_door():
     data = noise(8, 1, 3)
     training = SingleSample(iterations=15, dtype="float64", label_error=0.5)
-    ours, theirs = (train_lenet(training, data, seed=2, validate=[0, 15], engine=e) for e in ("fused", "reference"))
+    ours, theirs = (train_lenet(training, data, seed=2, validate=[0, 15], engine=e) for e in ("compiled", "torch"))
     for name in ("logits", "loss", "validation_loss", "validation_accuracy"):
         np.testing.assert_allclose(ours[name], theirs[name], atol=1e-6 if name == "loss" else 1e-12)
+
+
+def test_a_trial_that_diverges_is_lost_at_the_same_step_and_leaves_its_neighbours_alone():
+    data = noise(8, 1, 3)
+    training = SingleSample(learning_rate=over("rate", [1e-3, 1e30, 0.05]), iterations=12, dtype="float64")
+    ours, theirs = (train_lenet(training, data, seed=2, validate=[0, 6, 12], engine=e) for e in ("compiled", "torch"))
+    for made in (ours, theirs):
+        assert made.state.values.tolist() == ["finished", "diverged", "finished"]
+    lost = ours["loss"].isnull()
+    assert 0 < lost.sel(rate=1e30).sum() < 12 and not lost.sel(rate=[1e-3, 0.05]).any()
+    for name in ("logits", "loss", "validation_loss", "validation_accuracy"):
+        np.testing.assert_array_equal(ours[name].isnull(), theirs[name].isnull())
+        kept = {"rate": [1e-3, 0.05]}
+        np.testing.assert_allclose(ours[name].sel(kept), theirs[name].sel(kept), atol=1e-6 if name == "loss" else 1e-11)
 
 
 def test_it_learns():

@@ -12,18 +12,21 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
+from torch import nn
 from tqdm import tqdm
 
 from deepmech.core import provenance
 from deepmech.core.labels import Number, align
 from deepmech.core.random import Stream
 from deepmech.trainers import checks
-from deepmech.trainers.devices import chosen
+from deepmech.trainers.devices import batches, chosen, one_thread, room
+from deepmech.trainers.draws import layer_weights
+from deepmech.trainers.engines.torch_walk import OneByOne
 from deepmech.trainers.lenet_engine import Engine, padded
-from deepmech.trainers.lenet_reference import Reference
+from deepmech.trainers.modules import LeNet, initialise, made
 from deepmech.trainers.specs import SingleSample
 
-ENGINES: dict[str, Any] = {"fused": Engine, "reference": Reference}
+ENGINES: dict[str, Any] = {"compiled": Engine, "torch": OneByOne}
 SIDE = 32
 
 
@@ -33,7 +36,7 @@ def train_lenet(
     *,
     seed: Number | int = 0,
     validate: Sequence[int] = (),
-    engine: str = "fused",
+    engine: str = "auto",
     threads: int | None = None,
     experiment: str = "lenet",
 ) -> xr.Dataset:
@@ -53,9 +56,10 @@ def train_lenet(
         samples drawn, whatever their other parameters are.
     validate : iterations before which to measure validation loss and accuracy, rising, from 0 to ``iterations`` (the
         last means: after the end). One costs about as much as 0.6 steps per validation sample.
-    engine : ``"fused"``, or ``"reference"``: plain torch, for comparison.
-    threads : trials at a time; None uses every core available. Both engines run on the CPU, also where
-        ``DEEPMECH_DEVICE`` names a GPU.
+    engine : ``"compiled"``, ``"torch"`` (many trials at once, for comparison), or ``"auto"``: the first that knows what
+        is asked. They agree to rounding.
+    threads : trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also
+        where ``DEEPMECH_DEVICE`` names a GPU.
     experiment : name that enters the random streams.
 
     Returns
@@ -91,45 +95,47 @@ def train_lenet(
     checks.require_seed("train_lenet", seed)
     chosen(None, "train_lenet")
     data = checks.samples("train_lenet", data, training.dtype, image="LeNet")
-    at = _check(training, data, engine, validate)
+    engine, at = _check(training, data, engine, validate)
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = align("train_lenet", **rates, seed=seed)
     checks.require_free("train_lenet", batch.dims, ("iteration", "logit", "at_iteration"))
-    kind, dtype, k = ENGINES[engine], training.dtype, data.n_classes
-    n_channels = data.shape[0]
-    x, x_val = (padded(z, n_channels, dtype) if kind is Engine else z for z in (data.x_train, data.x_test))
+    dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
+    x, x_val = (padded(z, n_channels, dtype) if engine == "compiled" else z for z in (data.x_train, data.x_test))
     y, y_val = data.y_train, data.y_test
     spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
 
-    def fit(member: dict[str, Any]) -> tuple[np.ndarray, ...]:
-        stream = Stream.of(experiment, int(member["seed"]))
-        trained = kind(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
-        own = labels[member["label_error"]]
-        order = drawn(stream, y, k, training.iterations, training.class_weights)
-        logits, loss, measured = trained.run(x, own, order, (x_val, y_val), at)
-        with np.errstate(over="ignore"):
-            loss = loss.astype(np.float32)
-        # The first iteration that did not come out finite, if any; nothing after it counts.
-        lost = int(np.argmax(np.append(~np.isfinite(loss), True)))
-        logits[lost:], loss[lost:], measured[at > lost] = np.nan, np.nan, np.nan
-        measured[~np.isfinite(measured).all(1)] = np.nan
-        diverged = lost < len(loss) or not trained.finite or bool(np.isnan(measured).any())
-        return logits, loss, own[order].astype(np.int8), y[order].astype(np.int8), measured, np.array(diverged)
+    members = batch.members()
+    streams = [Stream.of(experiment, int(member["seed"])) for member in members]
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with ThreadPoolExecutor(threads or provenance.cores()) as pool:
-            bar = tqdm(total=batch.n, desc="trials", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
-            made = []
-            for one in pool.map(fit, batch.members()):
-                made.append(one)
-                bar.update()
-            bar.close()
-    finally:
-        torch.set_num_threads(before)
-    logits, loss, label, true, measured, diverged = (np.stack(z) for z in zip(*made, strict=True))
+    def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
+        own = [labels[members[i]["label_error"]] for i in job]
+        rates = [members[i]["learning_rate"] for i in job]
+        order = [drawn(streams[i], y, k, training.iterations, training.class_weights) for i in job]
+        if engine == "torch":
+            many = OneByOne([network(streams[i], n_channels, k, dtype) for i in job], rates, dtype)
+            found = many.run(x, np.stack(own), np.stack(order), (x_val, y_val), at)
+        else:
+            one = Engine(initial_weights(streams[job[0]], n_channels, k), rates[0], dtype)
+            logits, loss, measured = one.run(x, own[0], order[0], (x_val, y_val), at)
+            found = logits[None], loss[None], measured[None], np.array([one.finite])
+        return [
+            (*_until_lost(*numbers, at), label[which].astype(np.int8), y[which].astype(np.int8))
+            for numbers, label, which in zip(zip(*found, strict=True), own, order, strict=True)
+        ]
+
+    jobs = [[i] for i in range(batch.n)]
+    if engine == "torch":
+        need = OneByOne.bytes_per_member(network(streams[0], n_channels, k, dtype), k, training.iterations)
+        jobs = batches(range(batch.n), need, room(None, "cpu", "train_lenet"), "train_lenet")
+    with one_thread(), ThreadPoolExecutor(threads or provenance.cores()) as pool:
+        bar = tqdm(total=batch.n, desc="trials", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
+        rows = []
+        for some in pool.map(fit, jobs):
+            rows += some
+            bar.update(len(some))
+        bar.close()
+    logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
     variables: dict[str, Any] = {
         "logits": batch.unflatten(logits, "iteration", "logit"),
         "label": batch.unflatten(label, "iteration"),
@@ -153,15 +159,29 @@ def train_lenet(
     return result
 
 
+def _until_lost(
+    logits: np.ndarray, loss: np.ndarray, measured: np.ndarray, finite: bool, at: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """One trial's numbers, nan from the first iteration that did not come out finite on; and whether it diverged."""
+    with np.errstate(over="ignore"):
+        loss = loss.astype(np.float32)
+    lost = int(np.argmax(np.append(~np.isfinite(loss), True)))
+    logits[lost:], loss[lost:], measured[at > lost] = np.nan, np.nan, np.nan
+    measured[~np.isfinite(measured).all(1)] = np.nan
+    return logits, loss, measured, np.array(lost < len(loss) or not finite or bool(np.isnan(measured).any()))
+
+
+def network(stream: Stream, n_channels: int, n_classes: int, dtype: str) -> nn.Module:
+    """The network of a trial with its initial weights."""
+    module = made(LeNet, stream, n_channels=n_channels, n_outputs=n_classes).to(getattr(torch, dtype))
+    initialise(module, stream)
+    return module
+
+
 def initial_weights(stream: Stream, n_channels: int, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(weight, bias) of every layer, uniform in ±1/√(fan-in) as PyTorch's default, float64."""
+    """(weight, bias) of every layer of a trial's network, float64."""
     shapes = [(6, n_channels, 5, 5), (16, 6, 5, 5), (120, 400), (84, 120), (n_classes, 84)]
-    layers = []
-    for i, shape in enumerate(shapes, start=1):
-        bound = 1 / np.sqrt(np.prod(shape[1:]))
-        weight = (2 * stream.uniform(f"weight {i}", 0, shape) - 1) * bound
-        layers.append((weight, (2 * stream.uniform(f"bias {i}", 0, shape[0]) - 1) * bound))
-    return layers
+    return [layer_weights(stream, i, shape) for i, shape in enumerate(shapes, start=1)]
 
 
 def drawn(
@@ -200,13 +220,14 @@ def wrong_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stre
     return out
 
 
-def _check(training: SingleSample, data: Any, engine: str, validate: Sequence[int]) -> np.ndarray:
-    """``validate`` as an array, if everything fits."""
-    if engine not in tuple(ENGINES):
+def _check(training: SingleSample, data: Any, engine: str, validate: Sequence[int]) -> tuple[str, np.ndarray]:
+    """The engine, and ``validate`` as an array, if everything fits."""
+    if engine not in ("auto", *ENGINES):
         raise ValueError(
-            f"train_lenet: engine = {checks.shown(engine)}: must be one of {', '.join(map(repr, ENGINES))}"
+            f"train_lenet: engine = {checks.shown(engine)}: must be 'auto' or one of {', '.join(map(repr, ENGINES))}"
         )
     able = [name for name, kind in ENGINES.items() if not checks.unknown(kind.KNOWN, training)]
+    engine = able[0] if engine == "auto" and able else "torch" if engine == "auto" else engine
     if engine not in able:
         what = checks.unknown(ENGINES[engine].KNOWN, training)
         others = f"; use engine={' or '.join(map(repr, able))}" if able else ", nor does another"
@@ -231,6 +252,6 @@ def _check(training: SingleSample, data: Any, engine: str, validate: Sequence[in
                 "sample of it; give it the weight 0"
             )
     if np.size(validate) == 0:
-        return np.array([], np.int64)
+        return engine, np.array([], np.int64)
     last = (training.iterations, "SingleSample.iterations")
-    return checks.wholes("train_lenet", "validate", validate, 0, last, rising=True)
+    return engine, checks.wholes("train_lenet", "validate", validate, 0, last, rising=True)

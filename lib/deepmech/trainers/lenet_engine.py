@@ -20,7 +20,7 @@ def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
 
 
 class Engine:
-    """Trains one network by single-sample gradient descent; the same calls as the reference."""
+    """Trains one network by single-sample gradient descent."""
 
     KNOWN: ClassVar[Known] = {
         SingleSample: knows("learning_rate iterations label_error class_weights", dtype=("float32", "float64")),
@@ -68,7 +68,7 @@ class Engine:
     def run(
         self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray], at: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As in the reference; images come :func:`padded` already."""
+        """As :meth:`OneByOne.run <deepmech.trainers.engines.torch_walk.OneByOne.run>`; images come :func:`padded`."""
         begun = [a.copy() for a in self.parameters]
         found = self._run(x, y, order, validation, at, watched=False)
         if self.finite:

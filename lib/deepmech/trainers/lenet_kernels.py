@@ -161,7 +161,7 @@ def _active(a, n, values, index):
 def forward(image, p, s, logits):
     """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
 
-    Logits are nan if a map is not finite before its maxima, as in the reference: maxima alone would lose it.
+    Logits are nan if a map is not finite before its maxima, as in torch: maxima alone would lose it.
     """
     channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
     for o in range(MAPS_1):

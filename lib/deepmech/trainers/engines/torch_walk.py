@@ -1,4 +1,4 @@
-"""Networks that walk, many at once, and networks trained by one sample at a time, on the states of torch_func."""
+"""Networks that walk, and networks trained by one sample at a time, many at once on the states of torch_func."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from deepmech.trainers.engines.torch_func import Together
 from deepmech.trainers.langevin_engines import TYPES, n_weights
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
 from deepmech.trainers.modules import BiasFree
+from deepmech.trainers.specs import SingleSample
 
 BLOCK = 4096
 """Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""
@@ -158,56 +159,64 @@ class Walking:
         return gradient.view(members, blocks, -1).sum(1, dtype=torch.float64) / n
 
 
-def one_by_one(
-    modules: Sequence[nn.Module],
-    rates: Sequence[float],
-    x: np.ndarray,
-    labels: np.ndarray,
-    order: np.ndarray,
-    validation: tuple[np.ndarray, np.ndarray],
-    at: np.ndarray,
-    dtype: str,
-    device: str = "cpu",
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gradient descent with one sample per step; ``modules`` are taken over.
+class OneByOne:
+    """Gradient descent with one sample per step; ``modules`` are taken over, ``rates`` are their step sizes."""
 
-    Parameters
-    ----------
-    modules, rates : of each network, and its step size.
-    x : (samples, numbers); ``labels`` : (networks, samples).
-    order : (networks, steps), the sample of each step.
-    validation : x and labels, measured before the steps in ``at``.
+    KNOWN: ClassVar[Known] = {
+        SingleSample: knows("learning_rate iterations label_error class_weights", dtype=("float32", "float64")),
+    }
 
-    Returns
-    -------
-    logits, losses, measured
-        Of the sample drawn, before its step, (networks, steps, classes) and (networks, steps); validation loss and
-        accuracy, (networks, len(at), 2).
-    """
-    together = Together(modules, getattr(torch, dtype), device)
-    images, own, drawn, test, truth = (
-        torch.from_numpy(np.asarray(v)).to(device) for v in (x, labels, order, *validation)
-    )
-    images, test, n = images.to(together.rows.dtype), test.to(together.rows.dtype), len(modules)
-    rate = torch.tensor(rates, dtype=together.rows.dtype, device=device)[:, None]
+    def __init__(self, modules: Sequence[nn.Module], rates: Sequence[float], dtype: str, device: str = "cpu"):
+        self.together = Together(modules, getattr(torch, dtype), device)
+        self.rate = torch.tensor(rates, dtype=self.together.rows.dtype, device=device)[:, None]
+
+    @staticmethod
+    def bytes_per_member(module: nn.Module, n_classes: int, steps: int) -> int:
+        """About what one member takes, in bytes: its parameters, maps and records."""
+        return 8 * (6 * sum(p.numel() for p in module.parameters()) + 30_000 + (n_classes + 2) * steps)
+
+    def run(
+        self,
+        x: np.ndarray,
+        labels: np.ndarray,
+        order: np.ndarray,
+        validation: tuple[np.ndarray, np.ndarray],
+        at: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Train on samples x (samples, numbers) with each member's labels (members, samples), in its order.
+
+        Returns
+        -------
+        logits, losses : (members, steps, classes) and (members, steps), of the sample drawn, before its step.
+        measured : (members, len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
+        finite : (members,), whether all parameters are at the end.
+
+        From the first loss or parameter of a member that is not finite on, its numbers are nan.
+        """
+        together, device = self.together, self.rate.device
+        images, test = (torch.from_numpy(np.asarray(v)).to(device, self.rate.dtype) for v in (x, validation[0]))
+        own, drawn, truth = (torch.from_numpy(np.asarray(v)).to(device) for v in (labels, order, validation[1]))
+        finite = torch.ones(len(drawn), dtype=torch.bool, device=device)
+        logits, losses = [], []
+        measured = np.full((len(drawn), len(at), 2), np.nan)
+        for m in range(drawn.shape[1] + 1):
+            finite &= together.rows.isfinite().all(1)
+            if m in at:
+                measured[finite.cpu().numpy(), int(np.searchsorted(at, m))] = [
+                    self._measure(i, test, truth) for i in finite.nonzero()[:, 0].tolist()
+                ]
+            if m == drawn.shape[1]:
+                break
+            sample = drawn[:, m, None]
+            loss, gradient, output = together.gradient(F.cross_entropy, images[sample], own.gather(1, sample), (0, 0))
+            logits.append(torch.where(finite[:, None], output[:, 0], torch.nan))
+            losses.append(torch.where(finite, loss, torch.nan))
+            finite &= loss.isfinite()
+            together.rows -= self.rate * gradient
+        records = (torch.stack(values, 1).cpu().numpy() for values in (logits, losses))
+        return *records, measured, finite.cpu().numpy()  # type: ignore[return-value]
 
     @torch.no_grad()
-    def measure() -> list[list[float]]:
-        outputs = [together.shown(i)(test) for i in range(n)]
-        return [[F.cross_entropy(o, truth).item(), (o.argmax(1) == truth).double().mean().item()] for o in outputs]
-
-    logits, losses, measured = [], [], []
-    for m in range(drawn.shape[1] + 1):
-        measured += [measure() for _ in range(int((at == m).sum()))]
-        if m == drawn.shape[1]:
-            break
-        sample = drawn[:, m, None]
-        loss, gradient, output = together.gradient(F.cross_entropy, images[sample], own.gather(1, sample), (0, 0))
-        together.rows -= rate * gradient
-        logits.append(output[:, 0])
-        losses.append(loss)
-    return (
-        torch.stack(logits, 1).cpu().numpy(),
-        torch.stack(losses, 1).cpu().numpy(),
-        np.array(measured).reshape(len(at), n, 2).swapaxes(0, 1),
-    )
+    def _measure(self, i: int, x: torch.Tensor, truth: torch.Tensor) -> tuple[float, float]:
+        output = self.together.shown(i)(x)
+        return F.cross_entropy(output, truth).item(), (output.argmax(1) == truth).double().mean().item()
