@@ -139,6 +139,7 @@ class Blocked:
         )  # fmt: skip
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def evaluate(
     weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, list[np.ndarray]]:
@@ -146,13 +147,6 @@ def evaluate(
 
     In float64, whatever the engine. A loss that is beyond it is inf or nan.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _evaluate(weights, sizes, x, y)
-
-
-def _evaluate(
-    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
-) -> tuple[float, float, list[np.ndarray]]:
     start, a, active = 0, np.asarray(x, float), []
     for i in range(1, len(sizes)):
         size = sizes[i] * sizes[i - 1]

@@ -22,16 +22,18 @@ def learning(result: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``loss``, ``loss_error``, ``accuracy``, ``accuracy_error`` over ``label_error``.
+        ``loss``, ``loss_error``, ``accuracy``, ``accuracy_error`` over ``label_error``; ``left_out``, trials that
+        diverged and are in neither.
     """
     last = result[["validation_loss", "validation_accuracy"]].isel(at_iteration=-1, drop=True)
-    error = last.std("trial", ddof=1) / np.sqrt(last.sizes["trial"])
+    error = last.std("trial", ddof=1) / np.sqrt(last.count("trial"))
     return xr.Dataset(
         {
             "loss": last["validation_loss"].mean("trial"),
             "accuracy": last["validation_accuracy"].mean("trial"),
             "loss_error": error["validation_loss"],
             "accuracy_error": error["validation_accuracy"],
+            "left_out": last["validation_loss"].isnull().sum("trial"),
         }
     )
 

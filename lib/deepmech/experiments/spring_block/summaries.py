@@ -52,7 +52,7 @@ def origin(*results: xr.Dataset) -> str:
 def _column(one: Measures) -> dict[str, str]:
     rank, best = one.accuracy_falls, one.best_cell
     noise = next(name for name in PANELS if name in best)
-    return {
+    return ({"cells left out": str(one.left_out)} if one.left_out else {}) | {
         "accuracy with |curvature|": f"{_plain(rank.rho)} [{_plain(rank.low)}, {_plain(rank.high)}]",
         "accuracy with noise, α fixed": _plain(one.accuracy_by_noise),
         "best accuracy": f"{100 * best['accuracy']:.1f} %",
@@ -137,7 +137,10 @@ def off_line(load: xr.DataArray) -> xr.DataArray:
 
 
 def spread(result: xr.Dataset) -> float:
-    """Standard deviation of the curvature between seeds, root mean square over the cells of a sweep."""
+    """Standard deviation of the curvature between seeds, root mean square over the cells of a sweep.
+
+    Of the networks that did not diverge; :func:`table` says how many did.
+    """
     return float(np.sqrt(result["curvature"].var("seed", ddof=1).mean(skipna=True)))
 
 

@@ -91,7 +91,7 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
 
     A run is one seed in every cell: the rule sees that run alone and names a cell. The cell's worth is the mean test
     accuracy of its *other* seeds, so that no rule is paid for the luck of the run it saw; the best cell is the best of
-    the same means. Networks that diverged are never chosen and count as guessing.
+    the same means. Networks that diverged are never chosen, and none of their answers counts as right.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
     -------
     Dataset
         ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0; and ``chosen``, the
-        numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over all cells.
+        numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over all cells;
+        ``diverged`` over ``sweep`` (``"whole"``, ``"part"``), how many networks did.
 
     Raises
     ------
@@ -136,9 +137,10 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
             regret[i] = best - worth[np.arange(runs), chosen[i]]
         else:
             regret[i] = best - worth.mean(1)
+    lost = [int(values.isnull().sum()) for values in (whole["accuracy"], part["accuracy_validation"])]
     return xr.Dataset(
-        {"regret": (("rule", "seed"), regret), "chosen": (("rule", "seed"), chosen)},
-        coords={"rule": list(RULES), "seed": whole["seed"].values},
+        {"regret": (("rule", "seed"), regret), "chosen": (("rule", "seed"), chosen), "diverged": ("sweep", lost)},
+        coords={"rule": list(RULES), "seed": whole["seed"].values, "sweep": ["whole", "part"]},
     )
 
 

@@ -189,7 +189,7 @@ class OneByOne:
         -------
         logits, losses : (members, steps, classes) and (members, steps), of the sample drawn, before its step.
         measured : (members, len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
-        finite : (members,), whether all parameters are at the end.
+        finite : (members,), whether all parameters are at the end, and what the network says to its last sample.
 
         From the first loss or parameter of a member that is not finite on, its numbers are nan.
         """
@@ -213,6 +213,8 @@ class OneByOne:
             losses.append(torch.where(finite, loss, torch.nan))
             finite &= loss.isfinite()
             together.rows -= self.rate * gradient
+        with torch.no_grad():
+            finite &= together.outputs(together.rows, images[drawn[:, -1:]], 0).isfinite().flatten(1).all(1)
         records = (torch.stack(values, 1).cpu().numpy() for values in (logits, losses))
         return *records, measured, finite.cpu().numpy()  # type: ignore[return-value]
 
