@@ -4,18 +4,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from oracle import hinge_gradient
 from trainer_data import clusters
 
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
+from deepmech.trainers.engines.torch_walk import Walking
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.langevin_engines import Blocked, Reference, initial, layer_sizes
+from deepmech.trainers.langevin_engines import Blocked, initial, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
 
 DATA = clusters(90, 6, 3)
 MEASURED = ("load_curve", "load_curve_hat", "accuracy", "class_mean", "class_spread")
-ENGINES = ("reference", "fused", "batched")
+ENGINES = ({"engine": "compiled"}, {"engine": "torch"}, {"engine": "torch", "together": 80})
 
 
 def walkers_data(n=150, d=4):
@@ -39,12 +42,12 @@ def test_divergence_in_the_last_update_of_training_is_told(engine):
     """The loss of an epoch is that before its updates, so the last update shows in the network alone."""
     training = Training(optimizer="sgd", learning_rate=over("rate", [1e-3, 1e30]), epochs=2)
     made = train(
-        MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, metrics=("D", "D_hat"), class_means=True
+        MLP(depth=3, width=6, batch_norm=False), training, DATA, **engine, metrics=("D", "D_hat"), class_means=True
     )
     assert made["state"].values.tolist() == ["finished", "diverged"]
     one = train(
         MLP(depth=3, width=6, batch_norm=False), Training(optimizer="sgd", learning_rate=1e30, epochs=1), DATA,
-        engine=engine, metrics=("D", "D_hat"), class_means=True,
+        **engine, metrics=("D", "D_hat"), class_means=True,
     )  # fmt: skip
     assert one["state"].item() == "diverged" and one["epochs_run"].item() == 1 and np.isfinite(one["loss"]).all()
     for name in MEASURED:
@@ -57,17 +60,17 @@ def test_divergence_in_the_last_update_of_training_is_told(engine):
 def test_it_is_told_too_if_nothing_is_measured_at_the_end(engine):
     training = Training(optimizer="sgd", learning_rate=1e30, epochs=1)
     for how in ({"record": [0]}, {"metrics": ()}):
-        made = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, **how)
+        made = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, **engine, **how)
         assert made["state"].item() == "diverged"
     assert made["accuracy"].isnull().all()
-    before = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, record=[0])
+    before = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, **engine, record=[0])
     assert before["accuracy"].notnull().all(), "what was measured before stays"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_accuracy_of_a_network_that_is_no_longer_finite(engine):
     training = Training(optimizer="sgd", learning_rate=1e30, epochs=3)
-    made = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, record=[0, 1, 3])
+    made = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, **engine, record=[0, 1, 3])
     assert made["accuracy"].sel(at_epoch=[1, 3]).isnull().all() and made["accuracy"].sel(at_epoch=0).notnull().all()
     assert made["state"].item() == "diverged" and made["epochs_run"].item() == 2
     assert not np.isinf(made["loss"]).any()
@@ -97,7 +100,7 @@ def test_engines_agree_on_when_a_network_is_lost(network, training):
     rates = over("rate", [1.0, 10.0, 1e3, 1e6, 1e10, 1e15, 1e20, 1e30])
     how = Training(**{"optimizer": "sgd", "epochs": 15, "learning_rate": rates, **training})
     made = [
-        train(MLP(depth=4, width=6, **network), how, DATA, seed=over("s", range(10)), engine=engine,
+        train(MLP(depth=4, width=6, **network), how, DATA, seed=over("s", range(10)), **engine,
               metrics=())
         for engine in ENGINES
     ]  # fmt: skip
@@ -114,14 +117,14 @@ def test_batch_norm_knows_no_scale_or_the_network_has_diverged(engine, scale):
     large = SimpleNamespace(**{**vars(DATA), "x_train": DATA.x_train * np.float32(scale)})
     large.x_test = DATA.x_test * np.float32(scale)
     network, training = MLP(depth=3, width=16), Training(epochs=30, learning_rate=1e-2)
-    plain, scaled = (train(network, training, data, engine=engine) for data in (DATA, large))
+    plain, scaled = (train(network, training, data, **engine) for data in (DATA, large))
     if scaled["state"].item() != "diverged":
         np.testing.assert_allclose(scaled["loss"], plain["loss"], rtol=1e-2)
     else:
         assert scale == 1e25 and scaled["accuracy"].isnull().all()
 
 
-@pytest.mark.parametrize("engine", ["blocked", "reference", "batched"])
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_what_diverges_while_it_settles_is_told(engine):
     start = Preparation(sgd_steps=60, descent_steps=8, learning_rate=over("rate", [0.01, 1e6]))
     made = settle(Dynamics(width=8, hidden=3), start, walkers_data(), engine=engine)
@@ -133,13 +136,13 @@ def test_what_diverges_while_it_settles_is_told(engine):
     assert not np.isfinite(history[np.argmax(np.isnan(history)) :]).any(), "nan from there on"
 
 
-@pytest.mark.parametrize("engine", ["blocked", "reference", "batched"])
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_weights_beyond_all_reason_have_diverged_though_they_are_finite(engine):
     made = settle(Dynamics(width=4, hidden=1), Preparation(gain=1e8, sgd_steps=0), walkers_data(), engine=engine)
     assert bool(made["diverged"]) and np.isnan(made["norm"]) and np.isnan(made["error"])
 
 
-@pytest.mark.parametrize("engine", ["blocked", "reference", "batched"])
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_what_diverges_in_its_preparation_does_not_walk(engine):
     start = Preparation(sgd_steps=60, learning_rate=over("rate", [0.01, 1e6]))
     made = walk(Dynamics(width=8, hidden=3), start, walkers_data(), steps=20, motility_times=[5], engine=engine)
@@ -159,7 +162,7 @@ def test_walkers_engines_agree_on_when_a_network_is_lost():
         settle(
             Dynamics(width=8, hidden=6, dtype="float32"), start, walkers_data(), engine=engine, seed=over("s", [0, 1])
         )
-        for engine in ("reference", "blocked", "batched")
+        for engine in ("compiled", "torch")
     ]
     known = [np.isfinite(one["loss_history"].values).sum(-1) for one in made]
     assert 0 < int(made[0]["diverged"].sum()) < made[0]["diverged"].size
@@ -174,13 +177,13 @@ def test_no_gradient_hides_what_overflows():
     agreed = set()
     for gain in np.geomspace(1, 1e12, 25):
         weights = gain * initial(sizes, Stream.of("overflow", 0))
-        found = []
-        for kind in (Blocked, Reference):
-            network = kind(sizes, data.x, data.y, "float32")
-            network.set(weights)
-            found.append(bool(np.isfinite(network.gradient()).all()))
-        assert found[0] == found[1], gain
-        agreed.add(found[0])
+        compiled, many = Blocked(sizes, data.x, data.y, "float32"), Walking(sizes, data.x, data.y, "float32", 2)
+        compiled.set(weights)
+        many.set(np.stack([weights, weights]))
+        found = bool(np.isfinite(compiled.gradient()).all())
+        assert found == np.isfinite(hinge_gradient(weights, sizes, data.x, data.y, torch.float32)).all(), gain
+        assert np.array_equal(np.isfinite(many.gradient()).all(1), [found, found]), gain
+        agreed.add(found)
     assert agreed == {True, False}, "the range must contain both"
 
 
@@ -198,7 +201,7 @@ def test_lenets_are_lost_at_the_same_iteration_whatever_the_engine(n_channels, n
     data = images(n_channels, n_classes)
     ours, theirs = (
         train_lenet(training, data, seed=over("trial", range(9)), validate=[0, 7, 60], engine=engine)
-        for engine in ("fused", "reference")
+        for engine in ("compiled", "torch")
     )
     steps = [np.isfinite(one["loss"].values).sum(-1) for one in (ours, theirs)]
     np.testing.assert_array_equal(*steps)
@@ -215,7 +218,7 @@ def test_lenets_are_lost_at_the_same_iteration_whatever_the_engine(n_channels, n
             assert np.isfinite(one[name].values[..., 0]).all()
 
 
-@pytest.mark.parametrize("engine", ["fused", "reference"])
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_a_lenet_that_is_lost_in_its_last_step_is_told(engine):
     for validate in ([], [0, 1]):
         made = train_lenet(

@@ -8,6 +8,7 @@ import pytest
 from trainer_data import clusters
 
 from deepmech.core.random import Stream
+from deepmech.trainers import rules
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
 from deepmech.trainers.train import ENGINES
@@ -23,7 +24,7 @@ def lax(monkeypatch):
         monkeypatch.setattr(spec, "__post_init__", lambda self: None)
 
 
-@pytest.mark.parametrize("engine", ["auto", "reference", "fused", "batched"])
+@pytest.mark.parametrize("engine", ["auto", "compiled", "torch"])
 @pytest.mark.parametrize(
     ("spec", "field", "value"),
     [
@@ -37,7 +38,7 @@ def lax(monkeypatch):
 def test_a_value_that_no_engine_knows_is_refused_by_every_one(lax, spec, field, value, engine):
     network = spec(**{field: value}) if spec is not Training else MLP(depth=2, width=3)
     training = Training(epochs=1, **({field: value} if spec is Training else {}))
-    said = f"{'CNN' if spec is CNN and engine in ('fused', 'batched') else rf'{spec.__name__}.{field} = .{value}.'}"
+    said = f"{'CNN' if spec is CNN and engine == 'compiled' else rf'{spec.__name__}.{field} = .{value}.'}"
     with pytest.raises(ValueError, match=f"{said}|no engine knows {spec.__name__}.{field}"):
         train(network, training, PICTURES, engine=engine, metrics=())
 
@@ -52,7 +53,7 @@ class Decayed(Training):
     weight_decay: float = 0.1
 
 
-@pytest.mark.parametrize("engine", ["auto", "reference", "fused", "batched"])
+@pytest.mark.parametrize("engine", ["auto", "compiled", "torch"])
 def test_what_is_derived_from_a_known_spec_is_another_one(engine):
     for network, training, name in (
         (Residual(depth=2, width=3), Training(epochs=1), "Residual"),
@@ -62,10 +63,11 @@ def test_what_is_derived_from_a_known_spec_is_another_one(engine):
             train(network, training, DATA, engine=engine)
 
 
-@pytest.mark.parametrize("known", ["reference", "batched"])
+@pytest.mark.parametrize("known", ["torch"])
 def test_a_value_that_one_engine_knows_is_taken_by_that_one_alone(lax, monkeypatch, known):
     kind = ENGINES[known]
     monkeypatch.setitem(kind.KNOWN, Training, {**kind.KNOWN[Training], "optimizer": ("adam", "sgd", "lion")})
+    monkeypatch.setitem(rules.OPTIMIZERS, "lion", rules.OPTIMIZERS["sgd"])
     network, training = MLP(depth=2, width=3), Training(epochs=1, optimizer="lion")
     assert train(network, training, DATA).attrs["engine"] == known
     for other in set(ENGINES) - {known}:
@@ -97,12 +99,12 @@ def test_lenets_engines_refuse_what_they_do_not_know(lax):
     data = SimpleNamespace(
         x_train=x, y_train=y, x_test=x, y_test=y, n_classes=3, shape=(1, 32, 32), fingerprint="images"
     )
-    for engine in ("fused", "reference"):
+    for engine in ("compiled", "torch"):
         with pytest.raises(ValueError, match=r"SingleSample\.dtype = 'float16'"):
             train_lenet(SingleSample(iterations=2, dtype="float16"), data, engine=engine)
 
 
-@pytest.mark.parametrize("engine", ["auto", "blocked", "reference", "batched"])
+@pytest.mark.parametrize("engine", ["auto", "compiled", "torch"])
 def test_walkers_engines_refuse_what_they_do_not_know(lax, engine):
     x = Stream.of("walkers", 0).normal("x", 0, (20, 3))
     data = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="walkers")

@@ -73,6 +73,8 @@ class Dropout(nn.Module):
     which: torch.Tensor
 
     def __init__(self, rate: float, channels: bool = False) -> None:
+        if not 0 <= rate < 1:
+            raise ValueError(f"Dropout: rate = {rate!r}: must be at least 0 and below 1")
         super().__init__()
         self.channels = channels
         self.keep: Keep | None = None

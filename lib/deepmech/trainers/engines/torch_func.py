@@ -342,11 +342,11 @@ class Torch:
     def features(self, member: int, x: np.ndarray) -> tuple[Any, torch.Tensor]:
         """Evaluation mode, one member: what its layers return, each (n, numbers), and the output.
 
-        Layers of a user's own network by their names.
+        Layers by their names, unless the module says itself what its layers are.
         """
         inputs = torch.from_numpy(np.asarray(x)).to(self.device, self.shared["x"].dtype)
         module = self.together.shown(member)
-        if not isinstance(self.members[member].network, Own):
+        if isinstance(module, Network) and self.layers is None:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
         with (watch := _Watch(module, self.layers)).attached():
