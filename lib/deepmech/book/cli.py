@@ -66,6 +66,10 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         help="largest accepted difference, as a share of the range (default: equal bits where the result was made)",
     )
+    verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
+    verify.add_argument(
+        "--note", action="store_true", help="note beside the results that pass that this code makes their numbers"
+    )
     verify.set_defaults(run=_verify)
 
     data = commands.add_parser("data", help="say which data sets are here, and fetch others")
@@ -134,7 +138,14 @@ def _verify(options: argparse.Namespace) -> int:
 
     paths = options.paths or [House.find().book / "results"]
     summary, passed = cli_verify(
-        paths, n=options.cells, fraction=options.fraction, seed=options.seed, tolerance=options.tolerance
+        paths,
+        n=options.cells,
+        fraction=options.fraction,
+        seed=options.seed,
+        tolerance=options.tolerance,
+        whole=options.whole,
+        noted=options.note,
+        say=_say,
     )
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1

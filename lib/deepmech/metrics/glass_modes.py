@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
 
 

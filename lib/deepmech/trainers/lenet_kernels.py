@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.trainers.lenet_vectors import axpy, dot_then_axpy, rows, taps
 
 SIDE = 32

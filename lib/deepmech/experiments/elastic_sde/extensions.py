@@ -13,14 +13,14 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.experiments.elastic_sde import networks
 from deepmech.experiments.elastic_sde.extensions_fit import begins, drift, evenly, fit, halves
 from deepmech.experiments.elastic_sde.networks_effects import late, late_mean, resampled, step_of
 from deepmech.experiments.elastic_sde.networks_training import unequal
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
 from deepmech.metrics.statistics import mean_reach
 from deepmech.simulators.elastic_sde import tabulated_paths
-from deepmech.sweeps import Sweep, stored
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, result
 
 WINDOW = 5
 """Coarse times in the filter that makes α̂ and β̂ out of Â and B̂."""
@@ -222,24 +222,23 @@ def settled(found: xr.Dataset) -> xr.Dataset:
 
 def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
     """:func:`fit_cells` for every unequal case of a stored result and several halves of its trials, as a sweep."""
-    result = stored(of)
-    cases = np.flatnonzero(result["ratio"].values > 1)
+    source = networks.as_published(of.removeprefix("elastic-"))
+    cases = np.flatnonzero(source.cells["ratio"].values > 1)
     return Sweep(
         name=f"{of}-fits",
         compute="deepmech.experiments.elastic_sde.extensions:fit_cells",
         cells={"case": over("case", cases), "split": over("split", range(n_splits))},
         fixed={"of": of},
-        data=sweep_of(result).key,
-        tolerance=0.1,
+        data=source.key,
     )
 
 
 def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
     """For each ``case`` (number) and ``split`` what :func:`own_effects` finds in a stored result."""
-    result = stored(of)
+    source = result(networks.as_published(of.removeprefix("elastic-")))
     made = []
     for cell in cells:
-        case = result.isel(case=cell["case"])
+        case = source.isel(case=cell["case"])
         groups = case["group_mean"].rename(slow_time="time").astype(float)
         made.append(own_effects(groups, weights_of(case), cell["split"]).assign(ratio=case["ratio"].item()))
     return xr.concat(made, "cell").assign_attrs(device="cpu", dtype="float64")

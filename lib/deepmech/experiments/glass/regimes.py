@@ -15,25 +15,15 @@ import xarray as xr
 
 from deepmech.experiments.glass import relaxation, transitions, walks
 from deepmech.experiments.glass.data import title_of
-from deepmech.sweeps import obtain, stored_or
+from deepmech.sweeps import result
 from deepmech.sweeps.results import sweep_of
 
 E_FOLD = float(np.exp(-1))
 
 
-def computed(dataset: str) -> dict[str, xr.Dataset]:
-    """Survivors of every phase on a data set: shipped if there is such a result, else computed now."""
-    return {phase: walks.kept(obtain(walks.standard(phase, dataset))) for phase in walks.PHASES}
-
-
-def best(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Phase by phase the shipped MNIST result in place of ``runs``, where there is one."""
-    return {**runs, **walks.shipped("mnist")}
-
-
-def best_batches(dataset: str) -> xr.Dataset:
-    """Walks over batch sizes (Fig. 5(d)): those shipped on MNIST, or else those of a data set, computed if need be."""
-    return walks.kept(stored_or("glass-batches-mnist", lambda: walks.standard("batches", dataset)))
+def survivors(dataset: str) -> dict[str, xr.Dataset]:
+    """Survivors of every phase on a data set, by :func:`deepmech.sweeps.result`."""
+    return {phase: walks.kept(result(walks.standard(phase, dataset))) for phase in walks.PHASES}
 
 
 def origin(run: xr.Dataset) -> str:

@@ -15,7 +15,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.experiments.glass import relaxation, walks
 from deepmech.experiments.glass.settings import PREPARATION
-from deepmech.sweeps import Sweep, obtain, stored
+from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 
 CHI = 2
@@ -59,17 +59,9 @@ def standard(dataset: str) -> dict[int, Sweep]:
     }
 
 
-def computed(dataset: str) -> dict[int, xr.Dataset]:
-    """Survivors at every size, at the common temperatures, by :func:`~deepmech.sweeps.obtain`."""
-    return _common({n: walks.kept(obtain(sweep)) for n, sweep in standard(dataset).items()})
-
-
-def shipped(dataset: str = "mnist") -> dict[int, xr.Dataset]:
-    """The same from what ships with the book, for which the data need not be at hand."""
-    names = {
-        n: f"glass-{'regularised' if how is None else f'scaling-{n}'}-{dataset}" for n, how in SIZES[dataset].items()
-    }
-    return _common({n: walks.kept(stored(name)) for n, name in names.items()})
+def survivors(dataset: str) -> dict[int, xr.Dataset]:
+    """Survivors at every size, at the common temperatures, by :func:`deepmech.sweeps.result`."""
+    return _common({n: walks.kept(result(sweep)) for n, sweep in standard(dataset).items()})
 
 
 def _common(runs: dict[int, xr.Dataset]) -> dict[int, xr.Dataset]:

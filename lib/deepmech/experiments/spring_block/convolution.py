@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.data import load
-from deepmech.experiments.spring_block import networks
+from deepmech.data import fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, Training, train
@@ -73,8 +72,7 @@ def dropout_raised(
             "stage": stage,
             "n_records": n_records,
         },
-        data=load(**recipe).fingerprint,
-        tolerance=networks.TOLERANCE,
+        data=fingerprint(**recipe),
     )
 
 

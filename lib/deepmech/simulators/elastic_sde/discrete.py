@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream, purpose_word
