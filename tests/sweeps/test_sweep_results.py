@@ -66,10 +66,10 @@ def test_another_processor_gets_the_tolerance_that_the_function_states(tmp_path,
     assert report.passed and report.allowed["path"] == 1e-9
     monkeypatch.setattr(make().function(), "tolerance", {"path": 1e-15}, raising=False)
     assert not next(verify(path, fraction=1.0)).passed
-    made.attrs["machine"] = run(make()).attrs["machine"].replace(",", ", 96 of").split(" of")[0] + " cores"
     monkeypatch.undo()
+    made.attrs["machine"] = run(make()).attrs["machine"]
     (report,) = verify(ship(made, tmp_path), fraction=1.0)
-    assert not report.passed, "the same processor with another number of cores gives equal bits"
+    assert not report.passed, "where a result was made, bits are equal"
 
 
 @pytest.mark.parametrize("change", ["finite", "word", "sign"])

@@ -133,10 +133,9 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from deepmech.book.sources import House
-    from deepmech.sweeps import cli_verify
+    from deepmech.sweeps import cli_verify, results
 
-    paths = options.paths or [House.find().book / "results"]
+    paths = options.paths or [results.required_folder()]
     summary, passed = cli_verify(
         paths,
         n=options.cells,

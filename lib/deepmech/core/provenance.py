@@ -60,15 +60,19 @@ def shared_by(processes: int) -> Iterator[None]:
 
 
 def machine() -> str:
-    """The processor's model and the number of cores this process may use, in words; no host name."""
+    """Processor, cores and threads of libraries that this process may use, in words; no host name.
+
+    Where these words and the versions are equal, so are the last bits of sums and products. Clouds give processors of
+    several families one name, hence the numbers; libraries cut sums among threads.
+    """
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return f"{model}, {cores()} cores"
+        lines = (line.split(":", 1) for line in cpuinfo.read_text().split("\n\n")[0].splitlines() if ":" in line)
+        known = {name.strip(): value.strip() for name, value in lines}
+        numbers = " ".join(f"{name} {known[name]}" for name in ("cpu family", "model") if name in known)
+        model = f"{known.get('model name', model)} ({numbers})" if numbers else known.get("model name", model)
+    return f"{model}, {cores()} cores, {os.environ.get('OMP_NUM_THREADS') or cores()} threads of libraries"
 
 
 def attributes(

@@ -12,7 +12,6 @@ import json
 import os
 import secrets
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -30,10 +29,9 @@ from deepmech.sweeps.spec import Sweep, allowed
 from deepmech.sweeps.store import atomically, checksum, read_manifest, read_netcdf, write_netcdf
 
 NOTES = "verified.json"
-#: Seconds that recomputing may take in one process that draws results, and for one result.
-PAGE, ONE = 8.0, 3.0
-#: Seconds that one cell, or the part of one, may take to be recomputed at all while a page is made.
-DEAR = 6.0
+#: Seconds, by what cells took when they were made, that one process that draws results may spend on recomputing, and
+#: about what it spends on one result; a cell dearer than DEAR is not recomputed while a page is made.
+PAGE, ONE, DEAR = 6.0, 2.0, 6.0
 
 
 class NotShipped(ValueError):
@@ -100,6 +98,14 @@ def folder() -> Path | None:
         if (above / "_toc.yml").is_file() and (above / "book" / "results").is_dir():
             return above / "book" / "results"
     return package / "results" if (package / "results").is_dir() else None
+
+
+def required_folder() -> Path:
+    """:func:`folder`; a NotShipped if there is none."""
+    where = folder()
+    if where is None:
+        raise NotShipped("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
+    return where
 
 
 _read: dict[Path, xr.Dataset] = {}
@@ -263,17 +269,16 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
     seed = os.environ.get("DEEPMECH_CHECK")
     if seed is None and proven:
         return Report(path.stem, sweep.n_cells, made_by=made_by, reason="only the press does")
-    count, part, reason = _affordable(sweep, dataset)
+    count, part, cost, reason = _affordable(sweep, dataset, PAGE - _spent if proven else DEAR)
     report = Report(path.stem, sweep.n_cells, made_by=made_by, reason=reason)
     if count:
-        start = time.perf_counter()
+        _spent += cost
+        number = int(seed) if seed else secrets.randbelow(10**6)
         try:
-            number = int(seed) if seed else secrets.randbelow(10**6)
             report = compare(path.stem, sweep, dataset, chosen(sweep, count, number), part=part)
             report = replace(report, seed=number, made_by=made_by)
         except DataMissing as missing:
-            report = Report(path.stem, sweep.n_cells, made_by=made_by, reason=str(missing).split(". ")[0])
-        _spent += time.perf_counter() - start
+            report = replace(report, reason=str(missing).split(". ")[0])
     if not report.passed:
         raise Stale(f"{report}. The result is not what today's code computes: mend the code, or compute it again")
     if not proven and not report.cells:
@@ -284,18 +289,17 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
     return report
 
 
-def _affordable(sweep: Sweep, dataset: xr.Dataset) -> tuple[int, bool, str]:
-    """How many cells may be recomputed while a page is made, whether only in part, and if none, why."""
+def _affordable(sweep: Sweep, dataset: xr.Dataset, left: float) -> tuple[int, bool, float, str]:
+    """How many cells may be recomputed in the seconds left, whether only in part, what that costs; if none, why."""
     cost = provenance.cores() * float(dataset.attrs["wall_seconds"]) / sweep.n_cells
     part = getattr(sweep.function(), "part", None) is not None and cost > ONE
-    left = PAGE - _spent
-    if part:
-        return (1, True, "") if left > 0 else (0, False, "the seconds for this page were spent on other results")
+    cost = ONE if part else cost
     if cost > DEAR:
-        return 0, False, f"a cell takes {cost:.0f} s (deepmech verify does it)"
-    if left < cost and _spent > 0:
-        return 0, False, "the seconds for this page were spent on other results"
-    return int(np.clip(min(ONE, left) / cost, 1, 3)), False, ""
+        return 0, False, 0.0, f"a cell takes {cost:.0f} s (deepmech verify does it)"
+    if left < cost:
+        return 0, False, 0.0, "the seconds for this page were spent on other results"
+    count = 1 if part else int(np.clip(min(ONE, left) / cost, 1, 3))
+    return count, part, count * cost, ""
 
 
 def chosen(sweep: Sweep, count: int, seed: int) -> tuple[int, ...]:
@@ -439,14 +443,9 @@ def compare(
 
 
 def made_here(dataset: xr.Dataset) -> bool:
-    """Whether a result was made on this kind of processor with these versions: then bits must be equal."""
-
-    def known(machine: str, versions: str) -> tuple[str, list[str]]:
-        others = [v for v in versions.split(", ") if not v.startswith("deepmech ")]
-        return machine.rpartition(", ")[0], others
-
-    here = known(provenance.machine(), provenance.versions_in_words())
-    return known(str(dataset.attrs.get("machine")), str(dataset.attrs.get("versions"))) == here
+    """Whether a result was made on such a machine with these versions: then bits must be equal."""
+    here = provenance.machine(), provenance.versions_in_words()
+    return (dataset.attrs.get("machine"), dataset.attrs.get("versions")) == here
 
 
 def _difference(stored: Any, again: Any, everything: np.ndarray) -> float:

@@ -163,7 +163,9 @@ def recomputed(
 
     for name, value in (tolerance or {}).items():
         if not 0 <= value < 0.1:
-            raise ValueError(f"recomputed: tolerance[{name!r}] = {value!r}: more than a tenth of a range proves nothing")
+            raise ValueError(
+                f"recomputed: tolerance[{name!r}] = {value!r}: more than a tenth of a range proves nothing"
+            )
 
     def mark(function: F) -> F:
         function.tolerance, function.part = dict(tolerance or {}), part  # type: ignore[attr-defined]
