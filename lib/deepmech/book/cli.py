@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     )
     book.add_argument("--anew", action="store_true", help="execute also what is up to date")
     book.add_argument("--no-site", action="store_true", help="execute and check only; do not build the site")
+    book.add_argument(
+        "--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv"
+    )
     book.set_defaults(run=_book)
 
     sweep = commands.add_parser("sweep", help="run a sweep chunk by chunk, or complete an interrupted one")
@@ -105,14 +108,19 @@ def _say(line: str) -> None:
 
 
 def _book(options: argparse.Namespace) -> int:
-    from deepmech.book import press, site
+    from deepmech.book import press, site, verdicts
     from deepmech.book.sources import House
 
     house = House.find()
+    if options.accept and options.profile != verdicts.PROFILE:
+        raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
     with site.only_press(house):
         sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=_say)
-        if not options.no_site:
-            html = site.build(house, sheets, options.profile, whole=not options.chapters, say=_say)
+        how = {"whole": not options.chapters, "accept": options.accept, "say": _say}
+        if options.no_site:
+            site.demand_verdicts(house, sheets, options.profile, **how)
+        else:
+            html = site.build(house, sheets, options.profile, **how)
             _say(f"open {html.relative_to(house.root) / 'index.html'}")
     return 0
 
