@@ -30,8 +30,6 @@ VERDICTS = (HOLDS, TRIVIAL, FAILS, NOT_TESTABLE)
 
 _ONE_SIDED = {"above": ("> {0:g}", True), "below": ("< {0:g}", True), "at_least": ("≥ {0:g}", False)}
 _ONE_SIDED["at_most"] = ("≤ {0:g}", False)
-TIED = 1e-6
-"""Share of a margin by which elements of an array may differ and still count as equally hard."""
 KINDS = (*_ONE_SIDED, "within", "between", "never_rises", "never_falls")
 
 
@@ -137,10 +135,8 @@ def judge(
         holds, fails = np.broadcast_to(holds, measured.shape), np.broadcast_to(fails, measured.shape)
     rank = np.where(fails, 0, np.where(holds, 2, 1))
     margin = np.minimum(measured - low, high - measured)
-    lowest = rank == rank.min()
-    least = margin[lowest].min()
-    # Rounding must not choose among elements that are equally hard: the first of them is reported on every machine.
-    worst = int(np.argmax((lowest & (margin <= least + TIED * abs(least))).ravel()))
+    order = np.lexsort((margin.ravel(), rank.ravel()))
+    worst = int(order[0])
     if rank.ravel()[worst] == 0:
         return Judgement(FAILS, "", worst)
     if rank.ravel()[worst] == 1:
