@@ -194,7 +194,7 @@ def test_bad_requests_are_named(change, message, monkeypatch):
 def test_the_environment_may_name_the_device(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
-    with pytest.raises(ValueError, match="device = 'cuda'"):
+    with pytest.raises(ValueError, match="train: DEEPMECH_DEVICE = 'cuda'"):
         train(MLP(depth=2, width=3), Training(epochs=1), DATA)
     assert train(MLP(depth=2, width=3), Training(epochs=1), DATA, device="cpu").attrs["device"] == "cpu"
 

@@ -131,13 +131,13 @@ def test_what_auto_chooses_and_what_is_refused(monkeypatch):
         settle(Dynamics(width=3), Preparation(sgd_steps=5), problem(), engine="batched", memory=100.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
-    with pytest.raises(ValueError, match=r"device = 'cuda'.*device='cpu'"):
+    with pytest.raises(ValueError, match=r"settle: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
         settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
-    monkeypatch.setattr("deepmech.trainers.langevin_place.require_device", lambda name: True)
-    monkeypatch.setattr("deepmech.trainers.langevin_place.room", lambda memory, device: 1e9)
-    assert Place.of("auto", None, None, None, False).engine == "batched"
+    monkeypatch.setattr("deepmech.trainers.devices.require_device", lambda *of: True)
+    monkeypatch.setattr("deepmech.trainers.langevin_place.room", lambda memory, device, caller: 1e9)
+    assert Place.of("walk", "auto", None, None, None, False).engine == "batched"
     with pytest.raises(ValueError, match=r"engine = 'blocked' knows no GPU"):
-        Place.of("blocked", None, None, None, False)
+        Place.of("walk", "blocked", None, None, None, False)
 
 
 @needs_gpu

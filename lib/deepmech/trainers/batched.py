@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
 from deepmech.trainers.batched_draws import BatchedStream
+from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.specs import MLP, Member
+from deepmech.trainers.specs import MLP, Member, Training
 
 #: Fields that members of one batch have in common; all others may differ.
 COMMON = {"network": ("depth", "width", "batch_norm", "bias"),
@@ -42,10 +43,15 @@ class _Now:
 class Batched:
     """Trains ``members``, which must agree in :meth:`shape`. Members are numbered in their order."""
 
-    @staticmethod
-    def cannot(member: Member) -> str:
-        """What in the specs this engine cannot train, in words; empty if nothing."""
-        return "" if isinstance(member.network, MLP) else type(member.network).__name__
+    KNOWN: ClassVar[Known] = {
+        MLP: knows("depth width slope dropout batch_norm scale bias", init=("torch", "orthogonal")),
+        Training: knows(
+            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
+            optimizer=("adam", "sgd"),
+            loss=("cross_entropy", "mse"),
+            dtype=("float32", "float64"),
+        ),
+    }
 
     @staticmethod
     def shape(member: Member) -> tuple[Any, ...]:
@@ -75,6 +81,8 @@ class Batched:
         return shared["x"].element_size() * numbers + drawn
 
     def __init__(self, members: Sequence[Member], draws: Sequence[Draws], shared: dict[str, Any]):
+        for member in members:
+            require_known("batched", self.KNOWN, member.network, member.training)
         self.members, self.draws, self.shared = list(members), list(draws), shared
         self.dtype, self.device = shared["x"].dtype, shared["x"].device
         first = members[0]

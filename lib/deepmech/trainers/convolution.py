@@ -22,11 +22,6 @@ class ConvolutionalNetwork(nn.Module):
         super().__init__()
         spec = member.network
         assert isinstance(spec, CNN)
-        if len(shape) != 3 or min(shape[1:]) < 2:
-            raise ValueError(
-                f"train: data.shape = {tuple(shape)}: CNN needs images, (channels, height, width) with sides of at "
-                "least 2 pixels; use MLP for other data"
-            )
         self.shape, self.size = tuple(shape), (int(shape[1]), int(shape[2]))
         self.channels = int(spec.channels)
         channels = [shape[0], *[int(spec.channels)] * int(spec.convolutions)]

@@ -7,17 +7,18 @@ many cores as there are. Agreement with :mod:`deepmech.trainers.reference` is te
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deepmech.core.random import purpose_word
 from deepmech.trainers import kernels
+from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused_product import matrix, multiply, padded
 from deepmech.trainers.fused_state import Data, Net, Now, Work
 from deepmech.trainers.fused_step import gradient, run_epoch
-from deepmech.trainers.specs import MLP, Member, Settings
+from deepmech.trainers.specs import MLP, Member, Settings, Training
 
 
 class Fused:
@@ -27,10 +28,15 @@ class Fused:
     #: reference's processor time it took 0.8 at width 400, 1.0 to 1.1 at 700, 1.3 at 1,200 (full and batches of 160).
     WIDEST = 700
 
-    @staticmethod
-    def cannot(member: Member) -> str:
-        """What in the specs this engine cannot train, in words; empty if nothing."""
-        return "" if isinstance(member.network, MLP) else type(member.network).__name__
+    KNOWN: ClassVar[Known] = {
+        MLP: knows("depth width slope dropout batch_norm scale bias", init=("torch", "orthogonal")),
+        Training: knows(
+            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
+            optimizer=("adam", "sgd"),
+            loss=("cross_entropy", "mse"),
+            dtype=("float32", "float64"),
+        ),
+    }
 
     @staticmethod
     def prepare(data: Any, dtype: str) -> dict[str, Any]:
@@ -54,6 +60,7 @@ class Fused:
         }
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
+        require_known("fused", self.KNOWN, member.network, member.training)
         self.member, self.draws, self.shared = member, draws, shared
         self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
         self.normed = bool(member.network.batch_norm)

@@ -18,9 +18,10 @@ import xarray as xr
 from deepmech.core import provenance
 from deepmech.core.labels import Batch, Number, align
 from deepmech.metrics.glass import MOTILITY_EDGES
+from deepmech.trainers import checks
 from deepmech.trainers.langevin_log import Plan
 from deepmech.trainers.langevin_place import Place
-from deepmech.trainers.langevin_specs import Dynamics, Preparation, labels_of, numbers, require_free, with_numbers
+from deepmech.trainers.langevin_specs import Dynamics, Preparation, numbers, with_numbers
 from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all
 
 
@@ -31,11 +32,16 @@ class Unresolved(UserWarning):
 def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     """Whole numbers from ``first`` to ``last``, about evenly spaced in the logarithm.
 
+    Raises a ValueError unless 1 ≤ first ≤ last and there is a positive number per decade.
+
     Examples
     --------
     >>> log_times(100, 3).tolist()
     [1, 2, 5, 10, 22, 46, 100]
     """
+    first = checks.whole("log_times", "first", first, 1)
+    last = checks.whole("log_times", "last", last, first)
+    checks.whole("log_times", "per_decade", per_decade, 1)
     n = max(2, round(np.log10(last / first) * per_decade) + 1)
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
@@ -63,8 +69,10 @@ def settle(
     -------
     xarray.Dataset
         With the labels of all fields: ``loss`` (with regularisation), ``data_loss``, ``error`` (fraction of training
-        samples on the wrong side), ``norm`` (root mean square weight), ``n_weights``; and ``loss_history`` over
-        ``record`` with ``steps`` (…, record), at most 33 records from the start of the preparation to its end.
+        samples on the wrong side), ``norm`` (root mean square weight), ``n_weights``; ``loss_history`` over ``record``
+        with ``steps`` (…, record), at most 33 records from the start of the preparation to its end; and ``diverged``:
+        not finite, or a weight beyond 1e6, at one of these records. All numbers are nan then, and the history is from
+        there on.
 
     Examples
     --------
@@ -77,15 +85,16 @@ def settle(
     True
     """
     started = time.perf_counter()
-    place = Place.of(engine, device, memory, threads, tf32)
-    batch, walkers = _members(dynamics, preparation, seed, ("record",))
+    data, place, batch, walkers = _members(
+        "settle", dynamics, preparation, data, seed, experiment, ("record",), (engine, device, memory, threads, tf32)
+    )
     rows = []
     for walker, made in zip(walkers, _prepared(walkers, data, place, experiment), strict=True):
         weights, loss = made.weights, float(made.losses[-1])
         half = 0.5 * walker.dynamics.regularisation * float((weights**2).sum())
         rows.append({
             "loss": loss + half, "data_loss": loss, "error": made.error, "norm": float(np.sqrt((weights**2).mean())),
-            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps,
+            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "diverged": made.diverged,
         })  # fmt: skip
     extra = {"loss_history": ("record",), "steps": ("record",)}
     result = xr.Dataset(
@@ -120,7 +129,7 @@ def walk(
     Parameters
     ----------
     dynamics, preparation : specs; every number in them may be a labelled array (:func:`deepmech.over`).
-    data : ``x`` (P_D, d), ``y`` (P_D,) of ±1, and ``fingerprint``.
+    data : ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
     steps : length of the walk, waiting included.
     waiting : waiting times t_w: steps from the start of the walk to each reference frame.
     times : times t after each t_w at which to record; None takes ten per decade. Records beyond ``steps`` are nan.
@@ -143,7 +152,9 @@ def walk(
           :func:`deepmech.metrics.glass` makes the overlap, the mean square and α₂ from these;
         - ``motility`` (…, waiting, motility_time, bin) and ``still`` (…): counts, and weights that did not move;
         - ``loss`` (…, waiting, time) and ``loss_waited`` (…, waiting): mean loss over the data, without regularisation;
-        - ``sigma`` (…), ``noise`` (…) per step, ``n_weights`` (…), and ``diverged`` (…): not finite, or beyond 1e6.
+        - ``sigma`` (…), ``noise`` (…) per step, ``n_weights`` (…), and ``diverged`` (…): not finite, or a weight beyond
+          1e6, in the preparation or the walk. From there on numbers are nan, and counts (``count``, ``motility``,
+          ``still``) zero: nothing was counted.
 
     Warns
     -----
@@ -153,7 +164,8 @@ def walk(
     Raises
     ------
     ValueError
-        If times, labels or names do not fit.
+        If times, labels or names do not fit, or the data are not fit to be trained on
+        (:func:`deepmech.trainers.checks.samples`).
 
     Examples
     --------
@@ -169,14 +181,20 @@ def walk(
     ('temperature', 'seed', 'waiting', 'time', 'chi', 'layer', 'alive')
     """
     started = time.perf_counter()
-    place = Place.of(engine, device, memory, threads, tf32)
     own = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
-    batch, walkers = _members(dynamics, preparation, seed, own)
-    if steps < 1 or not waiting or min(waiting) < 0 or max(waiting) >= steps:
-        raise ValueError(f"walk: steps = {steps}, waiting = {list(waiting)}: need 0 <= waiting < steps")
-    at = np.asarray(log_times(steps - min(waiting)) if times is None else times, np.int64)
-    if len(at) == 0 or at[0] < 1 or not (np.diff(at) > 0).all():
-        raise ValueError(f"walk: times = {at.tolist()}: must be increasing and at least 1")
+    data, place, batch, walkers = _members(
+        "walk", dynamics, preparation, data, seed, experiment, own, (engine, device, memory, threads, tf32)
+    )
+    steps = checks.whole("walk", "steps", steps, 1)
+    waiting = checks.wholes("walk", "waiting", waiting, 0, (steps - 1, "steps - 1"), rising=False).tolist()
+    at = (
+        log_times(steps - min(waiting))
+        if times is None
+        else checks.wholes("walk", "times", times, 1, None, rising=True)
+    )
+    chi = _windows(chi)
+    if np.size(motility_times):
+        motility_times = checks.wholes("walk", "motility_times", motility_times, 1, None, rising=False).tolist()
     if len({(w.dynamics.hidden) for w in walkers}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
@@ -207,15 +225,35 @@ def walk(
 
 
 def _members(
-    dynamics: Dynamics, preparation: Preparation, seed: Any, own: tuple[str, ...]
-) -> tuple[Batch, list[Walker]]:
-    fields = {**numbers(dynamics), **numbers(preparation, "prepare_"), "seed": labels_of(seed)}
-    batch = align("walk", **fields)
-    require_free(batch.dims, own)
-    return batch, [
-        Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
-        for row in batch.members()
-    ]
+    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, seed: Any, experiment: str,
+    own: tuple[str, ...], where: tuple[Any, ...],
+) -> tuple[Any, Place, Batch, list[Walker]]:  # fmt: skip
+    """What walks on what and where, if everything fits."""
+    checks.require_spec(caller, "dynamics", dynamics, Dynamics)
+    checks.require_spec(caller, "preparation", preparation, Preparation)
+    checks.require_name(caller, "experiment", experiment)
+    checks.require_seed(caller, seed)
+    place = Place.of(caller, *where, dynamics, preparation)
+    data = checks.samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
+    batch = align(caller, **numbers(dynamics), **numbers(preparation, "prepare_"), seed=seed)
+    checks.require_free(caller, batch.dims, own)
+    return (
+        data,
+        place,
+        batch,
+        [
+            Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
+            for row in batch.members()
+        ],
+    )
+
+
+def _windows(chi: Any) -> tuple[float, ...]:
+    values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
+    numbers = values.ndim == 1 and values.dtype.kind in "iuf"
+    if not (numbers and len(set(values.tolist())) == len(values) > 0 and np.all((values > 0) & (values < np.inf))):
+        raise ValueError(f"walk: chi = {checks.shown(chi)}: must be a list of different numbers above 0, at least one")
+    return tuple(values.tolist())
 
 
 def _prepared(walkers: list[Walker], data: Any, place: Place, experiment: str) -> list[Prepared]:
@@ -236,7 +274,7 @@ def _warn_unresolved(walkers: list[Walker], prepared: list[np.ndarray], n_data: 
         d = walker.dynamics
         weights = np.abs(start).astype("float32" if d.dtype == "float32" else "float64")
         noise = float(d.noise(n_data))
-        if 0 < noise < 0.5 * float(np.spacing(np.median(weights))):
+        if np.isfinite(start).all() and 0 < noise < 0.5 * float(np.spacing(np.median(weights))):
             lost.append((i, float(d.temperature), noise))
     if lost:
         words = ", ".join(f"member {i} (temperature {t:g}, noise {s:.2g})" for i, t, s in lost[:5])

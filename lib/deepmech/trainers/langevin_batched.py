@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from deepmech.core.random import Stream
 from deepmech.trainers.batched_draws import BatchedStream
+from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.langevin_engines import TYPES, n_weights
+from deepmech.trainers.langevin_specs import Dynamics, Preparation
 
 BLOCK = 4096
 """Samples in a block: fixed, so that sums have one order."""
@@ -35,6 +38,13 @@ class Batched:
     members : number of networks.
     device : ``"cpu"``, or a GPU as torch names it.
     """
+
+    KNOWN: ClassVar[Known] = {
+        Dynamics: knows(
+            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
+        ),
+        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
+    }
 
     def __init__(
         self,

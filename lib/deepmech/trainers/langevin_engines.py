@@ -7,12 +7,15 @@ they take the same path up to rounding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers import langevin_kernels, langevin_vector
+from deepmech.trainers.checks import Known, knows
+from deepmech.trainers.langevin_specs import Dynamics, Preparation
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
@@ -63,6 +66,13 @@ class Blocked:
     x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, products in float32.
     """
+
+    KNOWN: ClassVar[Known] = {
+        Dynamics: knows(
+            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
+        ),
+        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
+    }
 
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
@@ -133,6 +143,13 @@ class Blocked:
 class Reference:
     """As :class:`Blocked`, in plain torch with automatic differentiation: slow, and easy to read."""
 
+    KNOWN: ClassVar[Known] = {
+        Dynamics: knows(
+            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
+        ),
+        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
+    }
+
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = sizes
         weight_type, self.type = TYPES[dtype]
@@ -175,8 +192,15 @@ def evaluate(
 ) -> tuple[float, float, list[np.ndarray]]:
     """Mean data loss, fraction of samples on the wrong side, and per hidden layer which units are not always silent.
 
-    In float64, whatever the engine.
+    In float64, whatever the engine. A loss that is beyond it is inf or nan.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _evaluate(weights, sizes, x, y)
+
+
+def _evaluate(
+    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
+) -> tuple[float, float, list[np.ndarray]]:
     start, a, active = 0, np.asarray(x, float), []
     for i in range(1, len(sizes)):
         size = sizes[i] * sizes[i - 1]

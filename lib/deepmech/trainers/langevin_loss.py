@@ -83,6 +83,6 @@ def _value(w, sizes, x, y, a):
                         row[b] = max(row[b], 0.0)
             start += m * k
         for b in range(held):
-            gap = max(0.0, 1.0 - y[begin + b] * a[last % 2, 0, b])
+            gap = max(1.0 - y[begin + b] * a[last % 2, 0, b], 0.0)  # in this order nan stays
             total += 0.5 * gap * gap
     return total

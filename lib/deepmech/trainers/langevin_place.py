@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from deepmech.core import provenance
-from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, require_device, room
+from deepmech.core.spec import Spec
+from deepmech.trainers import checks
+from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, room
 from deepmech.trainers.langevin_batched import Batched
 from deepmech.trainers.langevin_engines import ALONE
 from deepmech.trainers.langevin_walker import Walker, sizes_of
 
 T = TypeVar("T")
+ENGINES: dict[str, Any] = {**ALONE, "batched": Batched}
 
 
 @dataclass(frozen=True)
@@ -27,20 +30,31 @@ class Place:
     tf32: bool
 
     @classmethod
-    def of(cls, engine: str, device: str | None, memory: float | None, threads: int | None, tf32: bool) -> Place:
-        """Checks, and what None and ``"auto"`` stand for; a ValueError names what is not there."""
-        device = chosen(device)
-        on_gpu = require_device(device)
-        if engine not in ("auto", "batched", *ALONE):
-            names = ", ".join(map(repr, ("batched", *ALONE)))
-            raise ValueError(f"walk: engine = {engine!r}: must be 'auto' or one of {names}")
+    def of(
+        cls, caller: str, engine: str, device: str | None, memory: float | None, threads: int | None, tf32: bool,
+        *specs: Spec,
+    ) -> Place:  # fmt: skip
+        """Checks, and what None and ``"auto"`` stand for; a ValueError names what is not there, or not known."""
+        device, on_gpu = chosen(device, caller)
+        checks.require_threads(caller, threads)
+        checks.require_switch(caller, "tf32", tf32)
+        if engine not in ("auto", *ENGINES):
+            names = ", ".join(map(repr, ENGINES))
+            raise ValueError(f"{caller}: engine = {checks.shown(engine)}: must be 'auto' or one of {names}")
         if on_gpu and engine in ALONE:
-            raise ValueError(f"walk: engine = {engine!r} knows no GPU; use engine='auto' or 'batched', or device='cpu'")
-        if threads is not None and threads < 1:
-            raise ValueError(f"walk: threads = {threads}: must be at least 1, or None for every core")
-        engine = ("batched" if on_gpu else "blocked") if engine == "auto" else engine
+            raise ValueError(
+                f"{caller}: engine = {engine!r} knows no GPU; use engine='auto' or 'batched', or device='cpu'"
+            )
+        here = [name for name in ENGINES if not on_gpu or name not in ALONE]
+        able = [name for name in here if not checks.unknown(ENGINES[name].KNOWN, *specs)]
+        if engine not in able and not (engine == "auto" and able):
+            asked = here[0] if engine == "auto" else engine
+            what = checks.unknown(ENGINES[asked].KNOWN, *specs)
+            others = f"; use engine={' or '.join(map(repr, able))}" if able else ", nor does another one here"
+            raise ValueError(f"{caller}: engine = {asked!r} does not know {what}{others}")
+        engine = able[0] if engine == "auto" else engine
         workers = 1 if engine == "batched" else threads or provenance.cores()
-        return cls(engine, device, room(memory, device), workers, tf32)
+        return cls(engine, device, room(memory, device, caller), workers, tf32)
 
     @property
     def in_words(self) -> str:

@@ -7,27 +7,17 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
-from deepmech.trainers.langevin_engines import TYPES
+from deepmech.trainers.checks import Checked
 
-
-class _Checked(Spec):
-    def _whole(self, field: str, least: int) -> None:
-        self.require_finite(field)
-        values = np.asarray(getattr(self, field), float)
-        self.require(field, (values >= least) & (values == np.round(values)), f"a whole number, at least {least}")
-
-    def _above(self, field: str, least: float, strictly: bool) -> None:
-        self.require_finite(field)
-        values = np.asarray(getattr(self, field), float)
-        self.require(field, values > least if strictly else values >= least, f"{'>' if strictly else '>='} {least:g}")
+#: What the spec allows. Each engine says for itself which of these it knows.
+DTYPES = ("float32", "float64", "mixed")
 
 
 @dataclass(frozen=True, eq=False)
-class Dynamics(_Checked):
+class Dynamics(Checked):
     r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
 
     .. math:: w \leftarrow w - \mu\,\partial_w\mathcal{L} + \sqrt{2T\mu/P_D}\;\xi, \qquad
@@ -66,13 +56,14 @@ class Dynamics(_Checked):
     dtype: str = "mixed"
 
     def __post_init__(self) -> None:
-        self._whole("width", 1)
-        self._whole("hidden", 1)
-        self._above("regularisation", 0, strictly=False)
-        self._above("temperature", 0, strictly=False)
-        self._above("learning_rate", 0, strictly=True)
-        self._whole("batch_size", 0)
-        self.require("dtype", self.dtype in TYPES, f"one of {', '.join(map(repr, TYPES))}")
+        self.require_whole("width", 1)
+        self.require_whole("hidden", 1)
+        self.require_between("regularisation", 0, np.inf, "at least 0")
+        self.require_between("temperature", 0, np.inf, "at least 0")
+        self.require_positive("learning_rate")
+        self.require_whole("batch_size", 0)
+        known = isinstance(self.dtype, str) and self.dtype in DTYPES
+        self.require("dtype", known, f"one of {', '.join(map(repr, DTYPES))}")
         if np.any(np.asarray(self.batch_size) > 0):
             self.require("temperature", not np.any(self.temperature), "0 where batch_size is not 0")
 
@@ -82,7 +73,7 @@ class Dynamics(_Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class Preparation(_Checked):
+class Preparation(Checked):
     """How a network comes to the place where it is watched: stochastic, then full-batch gradient descent (Sec. III).
 
     Initial weights are uniform in ±gain/√(units below).
@@ -106,10 +97,10 @@ class Preparation(_Checked):
 
     def __post_init__(self) -> None:
         for field in ("sgd_steps", "descent_steps", "slow_steps"):
-            self._whole(field, 0)
-        self._whole("batch_size", 1)
-        self._above("gain", 0, strictly=True)
-        self._above("learning_rate", 0, strictly=True)
+            self.require_whole(field, 0)
+        self.require_whole("batch_size", 1)
+        self.require_positive("gain")
+        self.require_positive("learning_rate")
 
 
 def numbers(spec: Spec, prefix: str = "") -> dict[str, Any]:
@@ -126,18 +117,3 @@ def with_numbers(spec: Any, row: Mapping[str, float], prefix: str = "") -> Any:
     values = {n: row[prefix + n] for n in numbers(spec)}
     plain = {n: int(v) if n in WHOLE else float(v) for n, v in values.items()}
     return type(spec)(**plain, **({"dtype": spec.dtype} if hasattr(spec, "dtype") else {}))
-
-
-def require_free(batch_dims: Any, own: tuple[str, ...]) -> None:
-    """Raise a ValueError if a labelled field has a dimension that results use themselves."""
-    for name in own:
-        if name in batch_dims:
-            raise ValueError(f"a field has the dimension {name!r}, which results use themselves; rename it")
-
-
-def labels_of(seed: Any) -> Any:
-    """``seed`` if it is a whole number or a labelled array of them."""
-    values = np.asarray(seed)
-    if values.dtype.kind not in "iu" or (values < 0).any():
-        raise ValueError(f"seed = {seed!r}: must be a whole number, at least 0, or a labelled array of them")
-    return seed if isinstance(seed, xr.DataArray) else int(seed)

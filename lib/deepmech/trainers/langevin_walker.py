@@ -50,12 +50,15 @@ class Prepared:
     weights : flat, float64.
     steps, losses : (33,) the data loss after so many steps, from the start to the end.
     error : fraction of the samples on the wrong side at the end.
+    diverged : whether weights or loss were not finite on the way, or weights beyond :data:`TOO_FAR`. Weights and error
+        are nan then, and losses from there on.
     """
 
     weights: np.ndarray
     steps: np.ndarray
     losses: np.ndarray
     error: float
+    diverged: bool
 
 
 def prepare(walker: Walker, data: Any, engine: str = "blocked", experiment: str = "glass") -> Prepared:
@@ -77,8 +80,9 @@ def prepare_all(
     sgd, fast = int(p.sgd_steps), int(p.sgd_steps) + int(p.descent_steps)
     total = fast + int(p.slow_steps)
     stops = np.round(np.linspace(0, total, 33)).astype(int)
-    done, losses, errors = 0, [], still
-    for stop in stops:
+    done, errors, lost = 0, still, np.zeros(len(walkers), bool)
+    losses = np.full((len(walkers), len(stops)), np.nan)
+    for k, stop in enumerate(stops):
         before, begun = done, network.w
         asleep = (decay > 0) & (np.abs(begun).max(1) < ASLEEP)
         while done < stop and not asleep.all():
@@ -94,12 +98,14 @@ def prepare_all(
             slowly = (1 - rate / 10 * decay) ** (max(stop - fast, 0) - max(before - fast, 0))
             network.set(np.where(asleep[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
         done = stop
-        loss, errors, _ = network.evaluate()
-        losses.append(loss)
-    histories = np.stack(losses, 1)
+        loss, errors, _ = _evaluated(network, lost)
+        losses[:, k] = np.where(lost, np.nan, loss)
+        if lost.all():
+            break
+    ends = np.where(lost[:, None], np.nan, network.w)
     return [
-        Prepared(weights, stops, history, float(error))
-        for weights, history, error in zip(network.w, histories, errors, strict=True)
+        Prepared(weights, stops, history, np.nan if gone else float(error), bool(gone))
+        for weights, history, error, gone in zip(ends, losses, errors, lost, strict=True)
     ]
 
 
@@ -127,20 +133,30 @@ def follow_all(
             _stochastic(network, streams, "walk order", n, batch, rate, decay, done, stop)
         else:
             network.walk(stop - done, done, rate, decay, noise, streams)
-        done, now = stop, network.w
-        lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < TOO_FAR))
+        done = stop
+        losses, _, active = _evaluated(network, lost)
         if lost.all():
             break
-        if lost.any():
-            # Not carried on: beyond what numbers can hold, processors take many times longer.
-            now = np.where(lost[:, None], 0.0, now)
-            network.set(now)
-        losses, _, active = network.evaluate()
+        now = network.w
         for i in np.flatnonzero(~lost):
             logs[i].add(stop, now[i], float(losses[i]), [layer[i] for layer in active])
     for log, gone in zip(logs, lost, strict=True):
         log.out["diverged"] = np.array(gone)
     return [log.out for log in logs]
+
+
+def _evaluated(network: Alone | Batched, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """``network.evaluate()``; marks in ``lost`` which networks have diverged, and puts those at the origin.
+
+    They are not carried on: beyond what numbers can hold, processors take many times longer.
+    """
+    now = network.w
+    lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < TOO_FAR))
+    if lost.any():
+        network.set(np.where(lost[:, None], 0.0, now))
+    found = network.evaluate()
+    lost |= ~np.isfinite(found[0])
+    return found
 
 
 def sizes_of(walker: Walker, data: Any) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,61 +17,14 @@ from tqdm import tqdm
 from deepmech.core import provenance
 from deepmech.core.labels import Number, align
 from deepmech.core.random import Stream
-from deepmech.core.spec import Spec
+from deepmech.trainers import checks
+from deepmech.trainers.devices import chosen
 from deepmech.trainers.lenet_engine import Engine, padded
 from deepmech.trainers.lenet_reference import Reference
+from deepmech.trainers.specs import SingleSample
 
 ENGINES: dict[str, Any] = {"fused": Engine, "reference": Reference}
 SIDE = 32
-
-
-@dataclass(frozen=True, eq=False)
-class SingleSample(Spec):
-    r"""Stochastic gradient descent with one sample per step, as in paper B, Sec. 4.1.
-
-    Parameters
-    ----------
-    learning_rate : step size; the authors' scripts use 0.005 for GEOMNIST and 0.001 for CIFAR-10.
-    iterations : steps, the same for all trials.
-    label_error : :math:`p_\mathrm{err}`, the share of every class whose training labels are wrong, spread evenly
-        over the other classes (App. D). Which samples is a property of the data and the experiment's name, not of the
-        trial; what is wrong at one share is wrong, and in the same way, at every larger one.
-    class_weights : probabilities with which the classes 0, 1, … (true, not labelled) are drawn, adding up to 1; None
-        draws every training sample with the same probability.
-    dtype : ``"float32"`` or ``"float64"``.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
-
-    Examples
-    --------
-    >>> SingleSample(label_error=1.2)
-    Traceback (most recent call last):
-    ...
-    ValueError: SingleSample.label_error = 1.2: must be a share, 0 to 1
-    """
-
-    learning_rate: Number = 0.005
-    iterations: int = 10_000
-    label_error: Number = 0.0
-    class_weights: tuple[float, ...] | None = None
-    dtype: str = "float32"
-
-    def __post_init__(self) -> None:
-        self.require_finite("learning_rate", "label_error")
-        self.require("learning_rate", np.asarray(self.learning_rate, float) > 0, "positive")
-        whole = isinstance(self.iterations, int | np.integer) and not isinstance(self.iterations, bool)
-        self.require("iterations", whole and self.iterations >= 1, "a whole number, at least 1")
-        share = np.asarray(self.label_error, float)
-        self.require("label_error", (share >= 0) & (share <= 1), "a share, 0 to 1")
-        self.require("dtype", self.dtype in ("float32", "float64"), "'float32' or 'float64'")
-        if self.class_weights is not None:
-            weights = np.asarray(self.class_weights, float)
-            ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
-            self.require("class_weights", ok, "a probability for every class, adding up to 1, or None")
-            object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
 def train_lenet(
@@ -95,13 +47,15 @@ def train_lenet(
     ----------
     training : SingleSample
     data : ``deepmech.data.Data`` of 32×32 images, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
-        ``n_classes``, ``shape`` and ``fingerprint``. Validation uses the test samples, with true labels.
+        ``n_classes``, ``shape`` and ``fingerprint``. Arrays, lists or torch tensors; labels are whole numbers
+        0 … n_classes - 1. Validation uses the test samples, with true labels.
     seed : an integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.
     validate : iterations before which to measure validation loss and accuracy, rising, from 0 to ``iterations`` (the
         last means: after the end). One costs about as much as 0.6 steps per validation sample.
     engine : ``"fused"``, or ``"reference"``: plain torch, for comparison.
-    threads : trials at a time; None uses every core available.
+    threads : trials at a time; None uses every core available. Both engines run on the CPU, also where
+        ``DEEPMECH_DEVICE`` names a GPU.
     experiment : name that enters the random streams.
 
     Returns
@@ -112,12 +66,15 @@ def train_lenet(
         - ``logits`` (…, iteration, logit): of the sample about to be trained on, before its step;
         - ``label``, ``true_class`` (…, iteration): its label (perhaps wrong) and its class, int8;
         - ``loss`` (…, iteration): its cross-entropy with that label, float32;
-        - ``validation_loss``, ``validation_accuracy`` (…, at_iteration), if ``validate`` is given.
+        - ``validation_loss``, ``validation_accuracy`` (…, at_iteration), if ``validate`` is given;
+        - ``state`` (…): ``"finished"`` or ``"diverged"``: a loss, a weight or a validation loss was not finite. Logits
+          and losses are NaN from that iteration on, and so is what is validated later.
 
     Raises
     ------
     ValueError
-        If labels clash, the data do not fit, or a name is unknown.
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.checks.samples`) or are no
+        images of 32×32, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
     --------
@@ -128,26 +85,22 @@ def train_lenet(
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
     started = time.perf_counter()
-    _check(training, data, engine, threads, validate)
-    seeds = np.asarray(seed)
-    if seeds.dtype.kind not in "iu" or np.any(seeds < 0):
-        raise ValueError(
-            f"train_lenet: seed = {seed!r}: must be a whole number, at least 0, or a labelled array of them"
-        )
+    checks.require_spec("train_lenet", "training", training, SingleSample)
+    checks.require_threads("train_lenet", threads)
+    checks.require_name("train_lenet", "experiment", experiment)
+    checks.require_seed("train_lenet", seed)
+    chosen(None, "train_lenet")
+    data = checks.samples("train_lenet", data, training.dtype, image="LeNet")
+    at = _check(training, data, engine, validate)
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = align("train_lenet", **rates, seed=seed)
-    clash = [d for d in ("iteration", "logit", "at_iteration") if d in batch.dims]
-    if clash:
-        raise ValueError(
-            f"train_lenet: a field has the dimension {clash[0]!r}, which results use themselves; rename it"
-        )
+    checks.require_free("train_lenet", batch.dims, ("iteration", "logit", "at_iteration"))
     kind, dtype, k = ENGINES[engine], training.dtype, data.n_classes
     n_channels = data.shape[0]
-    x, x_val = (padded(z, n_channels, dtype) if kind is Engine else np.asarray(z) for z in (data.x_train, data.x_test))
-    y, y_val = (np.asarray(z, np.int64) for z in (data.y_train, data.y_test))
+    x, x_val = (padded(z, n_channels, dtype) if kind is Engine else z for z in (data.x_train, data.x_test))
+    y, y_val = data.y_train, data.y_test
     spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
-    at = np.asarray(validate, np.int64)
 
     def fit(member: dict[str, Any]) -> tuple[np.ndarray, ...]:
         stream = Stream.of(experiment, int(member["seed"]))
@@ -155,7 +108,14 @@ def train_lenet(
         own = labels[member["label_error"]]
         order = drawn(stream, y, k, training.iterations, training.class_weights)
         logits, loss, measured = trained.run(x, own, order, (x_val, y_val), at)
-        return logits, loss.astype(np.float32), own[order].astype(np.int8), y[order].astype(np.int8), measured
+        with np.errstate(over="ignore"):
+            loss = loss.astype(np.float32)
+        # The first iteration that did not come out finite, if any; nothing after it counts.
+        lost = int(np.argmax(np.append(~np.isfinite(loss), True)))
+        logits[lost:], loss[lost:], measured[at > lost] = np.nan, np.nan, np.nan
+        measured[~np.isfinite(measured).all(1)] = np.nan
+        diverged = lost < len(loss) or not trained.finite or bool(np.isnan(measured).any())
+        return logits, loss, own[order].astype(np.int8), y[order].astype(np.int8), measured, np.array(diverged)
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -169,12 +129,13 @@ def train_lenet(
             bar.close()
     finally:
         torch.set_num_threads(before)
-    logits, loss, label, true, measured = (np.stack(z) for z in zip(*made, strict=True))
+    logits, loss, label, true, measured, diverged = (np.stack(z) for z in zip(*made, strict=True))
     variables: dict[str, Any] = {
         "logits": batch.unflatten(logits, "iteration", "logit"),
         "label": batch.unflatten(label, "iteration"),
         "true_class": batch.unflatten(true, "iteration"),
         "loss": batch.unflatten(loss, "iteration"),
+        "state": batch.unflatten(np.where(diverged, "diverged", "finished")),
     }
     coords = {**batch.coords, "iteration": np.arange(training.iterations), "logit": np.arange(k)}
     if len(at):
@@ -184,7 +145,7 @@ def train_lenet(
     result = xr.Dataset(variables, coords=coords)
     result.attrs = provenance.attributes(
         spec=json.dumps(training.to_json()),
-        seed=json.dumps(seeds.tolist()),
+        seed=json.dumps(np.asarray(seed).tolist()),
         dtype=dtype,
         wall_seconds=time.perf_counter() - started,
     )
@@ -239,24 +200,37 @@ def wrong_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stre
     return out
 
 
-def _check(training: SingleSample, data: Any, engine: str, threads: int | None, validate: Sequence[int]) -> None:
-    if engine not in ENGINES:
-        raise ValueError(f"train_lenet: engine = {engine!r}: must be one of {', '.join(map(repr, ENGINES))}")
-    if threads is not None and threads < 1:
-        raise ValueError(f"train_lenet: threads = {threads}: must be at least 1, or None for every core")
-    if len(data.shape) != 3 or tuple(data.shape[1:]) != (SIDE, SIDE):
+def _check(training: SingleSample, data: Any, engine: str, validate: Sequence[int]) -> np.ndarray:
+    """``validate`` as an array, if everything fits."""
+    if engine not in tuple(ENGINES):
         raise ValueError(
-            f"train_lenet: data of shape {tuple(data.shape)}: images must be (channels, 32, 32); load them with size=32"
+            f"train_lenet: engine = {checks.shown(engine)}: must be one of {', '.join(map(repr, ENGINES))}"
+        )
+    able = [name for name, kind in ENGINES.items() if not checks.unknown(kind.KNOWN, training)]
+    if engine not in able:
+        what = checks.unknown(ENGINES[engine].KNOWN, training)
+        others = f"; use engine={' or '.join(map(repr, able))}" if able else ", nor does another"
+        raise ValueError(f"train_lenet: engine = {engine!r} does not know {what}{others}")
+    if data.shape[1:] != (SIDE, SIDE):
+        raise ValueError(
+            f"train_lenet: data.shape = {data.shape}: images must be (channels, 32, 32); load them with size=32"
         )
     if not 2 <= data.n_classes <= 127:
-        raise ValueError(f"train_lenet: data with n_classes = {data.n_classes}: must have 2 to 127 classes")
-    if training.class_weights is not None and len(training.class_weights) != data.n_classes:
-        raise ValueError(
-            f"SingleSample.class_weights = {training.class_weights!r}: must have one number for each of the "
-            f"{data.n_classes} classes"
-        )
-    steps = np.asarray(validate, float)
-    if steps.size and (np.any(np.diff(steps) <= 0) or steps[0] < 0 or steps[-1] > training.iterations):
-        raise ValueError(
-            f"train_lenet: validate = {list(validate)}: must rise, from 0 to {training.iterations} at most"
-        )
+        raise ValueError(f"train_lenet: data.n_classes = {data.n_classes}: must be 2 to 127")
+    if training.class_weights is not None:
+        if len(training.class_weights) != data.n_classes:
+            raise ValueError(
+                f"SingleSample.class_weights = {training.class_weights!r}: must have one number for each of the "
+                f"{data.n_classes} classes"
+            )
+        drawn_from = np.bincount(data.y_train, minlength=data.n_classes) > 0
+        empty = np.flatnonzero((np.array(training.class_weights) > 0) & ~drawn_from)
+        if len(empty):
+            raise ValueError(
+                f"SingleSample.class_weights: class {checks.listed(empty)} is to be drawn, but data.y_train has no "
+                "sample of it; give it the weight 0"
+            )
+    if np.size(validate) == 0:
+        return np.array([], np.int64)
+    last = (training.iterations, "SingleSample.iterations")
+    return checks.wholes("train_lenet", "validate", validate, 0, last, rising=True)

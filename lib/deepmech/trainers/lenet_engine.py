@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from deepmech.trainers import lenet_kernels as kernels
+from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.lenet_kernels import FLAT, GROUP, IMAGE, MAPS_1, MAPS_2, PATCH, ROOM_4, UNITS_3, UNITS_4
+from deepmech.trainers.specs import SingleSample
 
 
 def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
@@ -17,6 +21,10 @@ def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
 
 class Engine:
     """Trains one network by single-sample gradient descent; the same calls as the reference."""
+
+    KNOWN: ClassVar[Known] = {
+        SingleSample: knows("learning_rate iterations label_error class_weights", dtype=("float32", "float64")),
+    }
 
     def __init__(self, weights: list[tuple[np.ndarray, np.ndarray]], learning_rate: float, dtype: str) -> None:
         self.rate, self.dtype = float(learning_rate), dtype
@@ -61,10 +69,30 @@ class Engine:
         self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray], at: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As in the reference; images come :func:`padded` already."""
-        record, losses = np.empty((len(order), self.n_classes), self.dtype), np.empty(len(order))
-        measured = np.empty((len(at), 2))
-        kernels.trial(x, y, order, self.rate, self.parameters, self.space, record, losses, *validation, at, measured)
+        begun = [a.copy() for a in self.parameters]
+        found = self._run(x, y, order, validation, at, watched=False)
+        if self.finite:
+            return found
+        # Where the first of them was lost is seen in a second run, which looks at all parameters before every step.
+        for now, before in zip(self.parameters, begun, strict=True):
+            now[:] = before
+        return self._run(x, y, order, validation, at, watched=True)
+
+    def _run(
+        self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray],
+        at: np.ndarray, watched: bool,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+        record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
+        measured = np.full((len(at), 2), np.nan)
+        kernels.trial(
+            x, y, order, self.rate, self.parameters, self.space, record, losses, *validation, at, measured, watched
+        )
         return record, losses, measured
+
+    @property
+    def finite(self) -> bool:
+        """Whether all weights and biases are."""
+        return bool(kernels.finite(self.parameters))
 
 
 def _aligned(n: int, dtype: str) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.lenet_vectors import axpy, dot_then_axpy, rows, taps
+from deepmech.trainers.lenet_vectors import axpy, beyond, dot_then_axpy, rows, taps
 
 SIDE = 32
 IMAGE = SIDE * SIDE + 16
@@ -92,6 +92,8 @@ _rows_3 = rows(GROUP, UNITS_3)
 _rows_4 = rows(GROUP, ROOM_4)
 _back_3 = dot_then_axpy(UNITS_3)
 _back_4 = dot_then_axpy(ROOM_4)
+_beyond_1 = beyond(ROW_1, ROW_1, WIDE_1)
+_beyond_2 = beyond(LONG_2, ROW_2, WIDE_2)
 _axpy_taps = axpy(PATCH)
 _axpy_patch = axpy(5 * PATCH)
 
@@ -140,12 +142,15 @@ def _pool_2(maps, pooled, chosen):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _active(a, n, values, index):
-    """Positive entries of ``a[:n]`` and where they are; filled up with zeros to a whole group. Returns their number."""
+    """Positive entries of ``a[:n]`` and where they are; filled up with zeros to a whole group. Returns their number.
+
+    What is not a number counts as positive, so that it gets through.
+    """
     count = 0
     for i in range(n):
         values[count] = a[i]
         index[count] = i
-        count += 1 if a[i] > 0 else 0
+        count += 0 if a[i] <= 0 else 1
     for i in range(count, count + GROUP):
         values[i] = 0
         index[i] = 0
@@ -154,7 +159,10 @@ def _active(a, n, values, index):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def forward(image, p, s, logits):
-    """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs."""
+    """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
+
+    Logits are nan if a map is not finite before its maxima, as in the reference: maxima alone would lose it.
+    """
     channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
     for o in range(MAPS_1):
         s.maps1[o * LONG_1 : (o + 1) * LONG_1] = p.b1[o]
@@ -176,6 +184,7 @@ def forward(image, p, s, logits):
                     p.w2, o * 25 * PATCH + c, 25 * PATCH,
                 )  # fmt: skip
     _pool_2(s.maps2, s.pool2, s.chosen2)
+    lost = _beyond_1(s.maps1, MAPS_1 * WIDE_1) + _beyond_2(s.maps2, MAPS_2)
     n2 = _active(s.pool2, FLAT, s.v2, s.i2)
     s.h3[:] = p.b3
     for i in range(0, n2, GROUP):
@@ -187,9 +196,9 @@ def forward(image, p, s, logits):
     for k in range(logits.shape[0]):
         total = p.b5[k]
         for i in range(UNITS_4):
-            if s.h4[i] > 0:
+            if not s.h4[i] <= 0:
                 total += p.w5[k * ROOM_4 + i] * s.h4[i]
-        logits[k] = total
+        logits[k] = total + lost
     return n2, n3
 
 
@@ -210,15 +219,20 @@ def softmax(logits, label, out):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def step(image, label, rate, p, s, logits, chance):
-    """One step of gradient descent on one image; ``logits`` are those before it. Returns the loss before it."""
+    """One step of gradient descent on one image; ``logits`` are those before it. Returns the loss before it.
+
+    No step is taken from a loss that is not finite.
+    """
     T = image.dtype.type
     n2, n3 = forward(image, p, s, logits)
     loss = softmax(logits, label, chance)
+    if not np.isfinite(loss):
+        return loss
     minus = T(-rate)
     # Last layer: gradient with respect to its input before its own update.
     for i in range(UNITS_4):
         total = T(0)
-        if s.h4[i] > 0:
+        if not s.h4[i] <= 0:
             for k in range(logits.shape[0]):
                 g = T(chance[k] - (1.0 if k == label else 0.0))
                 total += p.w5[k * ROOM_4 + i] * g
@@ -277,16 +291,29 @@ def evaluate(images, labels, p, s, logits, chance):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured):
-    """Train on ``order``, one sample after another.
+def finite(p):
+    """Whether all parameters are."""
+    for a in (p.w1, p.b1, p.w2, p.b2, p.w3, p.b3, p.w4, p.b4, p.w5, p.b5):
+        for i in range(a.shape[0]):
+            if not np.isfinite(a[i]):
+                return False
+    return True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, watched):
+    """Train on ``order``, one sample after another, until a loss is not finite.
 
     ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
-    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending.
+    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. If ``watched``, a parameter
+    that is not finite ends the trial too: a step visits active units alone, and may never meet it.
     """
     logits = np.empty(record.shape[1], images.dtype)
     chance = np.empty(record.shape[1])
     j = 0
     for m in range(order.shape[0] + 1):
+        if watched and not finite(p):
+            return
         while j < at.shape[0] and at[j] == m:
             measured[j, 0], measured[j, 1] = evaluate(x_val, y_val, p, s, logits, chance)
             j += 1
@@ -294,3 +321,5 @@ def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, m
             i = order[m]
             losses[m] = step(images[i], labels[i], rate, p, s, logits, chance)
             record[m] = logits
+            if not np.isfinite(losses[m]):
+                return

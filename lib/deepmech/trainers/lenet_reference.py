@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
+
+from deepmech.trainers.checks import Known, knows
+from deepmech.trainers.specs import SingleSample
 
 
 class LeNet(nn.Module):
@@ -32,6 +35,10 @@ class LeNet(nn.Module):
 class Reference:
     """One network and its training, one torch call at a time; ``network`` may be inspected between steps."""
 
+    KNOWN: ClassVar[Known] = {
+        SingleSample: knows("learning_rate iterations label_error class_weights", dtype=("float32", "float64")),
+    }
+
     def __init__(self, weights: list[tuple[np.ndarray, np.ndarray]], learning_rate: float, dtype: str) -> None:
         self.dtype = getattr(torch, dtype)
         self.network = LeNet(weights[0][0].shape[1], len(weights[-1][1])).to(self.dtype)
@@ -49,23 +56,32 @@ class Reference:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Logits and loss of every sample drawn, before its step, and validation loss and accuracy before steps ``at``.
 
-        Shapes (len(order), K), (len(order),) and (len(at), 2).
+        Shapes (len(order), K), (len(order),) and (len(at), 2). Training ends, and the rest is nan, with a loss or a
+        parameter that is not finite.
         """
         images, labels = self.images(x), torch.from_numpy(y)
-        logits, losses, measured = [], [], []
+        record = np.full((len(order), len(self.network.layers[4].bias)), np.nan, str(self.dtype).removeprefix("torch."))
+        losses, measured = np.full(len(order), np.nan), np.full((len(at), 2), np.nan)
         for m in range(len(order) + 1):
-            measured += [self.measure(*validation) for _ in range(int((at == m).sum()))]
+            if not self.finite:
+                break
+            measured[at == m] = self.measure(*validation) if np.any(at == m) else np.nan
             if m == len(order):
                 break
             out = self.network(images[order[m], None])
             loss = functional.cross_entropy(out, labels[order[m], None])
+            record[m], losses[m] = out.detach().numpy()[0], loss.item()
+            if not np.isfinite(losses[m]):
+                break
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
-            logits.append(out.detach().numpy()[0])
-            losses.append(loss.item())
-        k = len(self.network.layers[4].bias)
-        return np.array(logits).reshape(-1, k), np.array(losses), np.array(measured).reshape(-1, 2)
+        return record, losses, measured
+
+    @property
+    def finite(self) -> bool:
+        """Whether all weights and biases are."""
+        return all(bool(parameter.isfinite().all()) for parameter in self.network.parameters())
 
     @torch.no_grad()
     def measure(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

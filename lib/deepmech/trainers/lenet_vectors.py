@@ -1,4 +1,4 @@
-"""The four vector operations of which a LeNet step at batch one is made, as numba intrinsics of fixed length.
+"""The vector operations of which a LeNet step at batch one is made, as numba intrinsics of fixed length.
 
 At batch one every loop of the network is short (5 taps, 40 numbers of a patch, 120 units). A compiler that meets such
 loops through arrays must ask at each whether the arrays overlap, which costs more than the loop. These functions emit
@@ -153,5 +153,39 @@ def dot_then_axpy(length: int) -> Any:
             return _total(v, left[0])
 
         return w.dtype(w, _I, d, w.dtype), codegen
+
+    return function
+
+
+def beyond(length: int, row: int, used: int) -> Any:
+    """Whether any of the ``used`` first numbers of rows of ``row`` is nan or +inf, which maxima and ReLUs would lose.
+
+    A function (x, count): ``x`` holds ``count`` times ``length`` numbers, each of whole rows and what fills them up. It
+    returns a number that is 0 if there is none, and nan or +inf if there is.
+    """
+
+    @intrinsic
+    def function(typingctx, x, count):
+        def codegen(context, builder, signature, arguments):
+            v = _vectors(context, builder, x.dtype)
+            start, number = v.pointer(x, arguments[0]), ir.IntType(64)
+            inf = ir.Constant(v.vector, [float("inf")] * LANES)
+
+            def body(i: Any, found: list[Any]) -> list[Any]:
+                here, found = builder.gep(start, [builder.mul(i, number(length))]), list(found)
+                for n, k in enumerate(range(0, length, LANES)):
+                    inside = [p % row < used and p < length // row * row for p in range(k, k + LANES)]
+                    value = v.load(here, k)
+                    if not all(inside):
+                        value = v.shuffle(value, v.zero, (p if ok else LANES for p, ok in enumerate(inside)))
+                    least = builder.fcmp_ordered("<", value, inf)
+                    found[n % 4] = builder.select(least, found[n % 4], value)
+                return found
+
+            found = v.loop(arguments[1], [v.zero] * 4, body)
+            pairs = [builder.fadd(found[0], found[1]), builder.fadd(found[2], found[3])]
+            return _total(v, builder.fadd(*pairs))
+
+        return x.dtype(x, _I), codegen
 
     return function

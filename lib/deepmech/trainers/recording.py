@@ -37,7 +37,7 @@ class Record:
         self.state, self.epoch = "finished", 0
         n, points = len(self.wanted), member.points
         self.accuracy = np.full((n, 2), np.nan)
-        self.curves = {name: np.full((n, 2, points), np.nan) for name in metrics}
+        self.curves: dict[Any, np.ndarray] = {name: np.full((n, 2, points), np.nan) for name in metrics}
         self.spread = np.full((n, points, data.n_classes), np.nan)
         self.mean = np.full((n, points, data.n_classes, 0), np.nan, np.float32)
 
@@ -53,27 +53,36 @@ class Record:
     def add(self, loss: float, features: Features) -> None:
         """One epoch was run, with mean loss ``loss``."""
         before = self.loss[self.epoch - 1] if self.epoch > 0 else np.inf
-        self.loss[self.epoch] = loss
         self.epoch += 1
         if not np.isfinite(loss):
             self.state = "diverged"
-        elif loss < float(self.training.stop_loss) or abs(loss - before) < float(self.training.stop_change):
+            return
+        self.loss[self.epoch - 1] = loss
+        if loss < float(self.training.stop_loss) or abs(loss - before) < float(self.training.stop_change):
             self.state = "stopped"
-            self._measure(self.wanted >= self.epoch, features)
-        else:
-            self._measure(self.wanted == self.epoch, features)
+        self._measure(self.wanted >= self.epoch if self.state == "stopped" else self.wanted == self.epoch, features)
 
     def _measure(self, places: np.ndarray, features: Features) -> None:
-        if not places.any():
+        """Measure at ``places``; at the end of training in any case whether the network is finite still."""
+        if not places.any() and not self.over:
             return
         for s, split in enumerate(SPLITS):
             x, y = getattr(self.data, f"x_{split}"), getattr(self.data, f"y_{split}")
             layers, output = features(x)
+            if not all(map(_finite, (*layers, output))):
+                # The loss of an epoch is that before its updates: the last of them is seen here only.
+                self.state = "diverged" if self.over else self.state
+                for values in (self.accuracy, *self.curves.values(), self.mean, self.spread):
+                    values[places] = np.nan
+                return
+            if not places.any():
+                continue
             if self.data.n_classes:
                 guess = output.argmax(1)
                 self.accuracy[places, s] = np.mean((guess.cpu().numpy() if torch.is_tensor(guess) else guess) == y)
-            for name in self.curves:
-                self.curves[name][places, s] = [_separation(f, y, name, self.data.n_classes) for f in layers]
+            for name, curve in self.curves.items():
+                classes = self.data.n_classes
+                curve[places, s] = [data_separation(f, y, metric=name, n_classes=classes) for f in layers]
             if self.class_means and split == "train":
                 self._measure_classes(places, layers, y)
 
@@ -83,20 +92,14 @@ class Record:
         if units < widest:
             self.mean = np.full((n_places, points, classes, widest), np.nan, np.float32)
         for i, f in enumerate(layers):
-            if _finite(f):
-                moments = ClassMoments(classes).update(f, y)
-                assert moments.mean is not None
-                self.mean[places, i, :, : f.shape[1]] = moments.mean.cpu().numpy()
-                self.spread[places, i] = (moments.spread / moments.count).cpu().numpy()
+            moments = ClassMoments(classes).update(f, y)
+            assert moments.mean is not None
+            self.mean[places, i, :, : f.shape[1]] = moments.mean.cpu().numpy()
+            self.spread[places, i] = (moments.spread / moments.count).cpu().numpy()
 
 
 def _finite(features: Any) -> bool:
     return bool(torch.isfinite(torch.as_tensor(features)).all())
-
-
-def _separation(features: Any, labels: np.ndarray, metric: Any, n_classes: int) -> float:
-    """D or D̂; NaN for features that are no longer finite."""
-    return data_separation(features, labels, metric=metric, n_classes=n_classes) if _finite(features) else float("nan")
 
 
 def dataset(batch: Batch, records: Sequence[Record], epochs: Sequence[int] | None) -> xr.Dataset:

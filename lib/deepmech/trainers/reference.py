@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
+from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.convolution import ConvolutionalNetwork
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.specs import CNN, Member
+from deepmech.trainers.specs import CNN, MLP, Member, Training
 
 
 class Network(nn.Module):
@@ -65,6 +66,17 @@ class Network(nn.Module):
 class Reference:
     """Trains one member; ``network`` and ``optimizer`` may be inspected at any time."""
 
+    KNOWN: ClassVar[Known] = {
+        MLP: knows("depth width slope dropout batch_norm scale bias", init=("torch", "orthogonal")),
+        CNN: knows("convolutions channels slope dropout", pooling=("max", "average")),
+        Training: knows(
+            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
+            optimizer=("adam", "sgd"),
+            loss=("cross_entropy", "mse"),
+            dtype=("float32", "float64"),
+        ),
+    }
+
     @staticmethod
     def prepare(data: Any, dtype: str, device: str = "cpu") -> dict[str, Any]:
         """What all members share: the training set as tensors, the scale of its noise, the device."""
@@ -78,6 +90,7 @@ class Reference:
         }
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
+        require_known("reference", self.KNOWN, member.network, member.training)
         self.member, self.draws, self.shared = member, draws, shared
         spec = member.training
         self.dtype = getattr(torch, str(spec.dtype))

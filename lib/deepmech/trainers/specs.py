@@ -10,34 +10,24 @@ import xarray as xr
 
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
+from deepmech.trainers.checks import Checked
 
 #: What a schedule may change while a network is being trained.
 SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
+
+#: What the specs allow. Each engine says for itself which of these it knows.
+OPTIMIZERS = ("adam", "sgd")
+LOSSES = ("cross_entropy", "mse")
+DTYPES = ("float32", "float64")
+INITS = ("torch", "orthogonal")
+POOLINGS = ("max", "average")
 
 Choice = str | xr.DataArray
 Switch = bool | xr.DataArray
 
 
-class _Checked(Spec):
-    def _require_whole(self, field: str, least: int) -> None:
-        self.require_finite(field)
-        values = np.asarray(getattr(self, field), dtype=float)
-        self.require(field, (values >= least) & (values == np.round(values)), f"a whole number, at least {least}")
-
-    def _require_between(self, field: str, low: float, high: float, allowed: str) -> None:
-        self.require_finite(field)
-        values = np.asarray(getattr(self, field), dtype=float)
-        inside = (values >= low) & (values < high)
-        self.require(field, inside, allowed)
-
-    def _require_one_of(self, field: str, *allowed: Any) -> None:
-        self.require(
-            field, np.isin(np.asarray(getattr(self, field)), allowed), f"one of {', '.join(map(repr, allowed))}"
-        )
-
-
 @dataclass(frozen=True, eq=False)
-class MLP(_Checked):
+class MLP(Checked):
     r"""A fully connected network, by default the one of Figure 1 of the spring-block paper.
 
     BatchNorm on the input, then ``depth - 1`` times [Linear, BatchNorm, LeakyReLU, Dropout], then Linear to the
@@ -87,21 +77,20 @@ class MLP(_Checked):
     init: Choice = "torch"
 
     def __post_init__(self) -> None:
-        self._require_whole("depth", 2)
-        self._require_whole("width", 1)
-        self._require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self._require_between("dropout", 0, 1, "at least 0 and below 1")
-        self._require_one_of("batch_norm", True, False)
-        self._require_one_of("bias", True, False)
-        self._require_one_of("init", "torch", "orthogonal")
+        self.require_whole("depth", 2)
+        self.require_whole("width", 1)
+        self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
+        self.require_between("dropout", 0, 1, "at least 0 and below 1")
+        self.require_one_of("batch_norm", True, False)
+        self.require_one_of("bias", True, False)
+        self.require_one_of("init", *INITS)
         if self.scale is not None:
-            self.require_finite("scale")
-            self.require("scale", np.asarray(self.scale, dtype=float) > 0, "positive, or None")
+            self.require_positive("scale", "positive, or None")
             self.require("scale", not np.any(self.batch_norm), "None when batch_norm is on; BatchNorm cancels it")
 
 
 @dataclass(frozen=True, eq=False)
-class CNN(_Checked):
+class CNN(Checked):
     r"""A convolutional network for images, by default the one of Figs. S2 and S3 of the spring-block paper.
 
     ``convolutions`` times [3×3 convolution, BatchNorm, LeakyReLU, 2×2 pooling, upsampling, Dropout], then Linear to the
@@ -147,15 +136,15 @@ class CNN(_Checked):
     pooling: Choice = "max"
 
     def __post_init__(self) -> None:
-        self._require_whole("convolutions", 1)
-        self._require_whole("channels", 1)
-        self._require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self._require_between("dropout", 0, 1, "at least 0 and below 1")
-        self._require_one_of("pooling", "max", "average")
+        self.require_whole("convolutions", 1)
+        self.require_whole("channels", 1)
+        self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
+        self.require_between("dropout", 0, 1, "at least 0 and below 1")
+        self.require_one_of("pooling", *POOLINGS)
 
 
 @dataclass(frozen=True, eq=False)
-class Training(_Checked):
+class Training(Checked):
     """How a network is trained; the defaults are those of Figure 1 of the spring-block paper.
 
     Parameters
@@ -203,18 +192,17 @@ class Training(_Checked):
     dtype: Choice = "float32"
 
     def __post_init__(self) -> None:
-        self._require_one_of("optimizer", "adam", "sgd")
-        self._require_one_of("loss", "cross_entropy", "mse")
-        self._require_one_of("dtype", "float32", "float64")
-        self.require_finite("learning_rate")
-        self.require("learning_rate", np.asarray(self.learning_rate, dtype=float) > 0, "positive")
-        self._require_between("momentum", 0, 1, "at least 0 and below 1")
+        self.require_one_of("optimizer", *OPTIMIZERS)
+        self.require_one_of("loss", *LOSSES)
+        self.require_one_of("dtype", *DTYPES)
+        self.require_positive("learning_rate")
+        self.require_between("momentum", 0, 1, "at least 0 and below 1")
         if np.any(np.asarray(self.momentum) > 0):
             self.require("momentum", np.all(np.asarray(self.optimizer) == "sgd"), "0 with adam, which has its own")
         if self.batch_size is not None:
-            self._require_whole("batch_size", 1)
-        self._require_whole("epochs", 0)
-        self._require_between("data_noise", 0, np.inf, "at least 0")
+            self.require_whole("batch_size", 1)
+        self.require_whole("epochs", 0)
+        self.require_between("data_noise", 0, np.inf, "at least 0")
         if self.label_noise is not None:
             self.require_finite("label_noise")
         fraction = np.asarray(self.data_noise if self.label_noise is None else self.label_noise, dtype=float)
@@ -222,14 +210,70 @@ class Training(_Checked):
         allowed = "a fraction of the labels, 0 to 1 (give label_noise apart if only the inputs are to be noisier)"
         self.require(field, (fraction >= 0) & (fraction <= 1), allowed)
         for field in ("stop_loss", "stop_change"):
-            self._require_between(field, 0, np.inf, "at least 0 (0 never stops)")
+            self.require_between(field, 0, np.inf, "at least 0 (0 never stops)")
+        known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
+        listed = isinstance(self.schedule, list | tuple) and all(isinstance(c, list | tuple) for c in self.schedule)
+        self.require("schedule", listed, known)
         object.__setattr__(self, "schedule", tuple(tuple(change) for change in self.schedule))
         for change in self.schedule:
-            fits = len(change) == 3 and change[1] in SCHEDULED and int(change[0]) == change[0] >= 1
-            limit = 1 if fits and change[1] != "learning_rate" else np.inf
-            known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
-            least = np.nextafter(0, 1) if fits and change[1] == "learning_rate" else 0
-            self.require("schedule", fits and least <= float(change[2]) < limit, known)
+            fits = len(change) == 3 and change[1] in SCHEDULED and all(map(_is_number, change[::2]))
+            fits = fits and change[0] == round(change[0]) >= 1
+            fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < 1)
+            self.require("schedule", fits, known)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+@dataclass(frozen=True, eq=False)
+class SingleSample(Checked):
+    r"""Stochastic gradient descent with one sample per step, as in paper B, Sec. 4.1.
+
+    Parameters
+    ----------
+    learning_rate : step size; the authors' scripts use 0.005 for GEOMNIST and 0.001 for CIFAR-10.
+    iterations : steps, the same for all trials.
+    label_error : :math:`p_\mathrm{err}`, the share of every class whose training labels are wrong, spread evenly
+        over the other classes (App. D). Which samples is a property of the data and the experiment's name, not of the
+        trial; what is wrong at one share is wrong, and in the same way, at every larger one.
+    class_weights : probabilities with which the classes 0, 1, … (true, not labelled) are drawn, adding up to 1; None
+        draws every training sample with the same probability.
+    dtype : ``"float32"`` or ``"float64"``.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
+    Examples
+    --------
+    >>> SingleSample(label_error=1.2)
+    Traceback (most recent call last):
+    ...
+    ValueError: SingleSample.label_error = 1.2: must be a share, 0 to 1
+    """
+
+    learning_rate: Number = 0.005
+    iterations: int = 10_000
+    label_error: Number = 0.0
+    class_weights: tuple[float, ...] | None = None
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        self.require_positive("learning_rate")
+        whole = isinstance(self.iterations, int | np.integer) and not isinstance(self.iterations, bool)
+        self.require("iterations", whole and self.iterations >= 1, "a whole number, at least 1")
+        self.require_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
+        self.require("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
+        if self.class_weights is not None:
+            allowed = "a probability for every class, adding up to 1, or None"
+            self.require("class_weights", isinstance(self.class_weights, list | tuple | np.ndarray), allowed)
+            self.require_finite("class_weights")
+            weights = np.asarray(self.class_weights, float)
+            ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
+            self.require("class_weights", ok, allowed)
+            object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
 from deepmech.core import provenance
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec
+from deepmech.trainers import checks
 from deepmech.trainers.batched import Batched
-from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, require_device, room
+from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, room
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
 from deepmech.trainers.recording import METRICS, Features, Record, dataset
@@ -55,7 +55,8 @@ def train(
     ----------
     network, training : specs; every number in them may be a labelled array (:func:`deepmech.over`).
     data : ``deepmech.data.Data``, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test`` (samples along
-        the first axis), ``n_classes`` and ``fingerprint``; for CNN also ``shape``, that of one image.
+        the first axis), ``n_classes`` and ``fingerprint``; for CNN also ``shape``, that of one image. Arrays, lists or
+        torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None.
     seed : an integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
     engine : ``"reference"`` (plain torch), ``"fused"`` (the same numbers to rounding, faster on a CPU), ``"batched"``
@@ -87,15 +88,16 @@ def train(
           samples of each class in evaluation mode, NaN beyond the units of narrower layers (the maps of a CNN lie
           flattened, channel by channel); ``class_spread`` (…, [at_epoch,] layer, class), the mean squared distance of
           a class's samples from that mean;
-        - ``loss`` (…, epoch): mean training loss of every epoch; NaN after the last one run;
-        - ``state`` (…): ``"finished"``, ``"stopped"`` (by ``stop_loss`` or ``stop_change``) or ``"diverged"`` (the loss
-          was not finite in epoch ``epochs_run``);
+        - ``loss`` (…, epoch): mean training loss of every epoch; NaN after the last one run, and where not finite;
+        - ``state`` (…): ``"finished"``, ``"stopped"`` (by ``stop_loss`` or ``stop_change``) or ``"diverged"`` (in epoch
+          ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
         - ``epochs_run`` (…).
 
     Raises
     ------
     ValueError
-        If labels clash, the data do not fit the specs, an engine cannot do what is asked, or a name is unknown.
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.checks.samples`) or do not fit
+        the specs, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
     --------
@@ -111,13 +113,21 @@ def train(
     Frozen({'dropout': 2, 'split': 2, 'layer': 3})
     """
     started = time.perf_counter()
-    if threads is not None and threads < 1:
-        raise ValueError(f"train: threads = {threads}: must be at least 1, or None for every core")
-    device = chosen(device)
-    on_gpu = require_device(device)
+    checks.require_spec("train", "network", network, MLP, CNN)
+    checks.require_spec("train", "training", training, Training)
+    checks.require_threads("train", threads)
+    checks.require_name("train", "experiment", experiment)
+    checks.require_switch("train", "tf32", tf32)
+    device, on_gpu = chosen(device, "train")
+    memory = room(memory, device, "train")
     batch = _batch(network, training, seed)
     members = _members(batch, network, training)
     engines = [_engine(engine, m, on_gpu) for m in members]
+    metrics = _metrics(metrics, class_means)
+    data = checks.samples(
+        "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
+        every_class=bool(metrics) or class_means, image="CNN" if isinstance(network, CNN) else "",
+    )  # fmt: skip
     _check(data, members, metrics, record, class_means)
     shared = {
         (kind, dtype): kind.prepare(data, dtype, device) if on_gpu else kind.prepare(data, dtype)
@@ -148,7 +158,7 @@ def train(
                     made.add(float(loss), features)
         return list(zip(job, records, strict=True))
 
-    jobs = _jobs(members, engines, shared, room(memory, device))
+    jobs = _jobs(members, engines, shared, memory)
     workers = 1 if on_gpu or Batched in engines else threads or provenance.cores()
     done: dict[int, Record] = {}
     # Members run beside one another, each on one thread: products of this size gain little from more, and a sum that is
@@ -176,13 +186,9 @@ def train(
 
 
 def _batch(network: MLP | CNN, training: Training, seed: Number | int) -> Batch:
-    seeds = np.asarray(seed)
-    if seeds.dtype.kind not in "iu" or np.any(seeds < 0):
-        raise ValueError(f"train: seed = {seed!r}: must be a whole number, at least 0, or a labelled array of them")
+    checks.require_seed("train", seed)
     batch = align("train", **labelled(network), **labelled(training), seed=seed)
-    for own in ("split", "layer", "epoch", "at_epoch", "class", "unit"):
-        if own in batch.dims:
-            raise ValueError(f"train: a field has the dimension {own!r}, which results use themselves; rename it")
+    checks.require_free("train", batch.dims, ("split", "layer", "epoch", "at_epoch", "class", "unit"))
     return batch
 
 
@@ -202,19 +208,19 @@ def _members(batch: Batch, network: MLP | CNN, training: Training) -> list[Membe
 def _engine(name: str, member: Member, on_gpu: bool) -> Any:
     if name not in ("auto", *ENGINES):
         raise ValueError(f"train: engine = {name!r}: must be 'auto' or one of {', '.join(map(repr, ENGINES))}")
-    cannot = {
-        "reference": "",
-        "fused": Fused.cannot(member) if isinstance(member.network, MLP) else Batched.cannot(member),
-        "batched": Batched.cannot(member),
-    }
+    cannot = {n: checks.unknown(kind.KNOWN, member.network, member.training) for n, kind in ENGINES.items()}
     if on_gpu:
         cannot["fused"] = cannot["fused"] or "on a GPU"
+    wide = getattr(member.network, "width", 0) > Fused.WIDEST
+    fastest = ("batched", "reference") if on_gpu else ("reference", "fused") if wide else ("fused", "reference")
+    able = [n for n in dict.fromkeys((*fastest, *ENGINES)) if not cannot[n]]
+    if not able:
+        raise ValueError(f"train: no engine knows {cannot['reference']}")
     if name == "auto":
-        fast = "batched" if on_gpu else "fused"
-        wide = fast == "fused" and getattr(member.network, "width", 0) > Fused.WIDEST
-        return ENGINES["reference" if cannot[fast] or wide else fast]
+        return ENGINES[able[0]]
     if cannot[name]:
-        raise ValueError(f"train: engine = {name!r} cannot train {cannot[name]}; use engine='auto' or 'reference'")
+        others = " or ".join(repr(n) for n in able)
+        raise ValueError(f"train: engine = {name!r} cannot train {cannot[name]}; use engine='auto' or {others}")
     return ENGINES[name]
 
 
@@ -234,22 +240,31 @@ def _jobs(members: list[Member], engines: list[Any], shared: dict[Any, Any], mem
     return jobs
 
 
+def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
+    if not isinstance(metrics, list | tuple) or any(name not in tuple(METRICS) for name in metrics):
+        names = ", ".join(map(repr, METRICS))
+        raise ValueError(f"train: metrics = {checks.shown(metrics)}: must be a list of some of {names}, or ()")
+    checks.require_switch("train", "class_means", class_means)
+    return tuple(dict.fromkeys(metrics))
+
+
 def _check(
     data: Any, members: list[Member], metrics: Sequence[str], record: Sequence[int] | None, class_means: bool
 ) -> None:
-    for name in metrics:
-        if name not in METRICS:
-            raise ValueError(f"train: metrics: {name!r} is unknown; choose from {', '.join(map(repr, METRICS))}")
     n = len(data.x_train)
+    if record is not None:
+        fewest = min(int(m.training.epochs) for m in members)
+        checks.wholes("train", "record", record, 0, (fewest, "Training.epochs"), rising=False)
     for m in members:
-        size, epochs = m.training.batch_size, m.training.epochs
+        size = m.training.batch_size
         normed = isinstance(m.network, MLP) and m.network.batch_norm
         if normed and (n if size is None or size >= n else min(size, n % size or size)) < 2:
             raise ValueError(
                 f"Training.batch_size = {size}: leaves a batch of one sample of the {n}, which BatchNorm cannot "
                 "normalise; choose a size that leaves at least two"
             )
-        if record is not None and not all(0 <= e <= epochs for e in record):
-            raise ValueError(f"train: record = {list(record)}: must lie between 0 and Training.epochs = {epochs}")
         if not data.n_classes and (m.training.loss == "cross_entropy" or metrics or class_means):
-            raise ValueError("train: data without classes need Training.loss = 'mse', metrics=() and no class_means")
+            raise ValueError(
+                f"train: data.n_classes = {data.n_classes}: without classes Training.loss must be 'mse', with "
+                "metrics=() and class_means=False"
+            )
