@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepmech.core.random import Stream
+from deepmech.core.statistics import Interval, interval_of, slope_interval, without_each
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 
@@ -69,30 +69,28 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
 
 @dataclass(frozen=True)
 class Exponent:
-    """Slope of log y over log x, its interval [low, high] (95 %), and log y at x = 1."""
+    """Slope of log y over log x, its interval, and log y at x = 1; ``n`` points."""
 
     value: float
-    low: float
-    high: float
+    interval: Interval
     intercept: float
     n: int
 
 
-def exponent(x: np.ndarray, y: np.ndarray, stream: Stream | None = None, n_boot: int = 1000) -> Exponent:
+def exponent(x: np.ndarray, y: np.ndarray) -> Exponent:
     """The power of x that y follows, by least squares of the logarithms.
 
     Parameters
     ----------
-    x : (n,) > 0, at least two.
-    y : (n,) or (runs, n), > 0. With runs, the fit is to the mean over runs, and the interval holds the middle 95 % of
-        fits to resampled runs; without, it is the fit's own standard error times 1.96. Nan in y drops a point (of all
-        runs).
-    stream : random numbers of the resampling; needed with runs.
+    x : (n,) finite and > 0, at least two different.
+    y : (n,) or (runs, n). With runs, the fit is to the mean over runs, and the interval is over runs, which scatter by
+        factors; without, it is that of a line through independent points. A point at which y (of any run) is not
+        finite or not > 0 is left out.
 
     Raises
     ------
     ValueError
-        For fewer than two usable points, or runs without a stream.
+        For x that are not finite and positive, shapes that do not fit, or fewer than two usable points.
 
     Examples
     --------
@@ -100,12 +98,15 @@ def exponent(x: np.ndarray, y: np.ndarray, stream: Stream | None = None, n_boot:
     -1.0
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
+    if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[-1:] != x.shape:
+        raise ValueError(f"exponent: x {x.shape} and y {y.shape}: must be (n,), and (n,) or (runs, n)")
+    if not (np.isfinite(x) & (x > 0)).all():
+        bad = x[~(np.isfinite(x) & (x > 0))][0]
+        raise ValueError(f"exponent: x holds {bad}: must be finite and > 0; leave out such points")
     runs = y if y.ndim == 2 else y[None]
-    usable = (x > 0) & (runs > 0).all(0) & np.isfinite(runs).all(0)
-    if usable.sum() < 2:
-        raise ValueError(f"exponent: {int(usable.sum())} points with x > 0 and y > 0: give at least two")
-    if len(runs) > 1 and stream is None:
-        raise ValueError("exponent: y has several runs; give a stream for resampling them")
+    usable = (runs > 0).all(0) & np.isfinite(runs).all(0)
+    if len(np.unique(x[usable])) < 2:
+        raise ValueError(f"exponent: {int(usable.sum())} points with y > 0: give at least two, at different x")
     at, runs = np.log(x[usable]), runs[:, usable]
 
     def fit(values: np.ndarray) -> tuple[float, float]:
@@ -114,15 +115,10 @@ def exponent(x: np.ndarray, y: np.ndarray, stream: Stream | None = None, n_boot:
 
     slope, intercept = fit(runs.mean(0))
     if len(runs) > 1:
-        assert stream is not None
-        picks = (stream.uniform("runs", 0, (n_boot, len(runs))) * len(runs)).astype(int)
-        low, high = np.quantile([fit(runs[p].mean(0))[0] for p in picks], [0.025, 0.975])
+        found = interval_of(slope, np.array([fit(mean)[0] for mean in without_each(runs)]), scatter="symmetric")
     else:
-        residual = np.log(runs[0]) - slope * at - intercept
-        free = max(len(at) - 2, 1)
-        error = np.sqrt((residual**2).sum() / free / ((at - at.mean()) ** 2).sum())
-        low, high = slope - 1.96 * error, slope + 1.96 * error
-    return Exponent(slope, float(low), float(high), intercept, int(usable.sum()))
+        found = slope_interval(at, np.log(runs[0]))
+    return Exponent(slope, found, intercept, int(usable.sum()))
 
 
 @dataclass(frozen=True)

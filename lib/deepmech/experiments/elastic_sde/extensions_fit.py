@@ -16,6 +16,7 @@ from scipy.optimize import least_squares
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.statistics import Interval, interval
 from deepmech.experiments.elastic_sde import networks
 from deepmech.experiments.elastic_sde.networks_effects import late_mean
 from deepmech.metrics.elasticity import Model, integrated_effects, margins, relative_difference
@@ -273,17 +274,16 @@ def late_distance(results: dict[str, xr.Dataset]) -> xr.DataArray:
     return xr.concat([late_mean(r["distance"]) for r in results.values()], xr.Variable("data", list(results)))
 
 
-def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, ...]:
-    """:func:`late_distance` of one model by that of another: median over halves of trials, and range.
+def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, Interval]:
+    """:func:`late_distance` of one model by that of another: median over halves of trials, and an interval.
 
-    Returns
-    -------
-    value, low, high
-        Over ``data`` and ``norm``.
+    Over ``data`` and ``norm``. Halvings of the same trials are not independent: each tests on as many trials as it fits
+    to.
     """
     late = late_distance(results)
     ratio = late.sel(model=model, drop=True) / late.sel(model=base, drop=True)
-    return ratio.median("split"), ratio.min("split"), ratio.max("split")
+    middle = ratio.median("split")
+    return middle, interval(np.log(ratio), "split", "skewed", overlap=1.0, at=np.log(middle)).map(np.exp)
 
 
 def own_is_largest(results: dict[str, xr.Dataset], rule: str = "all shares") -> xr.DataArray:

@@ -188,8 +188,7 @@ def measures(result: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        - ``curvature``, ``accuracy`` (stage): at the end of each stage, mean over seeds; ``curvature_low`` and
-          ``curvature_high``: two standard errors to either side;
+        - ``curvature``, ``accuracy`` (stage): at the end of each stage, mean over seeds;
         - ``change`` (increase): what each increase of dropout did to test accuracy, mean over seeds, with the sign the
           paper gives it (a rise, then a fall: both positive); ``change_scatter``: its standard deviation between seeds;
         - ``change_without``: change of accuracy over the second stage when dropout stays at zero;
@@ -199,10 +198,8 @@ def measures(result: xr.Dataset) -> xr.Dataset:
     ends = at_stage_ends(result)[["curvature", "accuracy"]].transpose("seed", "stage")
     changes = np.diff(ends["accuracy"].values, axis=1) * [1.0, -1.0]
     free = min(1, result.sizes["seed"] - 1)
-    error = ends["curvature"].std("seed", ddof=free) / result.sizes["seed"] ** 0.5
     without = result["accuracy_without"].transpose("seed", "stage").values
     mean = ends.mean("seed")
-    mean["curvature_low"], mean["curvature_high"] = mean["curvature"] - 2 * error, mean["curvature"] + 2 * error
     mean["change"], mean["change_scatter"] = ("increase", changes.mean(0)), ("increase", changes.std(0, ddof=free))
     mean["change_without"] = float((without[:, 1] - without[:, 0]).mean())
     for name in ("", "_before"):

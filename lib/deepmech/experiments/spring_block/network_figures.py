@@ -14,11 +14,9 @@ import xarray as xr
 from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
 from deepmech.data import fingerprint, load
 from deepmech.experiments.spring_block import networks
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.statistics import RankCorrelation, rank_correlation
 from deepmech.sweeps import Sweep, columns, recomputed
 from deepmech.trainers import MLP, Training, train
 
@@ -83,12 +81,6 @@ def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[st
 
     core = [dims] if isinstance(dims, str) else list(dims)
     return xr.apply_ufunc(rank, first, second, input_core_dims=[core, core], vectorize=True)
-
-
-def rank_over_cells(first: xr.DataArray, second: xr.DataArray) -> RankCorrelation:
-    """Spearman's correlation of two arrays with the same dimensions over all cells, with its bootstrap interval."""
-    second = second.transpose(*first.dims)
-    return rank_correlation(first.values.ravel(), second.values.ravel(), Stream.of("two metrics", "bootstrap"))
 
 
 def layer_range(curves: xr.DataArray) -> xr.DataArray:
