@@ -18,6 +18,7 @@ import xarray as xr
 from scipy.stats import binomtest, linregress, rankdata
 from scipy.stats import t as student
 
+from deepmech.core import checks
 from deepmech.core.random import Stream
 
 LEVEL = 0.95
@@ -77,8 +78,9 @@ def interval(
 ) -> Interval:
     """The interval of a mean over independent runs.
 
-    Student's t, with the skewness of the runs taken out by the cubic of Hall (J. R. Stat. Soc. B 54, 221 (1992)), less
-    its constant γ/6n, which would make intervals of uniform numbers too wide. For symmetric runs this is mean ± t s/√n.
+    Of symmetric runs Student's mean ± t s/√n. Of others the same with their skewness taken out by the cubic of Hall
+    (J. R. Stat. Soc. B 54, 221 (1992)), less its constant γ/6n, which would make intervals of uniform numbers too wide;
+    a skewness estimated from fewer than ten runs is worth nothing.
 
     Parameters
     ----------
@@ -161,13 +163,9 @@ def _runs(owner: str, values: Any, dim: str | None) -> np.ndarray:
         values = values.transpose(dim, ...).values
     elif dim is not None:
         raise ValueError(f"{owner}: dim = {dim!r} of an array without labels; leave it out, runs are the first axis")
-    values = np.asarray(values)
-    if values.dtype == bool:
+    if np.asarray(values).dtype == bool:
         raise ValueError(f"{owner}: runs are booleans; the interval of a share is share_interval(share, n)")
-    try:
-        values = values.astype(float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{owner}: runs of type {values.dtype}: must be numbers") from None
+    values = checks.array(f"{owner}: runs", values, "real numbers")
     if values.ndim == 0 or len(values) == 0:
         raise ValueError(f"{owner}: runs of shape {values.shape}: give several runs along the first axis")
     return values
@@ -192,7 +190,7 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
     with np.errstate(invalid="ignore"):
         share = np.sum([(v / error**2) ** 2 / (k - 1) for k, v, _ in parts], 0) if len(parts) > 1 else 1 / (n - 1)
         far = student.ppf((1 + LEVEL) / 2, 1 / np.where(still, 1.0, share))
-        skewness = np.sum([m for _, _, m in parts], 0) / error**3
+        skewness = np.sum([m for _, _, m in parts], 0) / error**3 if scatter != "symmetric" else 0.0
     roots = (np.cbrt(1 + sign * skewness * far) for sign in (1, -1))
     # (c - 1)/skewness with c the cube root, without dividing by a skewness that may be zero.
     below, above = (np.where(still, 0.0, 3 * far * error / (c * c + c + 1)) for c in roots)
@@ -230,7 +228,9 @@ def slope_interval(x: Any, y: Any) -> Interval:
     >>> [round(end, 2) for end in slope_interval([0, 1, 2, 3], [0.0, 1.1, 1.9, 3.0]).ends]
     [0.8, 1.16]
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
+    x, y = checks.array("slope_interval: x", x), checks.array("slope_interval: y", y)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(f"slope_interval: x {x.shape} and y {y.shape}: give two equal lengths")
     if x.size < 3:
         return _none((), f"too few points for the interval of a slope: {x.size}, and it takes 3")
     fit = linregress(x, y)
@@ -248,7 +248,7 @@ def share_interval(share: Any, n: int) -> Interval:
     >>> [round(float(end), 3) for end in share_interval(0.0, 100).ends]
     [0.0, 0.037]
     """
-    shares = np.asarray(share, float)
+    n, shares = checks.whole("share_interval: n", n), checks.array("share_interval: share", share)
     counts = np.round(shares * n)
     if not np.all((shares >= 0) & (shares <= 1) & (np.abs(shares * n - counts) < 1e-3)):
         raise ValueError(f"share_interval: share = {share!r}: must be a share of n = {n} runs: 0, 1/{n}, …, 1")
