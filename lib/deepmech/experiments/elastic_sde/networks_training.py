@@ -87,7 +87,7 @@ def _configuration(
     kept = total["kept"] or np.nan
     mean, counts = _mean(total["fine"])
     slow, slow_counts = _mean(total["slow"])
-    square = total["square"] / slow_counts[..., None]
+    square = _mean(np.concatenate([total["square"], slow_counts[..., None]], -1))[0]
     by_group = ("group", "slow_time", "class", "logit")
     out = {
         "mean": (("time", "class", "logit"), mean),
