@@ -150,6 +150,9 @@ class Batched:
             loss.sum().backward()
             self._update(now.rate)
             total += loss.detach().double() * (n if index is None else index.shape[1])
+        for variance in self.running[1]:
+            # One that overflows makes a unit constant: finite, and no longer what it should be.
+            total += torch.where(variance.isfinite().all(1), 0.0, torch.nan)
         return (total / n).cpu().numpy()
 
     def now(self, epoch: int) -> _Now:

@@ -182,6 +182,7 @@ class Fused:
         work, constants = self._begin(now, len(index))
         return float(gradient(self.net, work, self.data, index, np.uint64(step), constants))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
         """Evaluation mode: features of the input and every hidden layer, each (n, units), and the output."""
         net, sizes, last = self.net, self.sizes, len(self.sizes) - 1

@@ -214,7 +214,8 @@ def gradient(net, work, data, index, step, now):
             _finish_layer(net, layer - 1, n, sums, work.coefficients[layer - 2])
     if net.normed:
         _scale_inputs(net)
-    return loss / n
+    # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
+    return loss / n if np.isfinite(T(loss * (net.units[last] if data.squared else 1))) else np.inf
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})

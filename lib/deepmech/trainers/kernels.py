@@ -83,10 +83,14 @@ def add_moments(block, first, s, sums):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def moments(s, sums, n, mean, variance):
-    """Mean and variance over all n samples, from the sums of their blocks."""
+    """Mean and variance over all n samples, from the sums of their blocks; nan where those overflow.
+
+    An infinite variance would make a unit constant, and a maximum would lose what is not a number.
+    """
     for j in range(s.shape[1]):
         apart = sums[0, j] / n
-        mean[j], variance[j] = s[2, j] + apart, max(0.0, sums[1, j] / n - apart * apart)
+        spread = sums[1, j] / n - apart * apart
+        mean[j], variance[j] = s[2, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -114,7 +118,7 @@ def standardise(x, mean, variance, s, sums):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def activate(h, out, c, positive, negative, keep, first, dropped):
-    """out = LeakyReLU(c0 h + c1), with its two slopes, or 0 where dropped."""
+    """out = LeakyReLU(c0 h + c1), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
     for i in range(h.shape[0]):
         if dropped:
@@ -122,7 +126,7 @@ def activate(h, out, c, positive, negative, keep, first, dropped):
             for j in range(h.shape[1]):
                 z = h[i, j] * c[0, j] + c[1, j]
                 z = z * positive if z > zero else z * negative
-                out[i, j] = z if (bits[j] >> place) & np.uint32(1) else zero
+                out[i, j] = z if (bits[j] >> place) & np.uint32(1) else z * zero
         else:
             for j in range(h.shape[1]):
                 z = h[i, j] * c[0, j] + c[1, j]

@@ -165,11 +165,13 @@ class Reference:
         assert flat.grad is not None
         return flat.grad.double().numpy()
 
+    @np.errstate(over="ignore", invalid="ignore")
     def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
         for t in range(first, first + steps):
             step = rate * (self.gradient() + decay * self.w.astype(float))
             self.w[:] = self.w - step + noise * stream.normal("thermal", t, len(self.w))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
         for step in range(begin, end):
             chosen = order[step * batch : (step + 1) * batch]
@@ -187,6 +189,7 @@ def data_loss(weights: torch.Tensor, sizes: Sequence[int], x: torch.Tensor, y: t
     return (0.5 * torch.relu(1 - y * a[:, 0]) ** 2).mean()
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def evaluate(
     weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
 ) -> tuple[float, float, list[np.ndarray]]:
@@ -194,13 +197,6 @@ def evaluate(
 
     In float64, whatever the engine. A loss that is beyond it is inf or nan.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _evaluate(weights, sizes, x, y)
-
-
-def _evaluate(
-    weights: np.ndarray, sizes: Sequence[int], x: np.ndarray, y: np.ndarray
-) -> tuple[float, float, list[np.ndarray]]:
     start, a, active = 0, np.asarray(x, float), []
     for i in range(1, len(sizes)):
         size = sizes[i] * sizes[i - 1]

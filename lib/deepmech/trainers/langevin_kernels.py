@@ -38,7 +38,7 @@ def _block(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
     zero, one, factor = d.dtype.type(0), d.dtype.type(1), d.dtype.type(scale)
     for b in range(n):
         gap = one - y[y0 + b] * d[up + b]
-        gap = zero if gap <= zero else gap  # nan stays
+        gap = gap if gap > zero else zero
         d[up + b] = -y[y0 + b] * gap * factor
     for i in range(last, 0, -1):
         m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer

@@ -66,7 +66,7 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
                     value = sums[j * n_vectors + v]
                     shift = b.add(b.mul(number(j), s_), number(v * code.lanes))
                     test = b.select(masked, code.load(lit, b.add(c0_, shift)), value)
-                    kept = b.select(b.fcmp_unordered(">", test, code.zero), value, code.zero)
+                    kept = b.select(b.fcmp_ordered(">", test, code.zero), value, code.zero)
                     code.store(b.select(plain, value, kept), to, b.add(o_, shift))
 
         tiles = [(n_rows, n_vectors) for n_rows in range(1, ROWS + 1) for n_vectors in (1, WIDE)]
@@ -111,7 +111,7 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
 
     Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's
     length. ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0);
-    ``active`` is looked at in any case, so it has to hold as many numbers. What is not a number stays so.
+    ``active`` is looked at in any case, so it has to hold as many numbers.
     """
     lanes = BYTES // out.itemsize
     tiles = -(-n_rows // ROWS)

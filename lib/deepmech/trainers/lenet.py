@@ -114,7 +114,8 @@ def train_lenet(
         lost = int(np.argmax(np.append(~np.isfinite(loss), True)))
         logits[lost:], loss[lost:], measured[at > lost] = np.nan, np.nan, np.nan
         measured[~np.isfinite(measured).all(1)] = np.nan
-        diverged = lost < len(loss) or not trained.finite or bool(np.isnan(measured).any())
+        # What came of the last step shows in the sample that it was made on.
+        diverged = lost < len(loss) or not trained.answers(x[order[-1]]) or bool(np.isnan(measured).any())
         return logits, loss, own[order].astype(np.int8), y[order].astype(np.int8), measured, np.array(diverged)
 
     before = torch.get_num_threads()

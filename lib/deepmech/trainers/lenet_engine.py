@@ -94,6 +94,12 @@ class Engine:
         """Whether all weights and biases are."""
         return bool(kernels.finite(self.parameters))
 
+    def answers(self, image: np.ndarray) -> bool:
+        """Whether the logits of an image, :func:`padded`, are finite."""
+        logits = np.empty(self.n_classes, self.dtype)
+        kernels.forward(image, self.parameters, self.space, logits)
+        return self.finite and bool(np.isfinite(logits).all())
+
 
 def _aligned(n: int, dtype: str) -> np.ndarray:
     """Zeros that begin on a boundary of 64 bytes, so that vectors do not lie across two lines of the cache."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.lenet_vectors import axpy, beyond, dot_then_axpy, rows, taps
+from deepmech.trainers.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
 
 SIDE = 32
 IMAGE = SIDE * SIDE + 16
@@ -92,10 +92,24 @@ _rows_3 = rows(GROUP, UNITS_3)
 _rows_4 = rows(GROUP, ROOM_4)
 _back_3 = dot_then_axpy(UNITS_3)
 _back_4 = dot_then_axpy(ROOM_4)
-_beyond_1 = beyond(ROW_1, ROW_1, WIDE_1)
-_beyond_2 = beyond(LONG_2, ROW_2, WIDE_2)
+_nothing = nothing(32)
 _axpy_taps = axpy(PATCH)
 _axpy_patch = axpy(5 * PATCH)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _lost(maps, stride, row, side):
+    """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
+    lost = _nothing(maps, maps.shape[0] // 32)
+    if lost == 0:
+        return lost
+    # Looked at closely only now: -inf is rightly cut off, and what is beyond the end of a row is no entry.
+    for o in range(maps.shape[0] // stride):
+        for y in range(side):
+            for x in range(side):
+                if not maps[o * stride + y * row + x] < np.inf:
+                    return lost
+    return maps.dtype.type(0)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -184,7 +198,7 @@ def forward(image, p, s, logits):
                     p.w2, o * 25 * PATCH + c, 25 * PATCH,
                 )  # fmt: skip
     _pool_2(s.maps2, s.pool2, s.chosen2)
-    lost = _beyond_1(s.maps1, MAPS_1 * WIDE_1) + _beyond_2(s.maps2, MAPS_2)
+    lost = _lost(s.maps1, LONG_1, ROW_1, WIDE_1) + _lost(s.maps2, LONG_2, ROW_2, WIDE_2)
     n2 = _active(s.pool2, FLAT, s.v2, s.i2)
     s.h3[:] = p.b3
     for i in range(0, n2, GROUP):

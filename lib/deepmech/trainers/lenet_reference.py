@@ -84,6 +84,11 @@ class Reference:
         return all(bool(parameter.isfinite().all()) for parameter in self.network.parameters())
 
     @torch.no_grad()
+    def answers(self, image: np.ndarray) -> bool:
+        """Whether the logits of an image are finite."""
+        return self.finite and bool(self.network(self.images(image[None])).isfinite().all())
+
+    @torch.no_grad()
     def measure(self, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
         """Mean cross-entropy and share of correct answers."""
         out, labels = self.network(self.images(x)), torch.from_numpy(y)

@@ -157,34 +157,26 @@ def dot_then_axpy(length: int) -> Any:
     return function
 
 
-def beyond(length: int, row: int, used: int) -> Any:
-    """Whether any of the ``used`` first numbers of rows of ``row`` is nan or +inf, which maxima and ReLUs would lose.
+def nothing(length: int) -> Any:
+    """0 · x[0] + 0 · x[1] + … in any order: 0, or nan if a number is not finite.
 
-    A function (x, count): ``x`` holds ``count`` times ``length`` numbers, each of whole rows and what fills them up. It
-    returns a number that is 0 if there is none, and nan or +inf if there is.
+    A function (x, count); ``x`` holds ``count`` times ``length`` numbers.
     """
 
     @intrinsic
     def function(typingctx, x, count):
         def codegen(context, builder, signature, arguments):
             v = _vectors(context, builder, x.dtype)
-            start, number = v.pointer(x, arguments[0]), ir.IntType(64)
-            inf = ir.Constant(v.vector, [float("inf")] * LANES)
+            start = v.pointer(x, arguments[0])
 
-            def body(i: Any, found: list[Any]) -> list[Any]:
-                here, found = builder.gep(start, [builder.mul(i, number(length))]), list(found)
-                for n, k in enumerate(range(0, length, LANES)):
-                    inside = [p % row < used and p < length // row * row for p in range(k, k + LANES)]
-                    value = v.load(here, k)
-                    if not all(inside):
-                        value = v.shuffle(value, v.zero, (p if ok else LANES for p, ok in enumerate(inside)))
-                    least = builder.fcmp_ordered("<", value, inf)
-                    found[n % 4] = builder.select(least, found[n % 4], value)
-                return found
+            def body(i: Any, sums: list[Any]) -> list[Any]:
+                here = builder.gep(start, [builder.mul(i, ir.IntType(64)(length))])
+                return [v.muladd(v.zero, v.load(here, n * LANES), total) for n, total in enumerate(sums)]
 
-            found = v.loop(arguments[1], [v.zero] * 4, body)
-            pairs = [builder.fadd(found[0], found[1]), builder.fadd(found[2], found[3])]
-            return _total(v, builder.fadd(*pairs))
+            sums = v.loop(arguments[1], [v.zero] * (length // LANES), body)
+            while len(sums) > 1:
+                sums = [builder.fadd(sums[0], sums[1]), *sums[2:]]
+            return _total(v, sums[0])
 
         return x.dtype(x, _I), codegen
 

@@ -120,7 +120,9 @@ class Reference:
             loss.backward()
             self.optimizer.step()
             total += loss.item() * len(index)
-        return total / n
+        # A variance that overflows makes a unit constant: finite, and no longer what it should be.
+        usable = all(bool(norm.running_var.isfinite().all()) for norm in self.network.norm)  # type: ignore[operator]
+        return total / n if usable else float("nan")
 
     def loss(self, epoch: int, step: int, index: np.ndarray) -> torch.Tensor:
         """The loss of one batch, with its noise, in training mode."""

@@ -23,9 +23,10 @@ def learning(result: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``loss``, ``loss_low``, ``loss_high``, ``accuracy``, ``accuracy_low``, ``accuracy_high`` over ``label_error``.
+        ``loss``, ``loss_low``, ``loss_high``, ``accuracy``, ``accuracy_low``, ``accuracy_high`` over ``label_error``;
+        ``left_out``, trials that diverged and are in none of them.
     """
-    found = {}
+    found = {"left_out": result["validation_loss"].isel(at_iteration=-1, drop=True).isnull().sum("trial")}
     for name in ("loss", "accuracy"):
         last = result[f"validation_{name}"].isel(at_iteration=-1, drop=True)
         found[name] = last.mean("trial")

@@ -47,6 +47,9 @@ def train_cells(cells: list[dict[str, Any]], **fixed: Any) -> xr.Dataset:
         - ``validation_loss``, ``validation_accuracy`` (trial, at_iteration);
         - with ``moments``: ``logits`` (trial, moment, logit), ``label`` (trial, moment) of single samples.
 
+        - ``left_out``: trials that diverged. They are in no sum and no mean; their own validation and logits are NaN
+          from there on.
+
         ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
     """
     made = [_configuration(**{**fixed, **cell}) for cell in cells]
@@ -90,10 +93,11 @@ def _configuration(
         log = train_lenet(training, data, seed=some, validate=checks.tolist(), experiment="elastic networks")
         groups.append(_summary(log, n_classes, thin, coarse, at))
     k = n_classes
-    total = {name: sum(g[name] for g in groups) for name in ("fine", "true", "slow", "square", "loss", "right")}
+    total = {name: sum(g[name] for g in groups) for name in ("fine", "true", "slow", "square", "loss", "right", "kept")}
+    kept = total["kept"] or np.nan
     mean, counts = _mean(total["fine"])
     slow, slow_counts = _mean(total["slow"])
-    square = total["square"] / slow_counts[..., None]
+    square = _mean(np.concatenate([total["square"], slow_counts[..., None]], -1))[0]
     by_group = ("group", "slow_time", "class", "logit")
     out = {
         "mean": (("time", "class", "logit"), mean),
@@ -101,8 +105,8 @@ def _configuration(
         "spread": (("slow_time", "class", "logit"), np.sqrt(np.maximum(square - slow**2, 0.0))),
         "group_mean": (by_group, np.stack([_mean(g["slow"])[0] for g in groups])),
         "group_mean_true": (by_group, np.stack([_mean(g["slow_true"])[0] for g in groups])),
-        "loss": ("time", total["loss"] / (n_trials * thin)),
-        "accuracy": ("time", total["right"] / (n_trials * thin)),
+        "loss": ("time", total["loss"] / (kept * thin)),
+        "accuracy": ("time", total["right"] / (kept * thin)),
         "validation_loss": (("trial", "at_iteration"), _joined(groups, "validation_loss", len(checks))),
         "validation_accuracy": (("trial", "at_iteration"), _joined(groups, "validation_accuracy", len(checks))),
     }
@@ -110,6 +114,7 @@ def _configuration(
         out["logits"] = (("trial", "moment", "logit"), np.concatenate([g["logits"] for g in groups]))
     result = xr.Dataset({name: (dims, rounded(values)) for name, (dims, values) in out.items()})
     result["count"] = (("time", "class"), counts.astype(np.int32))
+    result["left_out"] = np.int32(n_trials - total["kept"])
     if moments:
         result["label"] = (("trial", "moment"), np.concatenate([g["label"] for g in groups]))
         result = result.assign_coords(moment=at)
@@ -126,7 +131,11 @@ def _configuration(
 
 
 def _summary(log: xr.Dataset, k: int, thin: int, coarse: int, at: np.ndarray) -> dict[str, Any]:
-    """Sums over the trials of a log, in blocks of iterations: arrays (block, class, logits and a count)."""
+    """Sums over the trials of a log, in blocks of iterations: arrays (block, class, logits and a count).
+
+    Trials that diverged are in none of them; ``kept`` counts the others.
+    """
+    every, log = log, log.isel(trial=np.flatnonzero(log["state"].values == "finished"))
     z = log["logits"].values.astype(float)
     step = np.broadcast_to(np.arange(z.shape[1]), z.shape[:2])
     ones = np.ones(z.shape[:2])[..., None]
@@ -147,11 +156,12 @@ def _summary(log: xr.Dataset, k: int, thin: int, coarse: int, at: np.ndarray) ->
         "square": sums(z**2, label, coarse),
         "loss": log["loss"].values.astype(float).sum(0).reshape(-1, thin).sum(1),
         "right": (z.argmax(-1) == label).sum(0).reshape(-1, thin).sum(1),
-        "logits": log["logits"].values[:, at],
-        "label": log["label"].values[:, at],
+        "kept": len(z),
+        "logits": every["logits"].values[:, at],
+        "label": every["label"].values[:, at],
     }
     for name in ("validation_loss", "validation_accuracy"):
-        found[name] = log[name].values if name in log else np.empty((len(z), 0))
+        found[name] = every[name].values if name in every else np.empty((every.sizes["trial"], 0))
     return found
 
 

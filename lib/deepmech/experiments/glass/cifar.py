@@ -24,12 +24,14 @@ COLLAPSED = 0.499
 def by_size(runs: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Final data loss without weight decay over ``labels`` and ``ratio`` = N/P_D: ``typical``, ``low``, ``high``.
 
-    ``typical`` is the geometric mean over initial conditions, with the paper's floor; the others are the extremes.
+    ``typical`` is the geometric mean over initial conditions, with the paper's floor; ``low`` and ``high`` are the
+    extremes; ``left_out`` counts networks that diverged, and are in neither.
     """
-    losses = [transitions.by_ratio(run) for run in runs.values()]
-    rows = [
-        xr.Dataset({"typical": transitions.typical(k), "low": k.min("seed"), "high": k.max("seed")}) for k in losses
-    ]
+    rows = []
+    for run in runs.values():
+        k = transitions.by_ratio(run)
+        ends = {"low": k.min("seed"), "high": k.max("seed"), "left_out": k.isnull().sum("seed")}
+        rows.append(xr.Dataset({"typical": transitions.typical(k), **ends}))
     return xr.concat(rows, over("labels", list(runs)), join="outer")
 
 

@@ -17,7 +17,7 @@ from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.trainers.langevin_engines import Blocked, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
-from deepmech.trainers.langevin_walker import TOO_FAR, Walker, prepare
+from deepmech.trainers.langevin_walker import Walker, prepare
 
 GLASS = "glass"
 
@@ -28,7 +28,8 @@ class Ground:
 
     ``start`` and ``other`` are cold places reached independently, ``step(x, first, steps)`` walks, ``quench`` descends;
     ``rate`` is a stable step of steepest descent, ``fine`` one of finite differences. ``reference`` is the energy of
-    the state before any preparation, and ``rigid`` counts motions of the whole that change nothing.
+    the state before any preparation, ``rigid`` counts motions of the whole that change nothing, and ``left_out``
+    networks that diverged and were replaced by those of other seeds.
     """
 
     value: Callable[[np.ndarray], float]
@@ -42,6 +43,7 @@ class Ground:
     unit: float
     reference: float
     rigid: int
+    left_out: int = 0
 
     def slope(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         return self.value(x), self.gradient(x)
@@ -109,15 +111,20 @@ def matched(start: np.ndarray, other: np.ndarray, species: np.ndarray, side: flo
     return (a + move - move.mean(0)).ravel()
 
 
-def _survivors(seed: int, dynamics: Dynamics, preparation: Preparation, data: Any) -> list[np.ndarray]:
-    """Two prepared networks: of the first among seeds ``seed``, ``seed`` + 100, … whose training does not diverge."""
+def _survivors(
+    seed: int, dynamics: Dynamics, preparation: Preparation, data: Any
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Two prepared networks: of the first among seeds ``seed``, ``seed`` + 100, … whose training does not diverge.
+
+    Beside them how many did, and were left out.
+    """
     found: list[np.ndarray] = []
     for k in range(20):
-        made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks").weights
-        if np.isfinite(made).all() and np.abs(made).max() < TOO_FAR:
-            found.append(made)
+        made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks")
+        if not made.diverged:
+            found.append(made.weights)
         if len(found) == 2:
-            return found
+            return found[0], found[1], k - 1
     raise ValueError(
         f"landscape: of 20 networks of {dynamics.width} units at most one stayed finite; take a smaller learning_rate"
     )
@@ -137,7 +144,7 @@ def _network(
     sizes = layer_sizes(loaded.x.shape[1], width, 6)
     scaled = temperature * len(loaded.x) / walks.P_D
     dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
-    start, other = _survivors(seed, dynamics, Preparation(**preparation), loaded)
+    start, other, left_out = _survivors(seed, dynamics, Preparation(**preparation), loaded)
     loss, factor = Loss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
     walker = Blocked(sizes, loaded.x, loaded.y, "float64")
     stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x)))
@@ -161,4 +168,5 @@ def _network(
 
     unit = float(start.std())
     # Differences finer than the distances between kinks of ReLU units, of which every sample makes its own.
-    return Ground(value, gradient, start, other, step, quench, rate / factor, 1e-9 * unit, unit, 0.5 * factor, 0)
+    fine = 1e-9 * unit
+    return Ground(value, gradient, start, other, step, quench, rate / factor, fine, unit, 0.5 * factor, 0, left_out)

@@ -128,7 +128,8 @@ def survey(
         its energy above the last; ``curvature`` (probability), quantiles over the largest, ``roundness`` and ``flat``
         (share below a millionth of the largest, rigid motions left out); ``near`` and ``far`` (path, place), energies
         to the place farthest on the walk and to another seed's, above the higher end; ``near_distance``,
-        ``far_distance``; ``gained``, energy of the unprepared state above the first place; ``unit``, ``n_coordinates``.
+        ``far_distance``; ``gained``, energy of the unprepared state above the first place; ``unit``, ``n_coordinates``;
+        ``left_out``, networks that diverged in their preparation and were replaced.
     """
 
     def one(cell: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +139,8 @@ def survey(
         found = walked | _paths(g, first, walked.pop("farthest"), images, relaxing, root)
         found |= _curvatures(g, first) | _descent(g, calls, root)
         found |= {"strays": _strays(g, first, kicks, directions, stream, root), "gained": g.reference - g.value(first)}
-        return found | {"unit": g.unit, "n_coordinates": len(g.start), "diverged": not np.isfinite(g.value(first))}
+        found |= {"unit": g.unit, "n_coordinates": len(g.start), "left_out": g.left_out}
+        return found | {"diverged": not np.isfinite(g.value(first))}
 
     with ThreadPoolExecutor(min(len(cells), cores())) as pool:
         rows = list(pool.map(one, cells))
@@ -277,6 +279,7 @@ def table(result: xr.Dataset) -> pd.DataFrame:
         one, far, hops = (d.sel(system=system) for d in (middle, share, result.hop))
         columns[str(system)] = {
             "coordinates": f"{int(one.n_coordinates)}",
+            **_left_out(result.sel(system=system)),
             "from one quenched place to the next": f"{float(hops.min()):.2g} to {float(hops.max()):.2g}",
             **{
                 f"left of a kick of {float(result.kick[i]):g}": f"{float(one.strays.isel(kick=i).median()):.2g}"
@@ -289,3 +292,8 @@ def table(result: xr.Dataset) -> pd.DataFrame:
             "the same, path relaxed": f"{float(far.sel(path='relaxed')):.2g}",
         }
     return pd.DataFrame(columns)
+
+
+def _left_out(result: xr.Dataset) -> dict[str, str]:
+    lost = int(result.left_out.sum()) if "left_out" in result else 0  # results from before it was counted lack it
+    return {"networks that diverged and were replaced": str(lost)} if lost else {}

@@ -30,7 +30,7 @@ def survivors(dataset: str) -> dict[str, xr.Dataset]:
 def origin(run: xr.Dataset) -> str:
     """Where a run's numbers come from, in words, for the detail of a claim."""
     name = title_of(sweep_of(run).fixed["data"]["name"])
-    return f"{name}, {relaxation.size(run)}, {run.sizes['seed']} initial conditions."
+    return f"{name}, {relaxation.size(run)}, {run.sizes['seed']} initial conditions{walks.left_out(run)}."
 
 
 def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:

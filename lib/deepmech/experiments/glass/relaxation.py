@@ -141,8 +141,8 @@ def crossover(run: xr.Dataset, **how: Any) -> float:
 
 
 def survivors(runs: Mapping[str, xr.Dataset]) -> str:
-    """How many initial conditions each phase has, in words."""
-    return ", ".join(f"{len(run.seed)} {phase}" for phase, run in runs.items())
+    """How many initial conditions each phase has, and how many diverged, in words."""
+    return ", ".join(f"{len(run.seed)} {phase}{walks.left_out(run)}" for phase, run in runs.items())
 
 
 def size(run: xr.Dataset) -> str:

@@ -126,8 +126,7 @@ def rest(cells: list[dict[str, Any]], data: dict[str, Any], preparation: dict[st
         experiment="glass transitions",
     )
     result = made[["loss", "data_loss", "error", "norm", "n_weights"]].drop_vars("cell")
-    lost = ~np.isfinite(result.loss)
-    result = result.assign(diverged=lost)
+    result = result.assign(diverged=made.diverged.drop_vars("cell"))
     result.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
     return result
 
@@ -140,9 +139,13 @@ def ratio(result: xr.Dataset) -> xr.DataArray:
 
 
 def typical(loss: xr.DataArray) -> xr.DataArray:
-    """Geometric mean over seeds with the floor :data:`FLOOR`; diverged networks are left out."""
+    """Geometric mean over seeds with the floor :data:`FLOOR`.
+
+    Networks that diverged are left out; attribute ``left_out`` says how many.
+    """
     logs = xr.apply_ufunc(np.log, loss.clip(min=FLOOR))
-    return xr.apply_ufunc(np.exp, logs.where(np.isfinite(logs)).mean("seed"))
+    known = np.isfinite(logs)
+    return xr.apply_ufunc(np.exp, logs.where(known).mean("seed")).assign_attrs(left_out=int((~known).sum()))
 
 
 def threshold(x: np.ndarray, loss: np.ndarray, level: float) -> float:
@@ -155,12 +158,17 @@ def threshold(x: np.ndarray, loss: np.ndarray, level: float) -> float:
 
 
 def collapse_points(result: xr.Dataset, level: float = 0.45) -> xr.DataArray:
-    """Per width and seed, the smallest λ from which on the data loss stays above ``level`` (½ at zero weights)."""
-    above = (result.data_loss > level).transpose("width", "seed", "regularisation").values
+    """Per width and seed, the smallest λ from which on the data loss stays above ``level`` (½ at zero weights).
+
+    NaN if there is none, or if a network diverged on the way; attribute ``left_out`` says how many seeds did.
+    """
+    loss = result.data_loss.transpose("width", "seed", "regularisation")
+    above, lost = loss.values > level, loss.isnull().any("regularisation").values
     lambdas = result.regularisation.values
     stays = np.flip(np.minimum.accumulate(np.flip(above, -1), -1), -1)
-    first = np.where(stays.any(-1), lambdas[np.argmax(stays, -1)], np.nan)
-    return xr.DataArray(first, dims=("width", "seed"), coords={"width": result.width, "seed": result.seed})
+    first = np.where(stays.any(-1) & ~lost, lambdas[np.argmax(stays, -1)], np.nan)
+    coords = {"width": result.width, "seed": result.seed}
+    return xr.DataArray(first, coords, dims=("width", "seed"), attrs={"left_out": int(lost.sum())})
 
 
 def largest_step(curves: xr.DataArray) -> xr.DataArray:
@@ -209,18 +217,23 @@ def vanishing(result: xr.Dataset, level: float = LEVEL) -> dict[str, dict[str, A
 
 
 def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
-    """Data loss over weight decay of the first ``n`` networks, and the mean of all, along ``kind``."""
+    """Data loss over weight decay of the first ``n`` networks, and the mean of all, along ``kind``.
+
+    Attribute ``left_out``: networks that diverged, and are in no mean.
+    """
     curves = result.data_loss.isel(width=0, drop=True)
     names = [f"network {i + 1}" for i in range(n)]
     single = curves.isel(seed=slice(0, n)).rename(seed="kind").assign_coords(kind=names)
-    return xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
+    both = xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
+    return both.assign_attrs(left_out=int(curves.isnull().sum()))
 
 
 def falls(result: xr.Dataset, level: float = 0.45) -> dict[str, dict[str, Any]]:
     """``lambda_star`` and ``sharp`` of Fig. 1(c), for ``ledger.check``; ``level`` as in :func:`collapse_points`."""
     curves = result.data_loss.isel(width=0, drop=True)
     points = collapse_points(result, level).isel(width=0)
-    words = ", ".join("later" if np.isnan(v) else f"{v:g}" for v in np.sort(points.values))
+    lost = curves.isnull().any("regularisation")
+    words = ", ".join("later" if np.isnan(v) else f"{v:g}" for v in np.sort(points.values[~lost.values]))
     common = {"seeds": result.sizes["seed"]}
     said = f"{_origin(result)} Of single networks: {words}."
     sharp, broad = largest_step(curves), largest_step(curves.mean("seed"))

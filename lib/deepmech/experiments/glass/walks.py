@@ -214,10 +214,16 @@ def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr
 
 
 def kept(result: xr.Dataset) -> xr.Dataset:
-    """Survivors: initial conditions that diverged at no temperature."""
+    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did)."""
     dims = [d for d in result.diverged.dims if d != "seed"]
     good = ~result.diverged.any(dims)
-    return result.isel(seed=np.flatnonzero(good.values))
+    return result.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
+
+
+def left_out(run: xr.Dataset) -> str:
+    """How many initial conditions :func:`kept` left out, in words to be put behind their number."""
+    n = run.attrs.get("left_out", 0)
+    return f" ({n} more diverged)" if n else ""
 
 
 def window(result: xr.Dataset, chi: int = 1) -> xr.DataArray:

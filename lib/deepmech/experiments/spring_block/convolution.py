@@ -99,7 +99,8 @@ def train_through_stages(
           digit at the end of each stage; the image itself at layer 0;
         - ``class_width`` (stage, layer, digit): mean squared distance of a digit's features from their mean, over the
           mean's squared distance from the mean of all classes; ``class_width_before`` (layer, digit): the same with the
-          initial weights.
+          initial weights;
+        - ``diverged``: any of the three trainings.
     """
     images = load(**data)
     seed = over("cell", [cell["seed"] for cell in cells])
@@ -135,7 +136,7 @@ def train_through_stages(
         "class_mean": (("cell", "stage", "layer", "digit", "row", "column"), _first_channel(last, images.shape)),
         "class_width": (("cell", "stage", "layer", "digit"), _relative_width(last)),
         "class_width_before": (("cell", "layer", "digit"), _relative_width(before.transpose("cell", ...))),
-        "diverged": ("cell", (made["state"] == "diverged").values),
+        "diverged": ("cell", np.any([run["state"].values == "diverged" for run in (made, without, before)], axis=0)),
     }
     coords = {"at_epoch": at, "layer": made.layer.values, "stage": list(STAGES), "digit": list(DIGITS)}
     result = xr.Dataset(variables, coords=coords)
@@ -193,8 +194,20 @@ def measures(result: xr.Dataset) -> xr.Dataset:
           paper gives it (a rise, then a fall: both positive); ``change_scatter``: its standard deviation between seeds;
         - ``change_without``: change of accuracy over the second stage when dropout stays at zero;
         - ``width`` (stage, layer), ``width_before`` (layer): natural logarithm of ``class_width`` (mean over
-          seeds), mean over digits.
+          seeds), mean over digits;
+        - ``diverged``: how many networks did, and are in none of these.
+
+    Raises
+    ------
+    ValueError
+        If all of them diverged.
     """
+    known = at_stage_ends(result)["curvature"].notnull().all("stage")
+    known &= result["accuracy_without"].isel(stage=slice(2)).notnull().all("stage")
+    lost = int((~known).sum())
+    if lost == known.size:
+        raise ValueError(f"measures: all {lost} networks diverged; take a smaller learning_rate")
+    result = result.isel(seed=np.flatnonzero(known.values))
     ends = at_stage_ends(result)[["curvature", "accuracy"]].transpose("seed", "stage")
     changes = np.diff(ends["accuracy"].values, axis=1) * [1.0, -1.0]
     free = min(1, result.sizes["seed"] - 1)
@@ -205,4 +218,4 @@ def measures(result: xr.Dataset) -> xr.Dataset:
     for name in ("", "_before"):
         width = result["class_width" + name].mean("seed")
         mean["width" + name] = width.copy(data=np.log(width.values)).mean("digit")
-    return mean
+    return mean.assign(diverged=lost)

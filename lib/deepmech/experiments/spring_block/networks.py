@@ -211,6 +211,7 @@ class Measures:
     best_cell: dict[str, float]
     best_bend: float
     blind_bend: float
+    left_out: int
 
 
 def measures(means: xr.Dataset) -> Measures:
@@ -230,6 +231,7 @@ def measures(means: xr.Dataset) -> Measures:
           seeds; and its null ``accuracy_by_noise``: that of accuracy with noise at fixed α, mean over α.
         - ``best_cell``: labels and accuracy of the most accurate cell; ``best_bend``: its |curvature| as a fraction
           of the largest in the panel; ``blind_bend``: the same for a cell picked blindly.
+        - ``left_out``: how many cells have no numbers, since a network of theirs diverged, and are in none of these.
     """
     noise = next(name for name in PANELS if name in means.dims)
     means = means.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
@@ -249,6 +251,7 @@ def measures(means: xr.Dataset) -> Measures:
         best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
         best_bend=float(size[best]) / largest,
         blind_bend=float(size.mean()) / largest,
+        left_out=int((~usable).sum()),
     )
 
 

@@ -60,7 +60,7 @@ def train_regressions(
     Dataset
         Over ``cell``: ``load_curve`` over ``layer``, the error of a linear probe on the layer's features of the
         training samples, in standard deviations of their targets; its ``curvature``; ``error`` over ``split``, the
-        network's own root mean squared error in the same unit; ``loss`` of the last epoch.
+        network's own root mean squared error in the same unit; ``loss`` of the last epoch. NaN if it diverged.
     """
     data = _data()
     shared = Reference.prepare(data, "float32")
@@ -94,6 +94,8 @@ def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[f
         loss = network.run_epoch(epoch)
     features, output = network.features(data.x_train)
     outputs = [(output, data.y_train), (network.features(data.x_test)[1], data.y_test)]
+    if not (np.isfinite(loss) and all(np.isfinite(v).all() for v in (*features, *(found for found, _ in outputs)))):
+        return [np.nan] * member.points, [np.nan, np.nan], np.nan
     error = [float(np.sqrt(np.mean((found[:, 0] - y) ** 2))) for found, y in outputs]
     return [probe_error(layer, data.y_train) for layer in features], error, loss
 

@@ -53,7 +53,7 @@ def _column(one: Measures) -> dict[str, str]:
     rank, best = one.accuracy_falls, one.best_cell
     ends = " [{}, {}]".format(*map(_plain, rank.interval.ends)) if rank.interval.known else ""
     noise = next(name for name in PANELS if name in best)
-    return {
+    return ({"cells left out": str(one.left_out)} if one.left_out else {}) | {
         "accuracy with |curvature|": _plain(rank.rho) + ends,
         "accuracy with noise, α fixed": _plain(one.accuracy_by_noise),
         "best accuracy": f"{100 * best['accuracy']:.1f} %",
@@ -134,7 +134,10 @@ def off_line(load: xr.DataArray) -> xr.DataArray:
 
 
 def spread(result: xr.Dataset) -> float:
-    """Standard deviation of the curvature between seeds, root mean square over the cells of a sweep."""
+    """Standard deviation of the curvature between seeds, root mean square over the cells of a sweep.
+
+    Of the networks that did not diverge; :func:`table` says how many did.
+    """
     return float(np.sqrt(result["curvature"].var("seed", ddof=1).mean(skipna=True)))
 
 

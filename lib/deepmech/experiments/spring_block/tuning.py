@@ -92,7 +92,7 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
 
     A run is one seed in every cell: the rule sees that run alone and names a cell. The cell's worth is the mean test
     accuracy of its *other* seeds, so that no rule is paid for the luck of the run it saw; the best cell is the best of
-    the same means. Networks that diverged are never chosen and count as guessing.
+    the same means. Networks that diverged are never chosen, and none of their answers counts as right.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
         ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0; ``without``, the mean
         regret if the run ``seed`` had never been made, neither to choose nor to say what cells are worth; and
         ``chosen``, the numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over
-        all cells.
+        all cells; ``diverged`` over ``sweep`` (``"whole"``, ``"part"``), how many networks did.
 
     Raises
     ------
@@ -134,6 +134,7 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
     for i, rule in enumerate(RULES):
         if rule in scores:
             chosen[i] = np.argmax(np.nan_to_num(scores[rule], nan=-np.inf), axis=1)
+    lost = [int(values.isnull().sum()) for values in (whole["accuracy"], part["accuracy_validation"])]
     others = [np.delete(np.arange(runs), run) for run in range(runs)]
     # With two runs, one without the other has no other runs to be judged by.
     without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(RULES) for o in others]
@@ -142,8 +143,9 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
             "regret": (("rule", "seed"), _regret(accuracy, chosen)),
             "without": (("rule", "seed"), np.transpose(without)),
             "chosen": (("rule", "seed"), chosen),
+            "diverged": ("sweep", lost),
         },
-        coords={"rule": list(RULES), "seed": whole["seed"].values},
+        coords={"rule": list(RULES), "seed": whole["seed"].values, "sweep": ["whole", "part"]},
     )
 
 
