@@ -4,7 +4,7 @@ What repeats itself independently is a *run*: a seed, a trial, a group of trials
 takes depends on how skewed single runs may be, which the caller has to say (:data:`FEWEST`): no method covers the means
 of arbitrarily skewed numbers, however many there are (Bahadur and Savage, Ann. Math. Stat. 27, 1115 (1956)). Where runs
 are too few there is no interval, and :attr:`Interval.why` says so. Where there is one, it covers in 93 to 97 of 100
-samples; the tests count.
+samples (the tests count), but for shares near 0 and 1 and for runs that share data, as said there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from deepmech.core.random import Stream
 LEVEL = 0.95
 N_BOOT = 1000
 #: Fewest runs for an interval, by what is known of the scatter of single runs: about symmetric (skewness up to 1, as
-#: means of several have it), skewed as exponential numbers are (2), or anything up to e^z with normal z (6). Numbers
-#: that scatter by factors belong on a logarithm, where they are symmetric: ``interval(np.log(x), …).map(np.exp)``.
+#: means of several have it; of uniform numbers 92 of 100 samples at three and four), skewed as exponential numbers are
+#: (2), or anything up to e^z with normal z (6). Numbers that scatter by factors belong on a logarithm, where they are
+#: symmetric: ``interval(np.log(x), …).map(np.exp)``.
 FEWEST = {"symmetric": 3, "skewed": 10, "any": 60}
 
 UNKNOWN = "no interval: too few runs, or with one of them, or without it, the number is not finite"
@@ -173,13 +174,11 @@ def _runs(owner: str, values: Any, dim: str | None) -> np.ndarray:
 
 def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap: float) -> Interval:
     """The interval of a sum of means of independent samples, runs along their first axes, laid about ``centre``."""
-    if scatter not in FEWEST:
-        raise ValueError(f"interval: scatter = {scatter!r}: must be one of {', '.join(map(repr, FEWEST))}")
     if len(samples) > 1 and scatter != "symmetric":
         raise ValueError(f"interval_of: scatter = {scatter!r} of two samples: only 'symmetric' is known to cover")
     n = min(len(s) for s in samples)
-    if n < FEWEST[scatter]:
-        return _none(np.shape(centre), _too_few(n, scatter))
+    if why := _too_few(n, scatter):
+        return _none(np.shape(centre), why)
     parts = []
     for s in samples:
         k, off = len(s), s - s.mean(0)
@@ -199,7 +198,11 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
 
 
 def _too_few(n: int, scatter: str) -> str:
-    return f"too few runs for an interval: {n}, and with {scatter} scatter it takes {FEWEST[scatter]}"
+    """Why ``n`` runs have no interval; empty if they have."""
+    if scatter not in FEWEST:
+        raise ValueError(f"interval: scatter = {scatter!r}: must be one of {', '.join(map(repr, FEWEST))}")
+    few = f"too few runs for an interval: {n}, and with {scatter} scatter it takes {FEWEST[scatter]}"
+    return few if n < FEWEST[scatter] else ""
 
 
 def _none(shape: tuple[int, ...], why: str) -> Interval:
@@ -252,8 +255,8 @@ def share_interval(share: Any, n: int) -> Interval:
     counts = np.round(shares * n)
     if not np.all((shares >= 0) & (shares <= 1) & (np.abs(shares * n - counts) < 1e-3)):
         raise ValueError(f"share_interval: share = {share!r}: must be a share of n = {n} runs: 0, 1/{n}, …, 1")
-    if n < FEWEST["symmetric"]:
-        found = _none(shares.shape, _too_few(n, "symmetric"))
+    if why := _too_few(n, "symmetric"):
+        found = _none(shares.shape, why)
     else:
         different, where = np.unique(counts.ravel(), return_inverse=True)
         each = np.array([binomtest(int(k), n).proportion_ci(LEVEL, "wilson") for k in different])[where]
@@ -312,8 +315,8 @@ def rank_correlation(
                 "no ranks to compare; give at least three cells that differ"
             )
     rho, n = float(_spearman(of(a.mean(0)), b.mean(0))), len(a)
-    if n < FEWEST[scatter]:
-        return RankCorrelation(rho, _none((), _too_few(n, scatter)), a.shape[1])
+    if why := _too_few(n, scatter):
+        return RankCorrelation(rho, _none((), why), a.shape[1])
     picks = (Stream.of("rank correlation").uniform("runs", 0, (N_BOOT, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = _spearman(of(weights @ a), weights @ b)

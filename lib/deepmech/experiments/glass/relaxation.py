@@ -83,7 +83,7 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
 def by_factors(value: Any, *without: Any) -> Interval:
     """The interval of a time or a ratio of times, from what it is without each initial condition.
 
-    Times scatter by factors, and means over networks of a thousand weights about symmetrically.
+    Times scatter by factors, and means over the weights of a network about symmetrically.
     """
     return interval_of(np.log(value), *(np.log(w) for w in without), scatter="symmetric").map(np.exp)
 
@@ -181,7 +181,7 @@ def crossover_power(run: xr.Dataset) -> tuple[Exponent | None, str]:
 def prefactor(table: xr.Dataset) -> xr.Dataset:
     """τ over the exact time of free walks: ``ratio`` with ``low`` and ``high`` (95 %) per temperature of ``table``.
 
-    The interval is over initial conditions, each with its own window in both times and its own thousand weights.
+    The interval is over initial conditions, each with its own window in both times and its own weights.
     """
     ratio = table.tau / table.free
     each = (table.without / table.free_without).transpose("seed", "temperature").values
