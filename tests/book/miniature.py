@@ -56,10 +56,11 @@ def notebook_text(*cells: str, parameters: str = 'profile = "quick"\nn = 3', tit
 
 
 def write_notebooks(house: House, **texts: str) -> House:
-    """Replace the notebooks of a house; ``a="..."`` becomes ``springs/a``. Profiles become empty."""
+    """Replace the notebooks of a house; ``a="..."`` becomes ``springs/a``. Profiles and verdicts become empty."""
     folder = house.root / "notebooks" / "springs"
     for path in folder.glob("*"):
         path.unlink()
+    (house.book / "verdicts.tsv").unlink(missing_ok=True)
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text)
     chapters = "".join(f"      - file: generated/springs/{name}\n" for name in texts)

@@ -94,7 +94,7 @@ def test_a_partial_build_leaves_out_what_has_no_result(house):
     lines: list[str] = []
     sheets = press.press(house, "quick", ["springs/two"])
     html = site.build(house, sheets, "quick", whole=False, say=lines.append)
-    assert lines == ["a partial build: 1 of 2 notebooks are left out"]
+    assert lines == ["verdicts: 1 claims as in book/verdicts.tsv", "a partial build: 1 of 2 notebooks are left out"]
     assert not stale.exists()
     status = (html / "generated" / "status.html").read_text()
     assert "Not part of this build" in status and "One spring" in status

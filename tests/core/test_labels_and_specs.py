@@ -14,7 +14,10 @@ from deepmech.core.labels import align
 from deepmech.simulators.spring_block import Chain
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.lists(st.floats(0, 1), min_size=1, max_size=4))
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True),
+    st.lists(st.floats(0, 1), min_size=1, max_size=4, unique=True),
+)
 def test_align_is_the_outer_product_and_unflatten_its_inverse(a, b):
     batch = align("test", x=over("x", a), y=over("y", b), z=2.0)
     assert batch.n == len(a) * len(b)

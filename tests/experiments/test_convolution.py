@@ -69,9 +69,6 @@ def test_measures_have_the_signs_that_the_claims_speak_of():
     )
     found = convolution.measures(made)
     np.testing.assert_allclose(found.curvature.sel(stage=stages), [0.2, 0.1, -0.2])
-    np.testing.assert_allclose(
-        found.curvature_high.sel(stage=stages) - found.curvature.sel(stage=stages), [0.2, 0, 0.2]
-    )
     np.testing.assert_allclose(found.change, [0.12, 0.15])
     np.testing.assert_allclose(found.change_scatter, np.std([[0.1, 0.2], [0.14, 0.1]], axis=0, ddof=1))
     np.testing.assert_allclose(found.change_without, 0.02)

@@ -52,11 +52,19 @@ def test_requests_that_cannot_be_met_are_named(monkeypatch, tmp_path):
         diagram("S7a", n_seeds=1)
 
 
-def made_up(bend: np.ndarray, accuracy: np.ndarray, error: float = 0.01) -> xr.Dataset:
-    dims = ("slope", "dropout")
-    coords = {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]}
-    variables = {"curvature": (dims, bend), "accuracy": (dims, accuracy), "curvature_error": (dims, 0 * bend + error)}
-    return xr.Dataset(variables, coords)
+def made_up(bend: np.ndarray, accuracy: np.ndarray, n: int = 10) -> xr.Dataset:
+    """A panel of ``n`` seeds, half of them 0.03 more curved and half less."""
+    dims = ("slope", "dropout", "seed")
+    coords = {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2], "seed": np.arange(n)}
+    each = {
+        "curvature": bend[..., None] + 0.03 * (-1) ** np.arange(n),
+        "accuracy": np.repeat(accuracy[..., None], n, -1),
+    }
+    result = xr.Dataset({k: (dims, v) for k, v in each.items()}, coords)
+    load = xr.zeros_like(result["curvature"]).expand_dims(layer=4)
+    return networks.panel(
+        result.assign(load_curve=load, load_curve_test=load, accuracy_train=result["accuracy"], diverged=load[0] > 0)
+    )
 
 
 BEND = np.array([[0.3, 0.1, -0.1], [0.05, -0.15, -0.35]])
@@ -67,17 +75,27 @@ def test_numbers_of_two_diagrams_side_by_side():
     found = {"peaked": networks.measures(peaked), "rising": networks.measures(rising)}
     falls = summaries.accuracy_falls(found)
     assert falls["measured"].sel(diagram="peaked") == pytest.approx(-1)
-    assert falls["interval"][0].dims == ("diagram",) and (falls["interval"][0] <= falls["measured"]).all()
+    low, high = falls["interval"]
+    assert low.dims == ("diagram",) and (low <= falls["measured"]).all() and (falls["measured"] <= high).all()
     assert falls["null"].values == pytest.approx([-abs(found["peaked"].accuracy_by_noise), -1])
     assert summaries.bends_with_noise(found).values == pytest.approx(np.full((2, 2), -1))
     best = summaries.bend_of_best({"peaked": peaked, "rising": rising})
     assert best["measured"].values == pytest.approx([0.05, 0.3])
-    assert best["interval"][1].values - best["interval"][0].values == pytest.approx([2 * 1.96 * 0.01] * 2)
+    # Ten seeds with a standard deviation of 0.03 √(10/9): Student's t is 2.262.
+    assert best["interval"][1].values - best["interval"][0].values == pytest.approx([2 * 2.262 * 0.01] * 2, rel=1e-3)
     assert best["null"].values == pytest.approx([BEND.mean()] * 2)
-    assert "interval" not in summaries.bend_of_best({"one seed": made_up(BEND, BEND, error=0.0)})
     table = summaries.table(found)
     assert table.loc["best accuracy"].tolist() == ["95.0 %", "80.0 %"]
     assert table.loc["in the cell", "peaked"] == "α = 1, dropout 0"
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_too_few_seeds_decide_no_claim_about_diagrams(n):
+    few = made_up(BEND, 1 - abs(BEND), n)
+    found = {"few": networks.measures(few)}
+    for numbers in (summaries.bend_of_best({"few": few}), summaries.accuracy_falls(found)):
+        assert "interval" not in numbers and f"too few runs for an interval: {n}," in numbers["not_testable"]
+    assert "[" not in summaries.table(found).loc["accuracy with |curvature|", "few"]
 
 
 def test_the_input_off_the_line_of_the_layers():
@@ -111,14 +129,14 @@ def test_curves_without_their_first_layers_and_their_spread():
 
 
 def test_diagrams_alike():
-    one = made_up(BEND, BEND).curvature
+    one = made_up(BEND, BEND).each_curvature
     assert summaries.alike(one, (3 * one).transpose()).rho == pytest.approx(1)
     with pytest.raises(ValueError):
         summaries.alike(one, one.isel(slope=[0]))
 
 
 def test_a_network_diagram_knows_its_noise():
-    means = made_up(BEND, 1 - abs(BEND))
+    means = made_up(BEND, 1 - abs(BEND)).drop_dims("layer")
     load = xr.DataArray(np.linspace(1, 0, 4), dims="layer", coords={"layer": np.arange(4)})
     means["load_curve"] = load * xr.ones_like(means.curvature)
     axes = figures.network_diagram(means, alt="six small load curves").render().axes

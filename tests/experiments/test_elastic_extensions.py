@@ -123,14 +123,14 @@ def result_of(made, **coords):
 def test_networks_that_obey_the_model_are_predicted():
     base, weights = result_of(path("L", []), case="1, 1:1", rare=1, ratio=1.0), [0.2, 0.4, 0.4]
     case = result_of(path("L", [], weights), case="0, 1:2", rare=0, ratio=2.0)
-    found = extensions.imbalance(xr.concat([base, case], "case", coords="different", compat="equals"), n=5)
+    found = extensions.imbalance(xr.concat([base, case], "case", coords="different", compat="equals"))
     distance = extensions.by_role(found["distance"]).sel(ratio=2.0, what="value")
     assert float(distance.sel(model=["model", "model, fitted"]).max()) < 0.05
     assert float(distance.sel(model="undisturbed networks").min()) > 0.1
     np.testing.assert_allclose(found["prior"].sel(case="0, 1:2"), np.log([0.5, 1, 1]) - np.log(0.5) / 3)
     wrong = result_of(path("L", [], error=ERROR))
     both = xr.concat([base.drop_vars(["case", "rare", "ratio"]), wrong], xr.Variable("label_error", [0.0, ERROR]))
-    mixed = extensions.mixing(both, n=5)["distance"].sel(what="value").isel(label_error=0)
+    mixed = extensions.mixing(both)["distance"].sel(what="value").isel(label_error=0)
     assert float(mixed.sel(model="model").max()) < 0.05 < float(mixed.sel(model="undisturbed networks").min())
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from deepmech.experiments.elastic_sde import theory_errata, theory_estimators, theory_model, theory_separation
 
@@ -40,17 +39,12 @@ def test_binary_shares_lie_on_the_closed_form():
     assert ((made.low <= made.share) & (made.share <= made.high)).all()
 
 
-def test_wilson_covers_at_the_ends():
-    low, high = theory_separation.wilson(xr.DataArray([0.0, 0.5, 1.0]), 100)
-    assert low[0] < 1e-12 and 0.02 < high[0] < 0.05 and high[2] > 1 - 1e-12
-    assert float(high[1] - low[1]) == pytest.approx(0.19, abs=0.01)
-
-
 @pytest.mark.parametrize("label_noise", [0.0, 0.3])
 def test_the_crossing_lies_at_the_critical_strength(label_noise):
     runs = theory_separation.threshold(2, [0.9, 1.0, 1.1], [1e2, 1e6], n_runs=60, label_noise=label_noise)
-    at, low, high = theory_separation.crossing(runs)
-    assert low <= at <= high and abs(at - 1) < 0.06
+    at, between = theory_separation.crossing(runs)
+    assert between.low <= at <= between.high and abs(at - 1) < 0.06
+    assert not theory_separation.crossing(runs.isel(run=slice(9)))[1].known
 
 
 def test_collapse_and_its_rate():

@@ -65,9 +65,15 @@ def test_two_regimes_and_their_crossover():
     # A landscape that slides weights steadily: its time goes as the window, so T* as 1/χ.
     power, words = relaxation.crossover_power(run)
     assert power.value == pytest.approx(-1.0, abs=0.02) and "χ = 300" in words
-    assert power.low <= power.value <= power.high
-    exact = relaxation.prefactor(warm, run)
+    assert power.interval.low <= power.value <= power.interval.high
+    exact = relaxation.prefactor(warm)
+    np.testing.assert_allclose([exact.low, exact.high], [exact.ratio] * 2)  # these networks are all alike
+    # Windows that differ by factors, and times with them: of free walks nothing is left.
+    wider = np.array([1.0, 1.1, 0.8, 1.3])[:, None] * np.ones((1, len(run.temperature)))
+    uneven = run.assign(sigma=run.sigma * wider)
+    exact = relaxation.prefactor(relaxation.taus(uneven).sel(temperature=[0.1]))
     assert (exact.low < exact.ratio).all() and (exact.ratio < exact.high).all()
+    assert "not_testable" in regimes.near_free(run, relaxation.taus(uneven.isel(seed=[0, 1])).sel(temperature=[0.1]))
     assert relaxation.distance_from_free(run, 0.1) < 3
     found = regimes.regimes(run)
     assert found["prefactor"]["expected"] == 1.0 and "not_testable" in found["hot_slope"]  # one hot temperature only
@@ -106,7 +112,7 @@ def test_displacement_without_and_with_a_cage():
 
 def test_ageing_is_measured_and_weight_decay_drawn_beside_it():
     table = ageing.by_waiting(made_up(ages=1.5), 0.0)
-    ratio, low, high = ageing.ageing_ratio(table)
+    ratio, (low, high) = ageing.ageing_ratio(table)[0], ageing.ageing_ratio(table)[1].ends
     assert ratio == pytest.approx(1.5, rel=0.02) and low <= ratio <= high
     assert float(table.decay[1] / table.decay[0]) == pytest.approx(np.exp(1e-3 * 0.01 * 500))
 

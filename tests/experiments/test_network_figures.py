@@ -44,7 +44,6 @@ def test_agreement_of_ranks_along_and_over_dimensions():
     a = xr.DataArray([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]})
     b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0]]).transpose()
     assert figures.agreement(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
-    assert figures.rank_over_cells(a, a.transpose()).rho == pytest.approx(1.0)
     assert float(figures.agreement(a, a, ["slope", "dropout"])) == pytest.approx(1.0)
 
 

@@ -44,6 +44,22 @@ def test_a_rule_is_not_paid_for_the_luck_of_the_run_it_saw():
     assert float(regret.sel(seed=0)) == pytest.approx(0.3)
 
 
+def test_an_interval_leaves_out_all_that_a_run_says():
+    """Also the worth of the cells that others chose; and it needs ten runs."""
+    values = np.random.default_rng(0).uniform(size=(4, 2, 3, 10))
+    whole, part = made_up(*values)
+    found = tuning.regrets(whole, part)
+    for seed in (0, 7):
+        fewer = [one.drop_sel(seed=seed) for one in (whole, part)]
+        np.testing.assert_allclose(found["without"].sel(seed=seed), tuning.regrets(*fewer)["regret"].mean("seed"))
+    mean, between = tuning.mean_and_interval(found)
+    assert between.known and (between.low < mean).all() and (mean < between.high).all()
+    few = tuning.regrets(*(one.isel(seed=[0, 1, 2]) for one in (whole, part)))
+    assert tuning.mean_and_interval(few)[1].why.startswith("too few runs for an interval: 3")
+    two = tuning.regrets(*(one.isel(seed=[0, 1]) for one in (whole, part)))
+    assert np.isnan(two["without"]).all() and not tuning.mean_and_interval(two)[1].known
+
+
 def test_diverged_networks_are_not_chosen():
     accuracy = np.full((1, 2, 2), 0.5)
     accuracy[0, 1] = np.nan

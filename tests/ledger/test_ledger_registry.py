@@ -1,8 +1,10 @@
 """The registry is whole: every figure, well-formed claims, and pages that exist."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from deepmech import ledger
@@ -23,10 +25,14 @@ def test_all_53_figures_of_the_three_papers():
 
 def test_claims_are_well_formed():
     for claim in ledger.claims().values():
-        assert claim.id.split(".")[0] == claim.paper == claim.figure.split(".")[0]
-        assert claim.statement.endswith("."), claim.id
-        assert claim.measure and claim.where
-        assert claim.rule.words
+        assert re.fullmatch(r"[ABC](\.\w+){1,3}", claim.id), claim.id
+        assert ledger.figure(claim.figure).paper == claim.paper, claim.id
+        assert claim.statement.endswith(".") and claim.measure and claim.where, claim.id
+        wanted = claim.expected is not None
+        assert not wanted or claim.rule.kind == "within", f"{claim.id}: an expected value that its rule never looks at"
+        low, high = claim.rule.region(np.zeros(1) if claim.rule.kind == "within" else None)
+        assert np.all(low <= high), f"{claim.id}: no number can satisfy its rule"
+        assert np.any(np.isfinite([low, high])), f"{claim.id}: every number satisfies its rule"
 
 
 def test_every_page_that_the_registry_names_is_a_notebook():

@@ -1,5 +1,6 @@
 """The scoreboard shows everything; a promised figure or claim that is missing is named."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -76,6 +77,14 @@ def test_records_of_unknown_figures_or_claims_are_refused():
         ledger.scoreboard_markdown([{"claim": {"id": "A.3.eq7"}}], "quick")
 
 
-def test_no_table_cell_breaks_its_row():
-    for row in rows(ledger.scoreboard_markdown([EQ8.to_json()], "quick")):
-        assert row.count("|") - row.count("\\|") in (9, 4)
+def test_no_table_cell_breaks_its_row(monkeypatch):
+    """Bars and line ends of a claim's own words, of its record and of a figure's title."""
+    for table, name, field in (("claims", "A.3.eq8", "statement"), ("figures", "A.3", "title")):
+        known = getattr(registry, table)()
+        changed = {**known, name: replace(known[name], **{field: "one | two\nthree"})}
+        monkeypatch.setattr(registry, table, lambda changed=changed: changed)
+    untestable = ledger.check("A.S1.jerky", not_testable="a | b\nc")
+    text = ledger.scoreboard_markdown([EQ8.to_json(), untestable.to_json()], "quick")
+    bars = [row.count("|") - row.count("\\|") for row in rows(text)]
+    assert Counter(bars) == {9: len(ledger.claims()), 4: 53}
+    assert text.count("one \\| two three") == 2 and "a \\| b c" in text

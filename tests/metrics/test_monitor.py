@@ -188,7 +188,7 @@ def test_the_budget_is_kept_at_every_step(training, costs, budget):
             self.seconds += costs
             now[0] += costs
 
-    monitor = Clockwork(nn.Linear(1, 1), None, None, budget=budget)
+    monitor = Clockwork(nn.Linear(1, 1), [], np.zeros(0, int), budget=budget)
     monitor._clock = lambda: now[0]
     trained = 0.0
     with monitor:

@@ -155,7 +155,7 @@ def test_a_member_does_not_know_its_neighbours():
 
 
 def test_bad_input_says_which_field_and_what_is_allowed():
-    with pytest.raises(ValueError, match=r"Ruler\.n_pairs = 1: must be an integer, 2 or more"):
+    with pytest.raises(ValueError, match=r"Ruler\.n_pairs = 1: must be a whole number \(an int\) of at least 2"):
         Ruler(n_pairs=1)
     with pytest.raises(ValueError, match=r"Ruler\.table_friction = -0\.1"):
         Ruler(table_friction=over("f", [0.1, -0.1]))

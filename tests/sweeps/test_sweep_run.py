@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech import over
-from deepmech.sweeps import CellsFailed, Incomplete, Sweep, load, partial, run
+from deepmech.sweeps import CellsFailed, Incomplete, Sweep, load, partial, recomputed, run
 from deepmech.sweeps.assemble import equal_bits
 from deepmech.sweeps.store import Store
 
@@ -189,7 +189,6 @@ def test_progress_shows_an_estimate_only_when_asked_or_on_a_terminal(capsys):
         ({"fixed": {"steps": (1, 2)}}, "survive JSON"),
         ({"fixed": {"steps": float("nan")}}, "JSON values only"),
         ({"version": 0}, "Sweep.version = 0"),
-        ({"tolerance": -1.0}, "Sweep.tolerance = -1.0"),
         ({"cells": {"drift": DRIFTS, "seed": over("drift", [1])}}, "different labels"),
     ],
 )
@@ -210,7 +209,12 @@ def test_what_decides_results_decides_the_key():
         Sweep("walks", base.compute, base.cells, base.fixed, data="0123"),
     ]
     assert len({s.key for s in [base, *others]}) == 5
-    assert Sweep("walks", base.compute, base.cells, base.fixed, tolerance=0.5).key == base.key
+    assert Sweep.from_json({**base.to_json(), "tolerance": 0.5}).key == base.key  # as files of old have it
+
+
+def test_a_tolerance_is_a_small_part_of_a_range():
+    with pytest.raises(ValueError, match=r"recomputed: tolerance\['path'\] = 1.5"):
+        recomputed(tolerance={"path": 1.5})
 
 
 def test_a_spec_cannot_be_changed_from_outside():

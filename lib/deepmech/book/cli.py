@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     )
     book.add_argument("--anew", action="store_true", help="execute also what is up to date")
     book.add_argument("--no-site", action="store_true", help="execute and check only; do not build the site")
+    book.add_argument(
+        "--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv"
+    )
     book.set_defaults(run=_book)
 
     sweep = commands.add_parser("sweep", help="run a sweep chunk by chunk, or complete an interrupted one")
@@ -65,6 +68,10 @@ def parser() -> argparse.ArgumentParser:
         "--tolerance",
         type=float,
         help="largest accepted difference, as a share of the range (default: equal bits where the result was made)",
+    )
+    verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
+    verify.add_argument(
+        "--note", action="store_true", help="note beside the results that pass that this code makes their numbers"
     )
     verify.set_defaults(run=_verify)
 
@@ -101,14 +108,19 @@ def _say(line: str) -> None:
 
 
 def _book(options: argparse.Namespace) -> int:
-    from deepmech.book import press, site
+    from deepmech.book import press, site, verdicts
     from deepmech.book.sources import House
 
     house = House.find()
+    if options.accept and options.profile != verdicts.PROFILE:
+        raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
     with site.only_press(house):
         sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=_say)
-        if not options.no_site:
-            html = site.build(house, sheets, options.profile, whole=not options.chapters, say=_say)
+        how = {"whole": not options.chapters, "accept": options.accept, "say": _say}
+        if options.no_site:
+            site.demand_verdicts(house, sheets, options.profile, **how)
+        else:
+            html = site.build(house, sheets, options.profile, **how)
             _say(f"open {html.relative_to(house.root) / 'index.html'}")
     return 0
 
@@ -129,12 +141,18 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from deepmech.book.sources import House
-    from deepmech.sweeps import cli_verify
+    from deepmech.sweeps import cli_verify, results
 
-    paths = options.paths or [House.find().book / "results"]
+    paths = options.paths or [results.required_folder()]
     summary, passed = cli_verify(
-        paths, n=options.cells, fraction=options.fraction, seed=options.seed, tolerance=options.tolerance
+        paths,
+        n=options.cells,
+        fraction=options.fraction,
+        seed=options.seed,
+        tolerance=options.tolerance,
+        whole=options.whole,
+        noted=options.note,
+        say=_say,
     )
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1

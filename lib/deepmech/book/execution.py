@@ -47,7 +47,8 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
-    written = folder / "written.ipynb"
+    written, drawn = folder / "written.ipynb", folder / "drawn"
+    os.environ["DEEPMECH_DRAWN"] = str(drawn)
     nbformat.write(source.notebook, written)
     try:
         done = papermill.execute_notebook(
@@ -66,6 +67,7 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
         "seconds": round(seconds, 1),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "seal": keys.seal(notebook),
+        "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
         **_hardware(),
     }
     return notebook, chatter

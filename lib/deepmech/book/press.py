@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -18,6 +19,8 @@ from deepmech.book.sources import BookError, House, Source
 from deepmech.core import provenance
 
 Say = Callable[[str], None]
+#: Seconds that a page of the profile quick may spend on one result that does not ship.
+PATIENCE = 120
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class _Running:
         spent = time.monotonic() - self._since[name] if name in self._since else 0.0
         return None if expected is None else max(0.0, expected - spent)
 
-    def start(self, name: str, threads: int, house: House) -> subprocess.Popen[str]:
+    def start(self, name: str, threads: int, house: House, profile: str) -> subprocess.Popen[str]:
         with self._lock:
             if self._stopped:
                 raise KeyboardInterrupt
@@ -145,7 +148,7 @@ class _Running:
                 stderr=subprocess.PIPE,
                 text=True,
                 cwd=house.root,
-                env={**os.environ, **thread_limits(threads), **places(house)},
+                env={**os.environ, **thread_limits(threads), **places(house), **limits(profile)},
                 start_new_session=True,  # Ctrl-C goes to the press, which then ends this process.
             )
             self._processes.add(process)
@@ -164,21 +167,19 @@ class _Running:
 
 def thread_limits(threads: int) -> dict[str, str]:
     """Environment in which BLAS, OpenMP, Numba and torch use at most ``threads`` threads."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return dict.fromkeys(names, str(threads))
+    return dict.fromkeys(provenance.THREADS, str(threads))
 
 
 def places(house: House) -> dict[str, str]:
-    """Environment that tells notebooks where stored results lie and where long sweeps keep what they have computed.
+    """Environment that tells notebooks where stored results lie and where long sweeps keep what they have computed."""
+    return {"DEEPMECH_RESULTS": str(house.book / "results"), "DEEPMECH_STORES": str(house.generated / ".stores")}
 
-    Numba's own cache does not see edits of inlined functions in other files, so every state of the library has its own.
-    """
-    library = keys.surroundings(house)["library"]
-    return {
-        "DEEPMECH_RESULTS": str(house.book / "results"),
-        "DEEPMECH_STORES": str(house.generated / ".stores"),
-        "NUMBA_CACHE_DIR": str(house.generated / ".numba" / library),
-    }
+
+def limits(profile: str) -> dict[str, str]:
+    """Environment that has shipped results checked on cells drawn anew in every build, and that keeps the profile quick
+    from computing at length what an edit has made unlike everything that ships."""
+    patience = {"DEEPMECH_PATIENCE": str(PATIENCE)} if profile == "quick" else {}
+    return {"DEEPMECH_CHECK": str(secrets.randbelow(10**6)), **patience}
 
 
 def _execute(
@@ -196,7 +197,7 @@ def _execute(
     earlier = _earlier_seconds(house, profile, sheet.name)
     say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
     start = time.monotonic()
-    process = running.start(sheet.name, threads, house)
+    process = running.start(sheet.name, threads, house, profile)
     assert process.stdin and process.stdout and process.stderr
     errors: list[str] = []
     listener = threading.Thread(target=lambda: errors.append(process.stderr.read()))  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from deepmech.book import execution, keys, pages
+from deepmech.book import execution, keys, pages, verdicts
 from deepmech.book.press import Say, Sheet
 from deepmech.book.sources import BookError, House
 
@@ -59,21 +59,51 @@ def demand_complete(records: list[dict[str, Any]], pages: list[str] | None) -> N
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
 
 
-def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True, say: Say = lambda line: None) -> Path:
-    """Build the site from the sheets that have a result; returns the folder with ``index.html``.
-
-    Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
-    ``whole`` book must produce every figure and claim that the registry names; otherwise only those of its own pages.
+def demand_verdicts(
+    house: House,
+    sheets: list[Sheet],
+    profile: str,
+    *,
+    whole: bool = True,
+    accept: bool = False,
+    say: Say = lambda line: None,
+) -> None:
+    """What the notebooks found must be what the repository's table of verdicts says; ``accept`` writes it there.
 
     Raises
     ------
     BookError
-        When Jupyter Book fails or warns, with its messages; and from :func:`demand_complete`.
+        From :func:`deepmech.book.verdicts.demand`.
+    """
+    here = None if whole else {s.name for s in sheets if s.notebook is not None}
+    verdicts.demand(house.book / verdicts.FILE, harvest(sheets), profile, here, accept=accept, say=say)
+
+
+def build(
+    house: House,
+    sheets: list[Sheet],
+    profile: str,
+    *,
+    whole: bool = True,
+    accept: bool = False,
+    say: Say = lambda line: None,
+) -> Path:
+    """Build the site from the sheets that have a result; returns the folder with ``index.html``.
+
+    Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
+    ``whole`` book must produce every figure and claim that the registry names; otherwise only those of its own pages.
+    Verdicts and numbers must be those of the table, before anything of the site is touched.
+
+    Raises
+    ------
+    BookError
+        When Jupyter Book fails or warns, with its messages; from :func:`demand_complete` and :func:`demand_verdicts`.
     """
     records = harvest(sheets)
     ready = [s for s in sheets if s.notebook is not None]
     names = [s.name for s in ready]
     demand_complete(records, None if whole else names)
+    demand_verdicts(house, sheets, profile, whole=whole, accept=accept, say=say)
     wanted = {house.page(s.name): _printable(s) for s in ready}
     wanted[house.generated / "scoreboard.md"] = pages.scoreboard(records, profile, names)
     wanted[house.generated / "formulas.md"] = pages.formulas(names)
@@ -109,7 +139,8 @@ def _printable(sheet: Sheet) -> str:
 
 def _seal(house: House, config: str, toc: str, wanted: dict[Path, str]) -> str:
     """Digest of everything a site is made of, except the status page, which tells how the last build went."""
-    prose = keys.tree_digest(house.book, lambda name: not name.startswith(("_build/", "generated/", "results/")))
+    other = ("_build/", "generated/", "results/", verdicts.FILE)
+    prose = keys.tree_digest(house.book, lambda name: not name.startswith(other))
     package = keys.tree_digest(Path(__file__).parent)
     texts = {path.relative_to(house.book).as_posix(): text for path, text in wanted.items()}
     return keys.digest([config, toc, prose, package, texts])

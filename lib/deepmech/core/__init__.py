@@ -1,1 +1,1 @@
-"""What every room may use: labels, specs, random streams, provenance."""
+"""What every room may use: labels, specs, checks, random streams, intervals, provenance."""

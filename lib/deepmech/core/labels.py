@@ -14,21 +14,55 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.checks import refuse
+
 Number = float | xr.DataArray
 
 
 def over(name: str, values: Any) -> xr.DataArray:
     """A labelled one-dimensional array to put in place of a number.
 
+    Raises
+    ------
+    ValueError
+        For a name that is not text, and values that are none, not one-dimensional, not numbers or text, nan, or
+        repeated: a result is selected by its labels.
+
     Examples
     --------
     >>> over("slope", [0.0, 0.5, 1.0]).dims
     ('slope',)
     """
-    values = np.asarray(values)
-    if values.ndim != 1:
-        raise ValueError(f"over({name!r}): values have {values.ndim} dimensions; give a one-dimensional sequence")
-    return xr.DataArray(values, dims=(name,), coords={name: values}, name=name)
+    if not isinstance(name, str) or not name:
+        refuse("over: name", name, "text that names the dimension, for example over('noise', values)")
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
+    if array.ndim != 1:
+        raise ValueError(f"over({name!r}): values have {array.ndim} dimensions; give a one-dimensional sequence")
+    if array.size == 0:
+        raise ValueError(f"over({name!r}): no values; give at least one")
+    if array.dtype.kind not in "biufUS":
+        refuse(f"over({name!r}): values", values, "real numbers or text")
+    found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
+    _require_labels(f"over({name!r})", found)
+    return found
+
+
+def _require_labels(owner: str, array: xr.DataArray) -> None:
+    """Every dimension must carry labels by which an element can be told from the others."""
+    for d in array.dims:
+        if d not in array.coords:
+            raise ValueError(f"{owner}: dimension {d!r} has no labels; make the array with over(name, values)")
+        labels = array.indexes[d]
+        if len(labels) == 0:
+            raise ValueError(f"{owner}: dimension {d!r} has no labels at all; give at least one value")
+        if labels.hasnans:
+            raise ValueError(f"{owner}: a label along {d!r} is nan, which cannot be selected; leave it out")
+        if not labels.is_unique:
+            twice = labels[labels.duplicated()][0]
+            raise ValueError(f"{owner}: label {twice} stands twice along {d!r}; give every value once")
 
 
 @dataclass(frozen=True)
@@ -56,25 +90,45 @@ class Batch:
 def align(owner: str = "parameters", /, **fields: Any) -> Batch:
     """Broadcast numbers and labelled arrays against one another.
 
-    Two arrays that share a dimension must carry the same labels along it; otherwise a ValueError names the fields.
+    Two arrays that share a dimension must carry the same labels along it, and two that share a further coordinate the
+    same values of it; otherwise a ValueError names the fields.
     """
-    arrays = {k: v if isinstance(v, xr.DataArray) else xr.DataArray(np.asarray(v)) for k, v in fields.items()}
+    if not fields:
+        raise ValueError(f"{owner}: nothing to align; give at least one number or labelled array")
+    arrays = {k: _as_array(f"{owner}.{k}", v) for k, v in fields.items()}
     for k, a in arrays.items():
-        unlabelled = [d for d in a.dims if d not in a.coords]
-        if unlabelled:
-            raise ValueError(
-                f"{owner}.{k}: dimension {unlabelled[0]!r} has no labels; make the array with over(name, values)"
-            )
+        _require_labels(f"{owner}.{k}", a)
     try:
         wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     except ValueError:
         raise ValueError(_clash(owner, arrays)) from None
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
+    return Batch(tuple(first.dims), first.shape, _joined(owner, arrays), flat)
+
+
+def _as_array(what: str, value: Any) -> xr.DataArray:
+    if isinstance(value, xr.DataArray):
+        return value
+    plain = None if isinstance(value, xr.Dataset) else np.asarray(value)
+    if plain is None or plain.dtype.kind not in "biufUS":
+        refuse(what, value, "a number or a labelled array; use over(name, values)")
+    return xr.DataArray(plain)
+
+
+def _joined(owner: str, arrays: Mapping[str, xr.DataArray]) -> dict[Hashable, Any]:
+    """The coordinates of all arrays; of two of one name that differ, one would be lost."""
     coords: dict[Hashable, Any] = {}
-    for a in arrays.values():
-        coords.update(a.coords)
-    return Batch(tuple(first.dims), first.shape, coords, flat)
+    of: dict[Hashable, str] = {}
+    for k, a in arrays.items():
+        for name, values in a.coords.items():
+            if name in coords and not coords[name].variable.equals(values.variable):
+                raise ValueError(
+                    f"{owner}.{of[name]} and {owner}.{k} both have a coordinate {name!r} but different values of it: "
+                    f"rename one of them, or leave it out with .drop_vars({name!r})"
+                )
+            coords[name], of[name] = values, k
+    return coords
 
 
 def _clash(owner: str, arrays: Mapping[str, xr.DataArray]) -> str:

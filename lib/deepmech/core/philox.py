@@ -11,8 +11,10 @@ from math import factorial, log, pi, sqrt
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from deepmech.core.compiled import njit
 
 LOW = np.uint64(0xFFFFFFFF)
 M0, M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)

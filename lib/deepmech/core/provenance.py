@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Installed versions; a package that is absent is left out. That of deepmech names its sources as well."""
+    """Installed versions; a package that is absent is left out."""
     found = {"python": platform.python_version()}
     for package in packages or ("deepmech", "numpy", "scipy", "xarray", "numba", "torch"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    if "deepmech" in found:
-        found["deepmech"] += f"+{sources()}"
     return found
 
 
@@ -29,31 +27,52 @@ def versions_in_words() -> str:
     return ", ".join(f"{k} {v}" for k, v in versions().items())
 
 
-@cache
-def sources() -> str:
-    """Eight hexadecimal digits of the library's own Python files: results are equal to the bit only for equal code."""
-    package = Path(__file__).parents[1]
-    hashed = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        hashed.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
-    return hashed.hexdigest()[:8]
-
-
 def cores() -> int:
-    """How many cores this process may use: all of the machine, or those it is bound to."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many cores this process may use: those it is bound to, or its share of them (``DEEPMECH_CORES``)."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    share = os.environ.get("DEEPMECH_CORES", "")
+    if share and not (share.isdigit() and int(share) >= 1):
+        raise ValueError(f"DEEPMECH_CORES = {share!r}: must be a whole number, at least 1")
+    return min(bound, int(share)) if share else bound
+
+
+#: What libraries ask for the number of their threads.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@contextmanager
+def shared_by(processes: int) -> Iterator[None]:
+    """Processes started within share this one's cores evenly: trainers and libraries in each use no more."""
+    if processes == 1:
+        yield
+        return
+    share = str(max(1, cores() // processes))
+    before = {name: os.environ.get(name) for name in ("DEEPMECH_CORES", *THREADS)}
+    os.environ.update(dict.fromkeys(before, share))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def machine() -> str:
-    """The processor's model and the number of cores this process may use, in words; no host name."""
+    """Processor, cores and threads of libraries that this process may use, in words; no host name.
+
+    Where these words and the versions are equal, so are the last bits of sums and products. Clouds give processors of
+    several families one name, hence the numbers; libraries cut sums among threads.
+    """
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return f"{model}, {cores()} cores"
+        lines = (line.split(":", 1) for line in cpuinfo.read_text().split("\n\n")[0].splitlines() if ":" in line)
+        known = {name.strip(): value.strip() for name, value in lines}
+        numbers = " ".join(f"{name} {known[name]}" for name in ("cpu family", "model") if name in known)
+        model = f"{known.get('model name', model)} ({numbers})" if numbers else known.get("model name", model)
+    return f"{model}, {cores()} cores, {os.environ.get('OMP_NUM_THREADS') or cores()} threads of libraries"
 
 
 def attributes(

@@ -17,13 +17,17 @@ import pooch
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a dataset. ``download_sha256`` is of the file as served, ``content_sha256`` of what it holds."""
+    """One file of a dataset. ``download_sha256`` is of the file as served, ``content_sha256`` of what it holds.
+
+    ``ours_sha256`` is of the copy that shipped results were made from, where copies may differ.
+    """
 
     name: str
     kind: Literal["images", "labels", "cifar"]
     count: int
     download_sha256: str | None = None
     content_sha256: str | None = None
+    ours_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -131,11 +135,20 @@ CIFAR10 = Source(
     ),
 )
 
+_JPEG_CONTENT = {
+    "data_batch_1.bin": "a6f48cd4d8745d5b80b6a0f7665654d54e1aacda199a3a966cb7958b11d38f22",
+    "data_batch_2.bin": "0fedfbc7e914d425128b1bd02ce525bb46d91e8501ef68fa7212b115ee833d29",
+    "data_batch_3.bin": "98224e1a8a07e8e89e999b20ca6cde6227368fe22adde323001e2bd951a6377b",
+    "data_batch_4.bin": "d15e189b4939a25320baf2370f8a90a276205c86ec9ba1a7078ee110750e4f60",
+    "data_batch_5.bin": "0c8c18d4d4520b54624388692c1c184a98d73ef1166ddcf5346e47a937e283b8",
+    "test_batch.bin": "2696e48ae3fe74d50ecaacc0b8092b89bf95cd3f6471d079f4cbd39a956c18c3",
+}
+
 # CIFAR-10's layout with pixels that went through another encoding: readable, but never under CIFAR-10's own name.
 CIFAR10_JPEG = Source(
     "CIFAR-10 (JPEG)",
     "cifar-10-batches-bin",
-    tuple(SourceFile(name, "cifar", 10_000) for name in _CIFAR_CONTENT),
+    tuple(SourceFile(name, "cifar", 10_000, ours_sha256=content) for name, content in _JPEG_CONTENT.items()),
     (),
     (3, 32, 32),
 )

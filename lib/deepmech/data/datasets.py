@@ -143,7 +143,6 @@ def load(
             (x_test, y_test, stream.permutation("test", 0, len(x_test))[:n_test]),
         ]
     (a, b), (c, d) = ((_prepare(images[i], shape, scale, size), labels[i]) for images, labels, i in parts)
-    recipe = {"name": name, "content": content, "size": size, "split": [n_train, n_test], "seed": int(seed)}
     return Data(
         name=name,
         x_train=a,
@@ -151,21 +150,59 @@ def load(
         x_test=c,
         y_test=d,
         n_classes=0 if name == "diabetes" else 10,
-        fingerprint=digest({**recipe, "recipe": _RECIPE}),
+        fingerprint=_fingerprint(name, content, size, n_train, n_test, seed),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
         shape=shape if size is None else (shape[0], int(size), int(size)),
     )
 
 
-def _made(size: int | None, n_train: int | None, n_test: int | None, seed: int) -> Data:
+def fingerprint(
+    name: str, size: int | None = None, n_train: int | None = None, n_test: int | None = None, seed: int = 0
+) -> str:
+    """The fingerprint that :func:`load` would give; of a downloaded dataset, also where its files are not at hand.
+
+    The published content of a file is known by its checksum, and :func:`load` accepts no other. Where copies may differ
+    (``cifar10-jpeg``) it is that of the files here, and without any of the copy that shipped results were made from.
+
+    Examples
+    --------
+    >>> fingerprint("digits", n_train=500) == load("digits", n_train=500).fingerprint
+    True
+    """
+    require_name(name, names())
+    if name == "geomnist":
+        return _fingerprint(name, geomnist.RECIPE, size, *_counts(n_train, n_test), seed)
+    if name not in SOURCES:
+        return load(name, size, n_train, n_test, seed).fingerprint
+    source = SOURCES[name]
+    here = any(path.exists() for path in source.paths().values())
+    content = [f.content_sha256 or (None if here else f.ours_sha256) for f in source.files]
+    if None in content:
+        return load(name, size, n_train, n_test, seed).fingerprint
+    held = [f.count for f in source.files if f.kind != "labels"]
+    n_train, n_test = _take(name, "n_train", n_train, sum(held[:-1])), _take(name, "n_test", n_test, held[-1])
+    return _fingerprint(name, content, size, n_train, n_test, seed)
+
+
+def _fingerprint(name: str, content: object, size: int | None, n_train: int, n_test: int, seed: int) -> str:
+    recipe = {"name": name, "content": content, "size": size, "split": [n_train, n_test], "seed": int(seed)}
+    return digest({**recipe, "recipe": _RECIPE})
+
+
+def _counts(n_train: int | None, n_test: int | None) -> tuple[int, int]:
+    """How many images of GEOMNIST are made for training and for testing."""
     counts = []
     for field, n in (("n_train", n_train), ("n_test", n_test)):
         if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
             raise ValueError(f"load('geomnist'): {field} = {n!r}: must be a whole number, at least 1")
         counts.append(_DEFAULT_GEOMNIST if n is None else int(n))
+    return counts[0], counts[1]
+
+
+def _made(size: int | None, n_train: int | None, n_test: int | None, seed: int) -> Data:
+    counts = _counts(n_train, n_test)
     (a, b), (c, d) = (geomnist.make(n, seed, split) for n, split in zip(counts, ("train", "test"), strict=True))
     side = geomnist.SIDE
-    recipe = {"name": "geomnist", "content": geomnist.RECIPE, "size": size, "split": counts, "seed": int(seed)}
     note = "GEOMNIST, made by this library"
     return Data(
         name="geomnist",
@@ -174,7 +211,7 @@ def _made(size: int | None, n_train: int | None, n_test: int | None, seed: int) 
         x_test=_prepare(c, (1, side, side), 1.0, size),
         y_test=d,
         n_classes=len(geomnist.SHAPES),
-        fingerprint=digest({**recipe, "recipe": _RECIPE}),
+        fingerprint=_fingerprint("geomnist", geomnist.RECIPE, size, *counts, seed),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
         shape=(1, side, side) if size is None else (1, int(size), int(size)),
     )

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.random import Stream
+from deepmech.metrics.moments import FIRST, class_labels, named, real_numbers
 
 
 def class_means(
@@ -47,12 +49,11 @@ def class_means(
     [[1.0, 2.0], [1.5, 1.5]]
     """
     x, y, k = _checked(logits, classes, n_classes)
-    if pool < 1 or pool % 2 == 0:
-        raise ValueError(f"class_means: pool = {pool!r}: must be an odd number of iterations, at least 1")
+    pool = _odd_pool("class_means", pool)
     sums, counts = _sums(x, y, k, np.ones((1, len(x))), pool)
     missing = np.argwhere(counts[0] == 0)
     if len(missing):
-        t, c = missing[0]
+        t, c = missing[0].tolist()
         raise ValueError(
             f"class_means: no trial drew class {c} within {pool} iteration(s) around {t}; pool more iterations than "
             f"{pool}, or record more than {len(x)} trials"
@@ -63,7 +64,7 @@ def class_means(
 
 def bootstrap(logits: Any, classes: Any, stream: Stream, n_boot: int = 200, n_classes: int | None = None, pool: int = 1,
               times: Any = None) -> xr.DataArray:  # fmt: skip
-    """Class means of ``n_boot`` resamples of the trials, for intervals of anything that is made from them.
+    """Class means of ``n_boot`` resamples of the trials, for the spread of anything that is made from them.
 
     Same arguments as :func:`class_means`. Trials are drawn whole and with replacement, so the correlation of a trial
     with itself in time is kept. A class that a resample did not draw is nan there: pool enough iterations.
@@ -83,8 +84,8 @@ def bootstrap(logits: Any, classes: Any, stream: Stream, n_boot: int = 200, n_cl
     True
     """
     x, y, k = _checked(logits, classes, n_classes)
-    if n_boot < 1:
-        raise ValueError(f"bootstrap: n_boot = {n_boot!r}: must be at least 1")
+    checks.instance("bootstrap: stream", stream, Stream)
+    n_boot, pool = checks.whole("bootstrap: n_boot", n_boot), _odd_pool("bootstrap", pool)
     n = len(x)
     picks = np.array([(stream.uniform("bootstrap", b, n) * n).astype(np.int64) for b in range(n_boot)])
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]).astype(float)
@@ -93,17 +94,32 @@ def bootstrap(logits: Any, classes: Any, stream: Stream, n_boot: int = 200, n_cl
     return _means_array(means, np.arange(x.shape[1]) if times is None else np.asarray(times), "resample")
 
 
+def _odd_pool(owner: str, pool: Any) -> int:
+    allowed = "an odd number of iterations (an int), at least 1"
+    if checks.whole(f"{owner}: pool", pool, allowed=allowed) % 2 == 0:
+        checks.refuse(f"{owner}: pool", pool, allowed)
+    return int(pool)
+
+
 def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
-    x, y = np.asarray(logits), np.asarray(classes)
-    if x.ndim != 3 or y.shape != x.shape[:2]:
+    x, y = real_numbers("logits", logits), np.asarray(classes)
+    if x.ndim != 3 or y.shape != x.shape[:2] or y.size == 0:
         raise ValueError(
-            f"logits {x.shape} and classes {y.shape}: expected (trial, iteration, logit) and (trial, iteration)"
+            f"logits {x.shape} and classes {y.shape}: expected (trial, iteration, logit) and (trial, iteration), "
+            "at least one of each"
         )
     if y.dtype.kind not in "iu":
         raise ValueError(f"classes have dtype {y.dtype}: must be integers 0 … K − 1")
-    k = int(y.max()) + 1 if n_classes is None else n_classes
+    k = int(y.max()) + 1 if n_classes is None else checks.whole("n_classes", n_classes)
     if y.min() < 0 or y.max() >= k:
         raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
+    drawn = np.unique(y)
+    if drawn.size < k:
+        first = np.setdiff1d(np.arange(min(k, drawn.size + FIRST)), drawn)
+        raise ValueError(
+            f"no trial drew class {named(first, k - drawn.size)} of {k}: number the classes that occur from 0, or "
+            "record more trials"
+        )
     return x, y, k
 
 
@@ -157,17 +173,23 @@ class LogitLog:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
+        self.n_classes = checks.whole("LogitLog: n_classes", n_classes)
         self._logits: list[np.ndarray] = []
         self._classes: list[np.ndarray] = []
 
     def record(self, logits: Any, labels: Any) -> None:
         """One step: ``logits`` (K,) or (batch, K), tensor or array, and the classes, () or (batch,), as many each
         step."""
-        x = np.asarray(logits.detach().cpu() if hasattr(logits, "detach") else logits, float).reshape(
-            -1, self.n_classes
-        )
-        y = np.asarray(labels.cpu() if hasattr(labels, "cpu") else labels).reshape(-1)
+        x = checks.array("LogitLog.record: logits", logits.detach().cpu() if hasattr(logits, "detach") else logits)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.n_classes:
+            raise ValueError(
+                f"LogitLog.record: logits {x.shape}: expected ({self.n_classes},) or (batch, {self.n_classes})"
+            )
+        x, y = x.reshape(-1, self.n_classes), class_labels(labels).reshape(-1)
+        if y.size and not 0 <= y.min() <= y.max() < self.n_classes:
+            raise ValueError(
+                f"LogitLog.record: labels reach from {y.min()} to {y.max()}: must lie in 0 … {self.n_classes - 1}"
+            )
         before = self._logits[-1].shape if self._logits else x.shape
         if len(x) != len(y) or x.shape != before:
             raise ValueError(

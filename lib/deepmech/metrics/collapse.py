@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.metrics.separation import data_separation
 
 __all__ = ["collapse", "etf_distance"]
@@ -45,7 +46,7 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
             raise ValueError(f"etf_distance: means have dimensions {means.dims}: expected (…, class, feature)")
         m = means.transpose(..., "class", "feature")
         return m.isel({"class": 0, "feature": 0}, drop=True).copy(data=etf_distance(m.values, centred)).rename("etf")
-    x = np.asarray(means, float)
+    x = checks.array("etf_distance: means", means)
     if x.ndim < 2 or x.shape[-2] < 2:
         raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
     if centred:
@@ -113,7 +114,7 @@ def collapse(features: Any, labels: Any, weights: Any = None) -> dict[str, float
         "etf": float(etf_distance(centred)),
     }
     if weights is not None:
-        w = np.asarray(weights.detach().cpu() if hasattr(weights, "detach") else weights, float)
+        w = checks.array("collapse: weights", weights.detach().cpu() if hasattr(weights, "detach") else weights)
         if w.shape != centred.shape:
             raise ValueError(f"collapse: weights have shape {w.shape}: expected {centred.shape}, one row per class")
         found["nc3"] = float(np.linalg.norm(w / np.linalg.norm(w) - centred / np.linalg.norm(centred)))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
+
 _ROUNDING = 1e-12  # a curve whose range is this small against its values is flat to rounding
 _LAYER_DIMENSIONS = ("layer", "block")
 
@@ -83,6 +85,7 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     >>> curvature(np.array([2.0, 1.0, 0.0])), curvature(np.array([1.0, 1.0, 0.0]))
     (0.0, 0.25)
     """
+    checks.real("curvature: flat", flat, 0, allowed="a range, zero or positive")
     return _reduce(load, dim, lambda d: _curvature(d, flat), 3)
 
 
@@ -148,7 +151,7 @@ def _reduce(load: Any, dim: str | int | None, measure: Any, least: int) -> Any:
         name = _dimension(load, dim, least)
         d = load.transpose(..., name)
         keep = d.isel({name: 0}, drop=True)
-        return keep.copy(data=measure(np.asarray(d.values, float)))
+        return keep.copy(data=measure(checks.array("load", d.values)))
     out = measure(_last(load, dim, least))
     return float(out) if np.ndim(out) == 0 else out
 
@@ -166,9 +169,11 @@ def _dimension(load: xr.DataArray, dim: str | int | None, least: int) -> str:
 
 
 def _last(load: Any, dim: str | int | None, least: int) -> np.ndarray:
-    d = np.asarray(load, float)
+    d = checks.array("load", load)
     axis = -1 if dim is None else dim
-    if isinstance(axis, str) or not -d.ndim <= axis < d.ndim:
+    if d.ndim == 0:
+        raise ValueError(f"load = {load!r}: must be a curve, one number for each layer")
+    if isinstance(axis, str | float) or not -d.ndim <= axis < d.ndim:
         raise ValueError(f"dim = {dim!r}: load is a plain array of shape {d.shape}; give the number of an axis")
     _require_layers(d.shape[axis], least)
     return np.moveaxis(d, axis, -1)

@@ -30,6 +30,7 @@ import numpy as np
 import xarray as xr
 from scipy.signal import savgol_filter
 
+from deepmech.core import checks
 from deepmech.metrics.class_means import LogitLog, bootstrap, class_means
 from deepmech.metrics.tails import log_slope, tail_index
 
@@ -108,8 +109,8 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     k = m.sizes["class"]
     if model == "L-paper" and k != 3:
         raise ValueError(f"integrated_effects: model 'L-paper' is a formula for 3 classes, not {k}; use model='L'")
-    if not 1 <= reference <= m.sizes["time"]:
-        raise ValueError(f"integrated_effects: reference = {reference!r}: must be from 1 to {m.sizes['time']} times")
+    most = m.sizes["time"]
+    reference = checks.whole("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
     x = m.values
     start = x[..., :reference, :, :].mean(-3, keepdims=True)
     if model == "I":
@@ -160,7 +161,11 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
     >>> effects(line, window=11).gap.values.round(6)[[0, -1]].tolist()
     [0.4, 0.4]
     """
+    if not isinstance(integrated, xr.Dataset) or not {"A", "B"} <= set(integrated.data_vars):
+        raise ValueError("effects: integrated must be the Dataset of integrated_effects, with A and B over time")
     t = np.asarray(integrated["time"], float)
+    window = checks.whole("effects: window", window, allowed="an odd number of recorded times (an int)")
+    order = checks.whole("effects: order", order, allowed="a degree (an int) of at least 1")
     if window % 2 == 0 or not order < window <= len(t):
         raise ValueError(
             f"effects: window = {window!r}: must be odd, above the order {order} and at most the {len(t)} times"
@@ -220,7 +225,7 @@ def _as_means(means: Any, square: bool) -> xr.DataArray:
             raise ValueError(f"class means have dimensions {means.dims}: expected (…, time, class, logit)")
         m = means.transpose(..., *last).astype(float)
     else:
-        a = np.asarray(means, float)
+        a = checks.array("class means", means)
         if a.ndim < 3:
             raise ValueError(f"class means have shape {a.shape}: expected (…, time, class, logit)")
         m = xr.DataArray(a, dims=[f"lead_{i}" for i in range(a.ndim - 3)] + list(last))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from deepmech.core import checks
+from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
 
 
@@ -91,7 +92,7 @@ def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
     >>> dip([0.0, 0.0, 1.0, 1.0]), round(dip(range(10)), 6)
     (0.25, 0.05)
     """
-    values = np.ravel(np.asarray(sample, float))
+    values = np.ravel(checks.array("dip: sample", sample))
     counts = np.ones(len(values)) if weights is None else np.ravel(np.asarray(weights, float))
     if values.size == 0 or not np.isfinite(values).all() or counts.sum() <= 0 or len(counts) != len(values):
         raise ValueError(f"dip: sample of {values.size} numbers: must be finite, not empty, with weights that fit")
@@ -129,7 +130,9 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     >>> dip_test(two, s, 100).p < 0.02
     True
     """
-    values = np.ravel(np.asarray(sample, float))
+    checks.instance("dip_test: stream", stream, Stream)
+    n_null = checks.whole("dip_test: n_null", n_null)
+    values = np.ravel(checks.array("dip_test: sample", sample))
     measured = dip(values)
     null = [dip(stream.uniform("uniform", i, len(values))) for i in range(n_null)]
     return DipTest(measured, (1 + sum(d >= measured for d in null)) / (n_null + 1), len(values))
@@ -144,6 +147,8 @@ def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     [0.25, 0.75, 1.5]
     """
     counts = np.asarray(counts).astype(int)
+    if (counts < 0).any():
+        checks.refuse("unbinned: counts", counts, "zero or positive")
     return np.concatenate(
         [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]
         or [np.empty(0)]

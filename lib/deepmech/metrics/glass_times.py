@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepmech.core.random import Stream
+from deepmech.core import checks
+from deepmech.core.statistics import Interval, interval_of, slope_interval, without_each
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 
@@ -47,12 +48,14 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     >>> decorrelation_time([1, 10, 100], [1.0, 0.95, 0.5]).state, decorrelation_time([1, 10], [1.0, 0.95]).state
     ('crossed', 'censored')
     """
-    times, overlap = np.asarray(times, float), np.asarray(overlap, float)
-    if times.shape != overlap.shape or times.ndim != 1 or not (np.diff(times) > 0).all() or not (times > 0).all():
+    times = checks.array("decorrelation_time: times", times)
+    overlap = checks.array("decorrelation_time: overlap", overlap)
+    rising = times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all() and times[0] > 0)
+    if times.shape != overlap.shape or not rising or not np.isfinite(times[-1]):
         raise ValueError(
             f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
         )
-    if not 0 < level < 1:
+    if not (checks.is_real(level) and 0 < level < 1):
         raise ValueError(f"decorrelation_time: level = {level!r}: must be in (0, 1)")
     known = np.isfinite(overlap)
     n = len(overlap) if known.all() else int(np.argmin(known))
@@ -69,43 +72,44 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
 
 @dataclass(frozen=True)
 class Exponent:
-    """Slope of log y over log x, its interval [low, high] (95 %), and log y at x = 1."""
+    """Slope of log y over log x, its interval, and log y at x = 1; ``n`` points."""
 
     value: float
-    low: float
-    high: float
+    interval: Interval
     intercept: float
     n: int
 
 
-def exponent(x: np.ndarray, y: np.ndarray, stream: Stream | None = None, n_boot: int = 1000) -> Exponent:
+def exponent(x: np.ndarray, y: np.ndarray) -> Exponent:
     """The power of x that y follows, by least squares of the logarithms.
 
     Parameters
     ----------
-    x : (n,) > 0, at least two.
-    y : (n,) or (runs, n), > 0. With runs, the fit is to the mean over runs, and the interval holds the middle 95 % of
-        fits to resampled runs; without, it is the fit's own standard error times 1.96. Nan in y drops a point (of all
-        runs).
-    stream : random numbers of the resampling; needed with runs.
+    x : (n,) finite and > 0, at least two different.
+    y : (n,) or (runs, n). With runs, the fit is to the mean over runs, and the interval is over runs, which scatter by
+        factors; without, it is that of a line through independent points. A point at which y (of any run) is not
+        finite or not > 0 is left out.
 
     Raises
     ------
     ValueError
-        For fewer than two usable points, or runs without a stream.
+        For x that are not finite and positive, shapes that do not fit, or fewer than two usable points.
 
     Examples
     --------
     >>> round(exponent([1, 10, 100], [3, 0.3, 0.03]).value, 6)
     -1.0
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
+    x, y = checks.array("exponent: x", x), checks.array("exponent: y", y)
+    if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[-1:] != x.shape:
+        raise ValueError(f"exponent: x {x.shape} and y {y.shape}: must be (n,), and (n,) or (runs, n)")
+    if not (np.isfinite(x) & (x > 0)).all():
+        bad = x[~(np.isfinite(x) & (x > 0))][0]
+        raise ValueError(f"exponent: x holds {bad}: must be finite and > 0; leave out such points")
     runs = y if y.ndim == 2 else y[None]
-    usable = (x > 0) & (runs > 0).all(0) & np.isfinite(runs).all(0)
-    if usable.sum() < 2:
-        raise ValueError(f"exponent: {int(usable.sum())} points with x > 0 and y > 0: give at least two")
-    if len(runs) > 1 and stream is None:
-        raise ValueError("exponent: y has several runs; give a stream for resampling them")
+    usable = (runs > 0).all(0) & np.isfinite(runs).all(0)
+    if len(np.unique(x[usable])) < 2:
+        raise ValueError(f"exponent: {int(usable.sum())} points with y > 0: give at least two, at different x")
     at, runs = np.log(x[usable]), runs[:, usable]
 
     def fit(values: np.ndarray) -> tuple[float, float]:
@@ -114,15 +118,10 @@ def exponent(x: np.ndarray, y: np.ndarray, stream: Stream | None = None, n_boot:
 
     slope, intercept = fit(runs.mean(0))
     if len(runs) > 1:
-        assert stream is not None
-        picks = (stream.uniform("runs", 0, (n_boot, len(runs))) * len(runs)).astype(int)
-        low, high = np.quantile([fit(runs[p].mean(0))[0] for p in picks], [0.025, 0.975])
+        found = interval_of(slope, np.array([fit(mean)[0] for mean in without_each(runs)]), scatter="symmetric")
     else:
-        residual = np.log(runs[0]) - slope * at - intercept
-        free = max(len(at) - 2, 1)
-        error = np.sqrt((residual**2).sum() / free / ((at - at.mean()) ** 2).sum())
-        low, high = slope - 1.96 * error, slope + 1.96 * error
-    return Exponent(slope, float(low), float(high), intercept, int(usable.sum()))
+        found = slope_interval(at, np.log(runs[0]))
+    return Exponent(slope, found, intercept, int(usable.sum()))
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,15 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
     ValueError
         If fewer than two curves have a τ, or shapes do not fit.
     """
-    times, curves, taus = (np.asarray(a, float) for a in (times, curves, taus))
+    times, curves, taus = (
+        checks.array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
+    )
+    points = checks.whole("collapse: points", points, 2)
+    rising = times.ndim == 1 and times.size > 1 and bool((np.diff(times) > 0).all() and times[0] > 0)
+    if not rising or not np.isfinite(times[-1]):
+        checks.refuse("collapse: times", times, "two or more, finite, > 0 and increasing")
+    if np.any(taus <= 0):
+        checks.refuse("collapse: taus", taus, "> 0, or nan for a curve that is left out")
     if curves.shape != (len(taus), len(times)):
         raise ValueError(f"collapse: curves {curves.shape}: must be (taus, times) = ({len(taus)}, {len(times)})")
     kept = np.isfinite(taus)

@@ -7,6 +7,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import torch
 
+from deepmech.core import checks
+
 Metric = Literal["D", "D_hat"]
 Weights = Literal["samples", "printed"]
 
@@ -52,8 +54,7 @@ class ClassMoments:
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
         if weights not in get_args(Weights):
             raise ValueError(f"weights = {weights!r}: must be one of {get_args(Weights)}")
-        if n_classes < 2:
-            raise ValueError(f"n_classes = {n_classes}: separation needs at least two classes")
+        n_classes = checks.whole("n_classes", n_classes, 2, allowed="a whole number (an int) of at least two classes")
         self.n_classes, self.metric, self.weights = n_classes, metric, weights
         self.count = torch.zeros(n_classes, dtype=torch.float64)
         self.mean: torch.Tensor | None = None  # (K, d)
@@ -140,10 +141,33 @@ class ClassMoments:
         return _log_ratio(max(0.0, float((whiten * (within @ whiten)).sum())), 1.0)  # rounding may fall below zero
 
 
+def real_numbers(what: str, values: Any) -> np.ndarray:
+    """An array of real numbers or booleans, as it is; anything else is refused by name."""
+    if isinstance(values, torch.utils.data.DataLoader | torch.utils.data.Dataset):
+        raise ValueError(f"{what}: this is a {type(values).__name__}; take samples out of it, as an array or a tensor")
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        checks.refuse(what, values, "an array of real numbers, every row as long as the others")
+    if found.dtype.kind not in "biuf":
+        raise ValueError(f"{what} are of type {found.dtype}: must be an array or tensor of real numbers")
+    return found
+
+
+def class_labels(labels: Any) -> np.ndarray:
+    """Labels as an array, after checking that they are integers."""
+    found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
+    if found.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels have type {found.dtype}: expected integers 0 … K − 1, one class number per sample "
+            "(np.unique(labels, return_inverse=True)[1] numbers the classes of any labels)"
+        )
+    return found
+
+
 def count_classes(labels: np.ndarray) -> int:
     """The largest label plus one, after checking that labels are integers and none is negative."""
-    if not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"labels have type {labels.dtype}: expected integers 0 … K − 1, one class number per sample")
+    labels = class_labels(labels)
     if labels.size == 0 or labels.min() < 0:
         raise ValueError(f"labels: {'none given' if labels.size == 0 else labels.min()}; expected integers 0 … K − 1")
     return int(labels.max()) + 1
@@ -151,27 +175,46 @@ def count_classes(labels: np.ndarray) -> int:
 
 def require_classes(count: np.ndarray) -> None:
     """Raise a ValueError that names the classes without samples, if there are any."""
-    missing = np.flatnonzero(np.asarray(count) == 0).tolist()
-    if missing:
+    missing = np.flatnonzero(np.asarray(count) == 0)
+    if missing.size:
         raise ValueError(
-            f"class {', '.join(map(str, missing))} of {len(count)} has no sample: separation needs every class; "
+            f"class {named(missing, missing.size)} of {len(count)} has no sample: separation needs every class; "
             "take more samples, or number the classes that occur from 0"
         )
 
 
+FIRST = 5
+
+
+def named(numbers: np.ndarray, total: int) -> str:
+    """The first few of ``total`` numbers, and how many more there are.
+
+    Examples
+    --------
+    >>> named(np.arange(2, 9), 7), named(np.arange(2), 2)
+    ('2, 3, 4, 5, 6 and 2 more', '0, 1')
+    """
+    first = ", ".join(map(str, numbers[:FIRST].tolist()))
+    return first if total <= FIRST else f"{first} and {total - FIRST} more"
+
+
 def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, torch.Tensor]:
-    x = features.detach() if isinstance(features, torch.Tensor) else torch.tensor(np.asarray(features))
+    x = features.detach() if isinstance(features, torch.Tensor) else torch.tensor(real_numbers("features", features))
+    if x.is_complex():
+        raise ValueError(f"features have type {x.dtype}: must be real numbers; take the real part, or the modulus")
     # Apple's GPUs have no double precision.
     x = (x.cpu() if x.device.type == "mps" else x).to(torch.float64)
     y = (
         torch.as_tensor(labels, device=x.device)
         if isinstance(labels, torch.Tensor)
-        else torch.tensor(labels).to(x.device)
+        else torch.tensor(class_labels(labels)).to(x.device)
     )
     if x.ndim != 2 or y.shape != x.shape[:1]:
         raise ValueError(
             f"features {tuple(x.shape)} and labels {tuple(y.shape)}: expected (samples, features) and (samples,)"
         )
+    if x.shape[1] == 0:
+        raise ValueError(f"features have shape {tuple(x.shape)}: samples without a single feature have no separation")
     if y.is_floating_point() or y.dtype == torch.bool:
         raise ValueError(
             f"labels have type {y.dtype}: expected integers 0 … {n_classes - 1}, one class number per sample"

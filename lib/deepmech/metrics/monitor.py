@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from typing import Any, Self
 
@@ -10,8 +11,10 @@ import torch
 import xarray as xr
 from torch import nn
 
+from deepmech.core import checks
 from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.moments import class_labels, real_numbers
 from deepmech.metrics.separation import load_curve
 from deepmech.metrics.untouched import unwrapped
 
@@ -77,12 +80,18 @@ class LoadCurveMonitor:
     def __init__(
         self, model: nn.Module, x: Any, y: Any, every: int | None = None, budget: float = BUDGET, **measure: Any
     ) -> None:
-        if every is not None and (isinstance(every, bool) or int(every) != every or every < 1):
-            raise ValueError(
-                f"LoadCurveMonitor: every = {every!r}: must be a whole number of steps, at least 1, or None"
-            )
-        if not 0 < budget <= 1:
-            raise ValueError(f"LoadCurveMonitor: budget = {budget!r}: must be a share of the training time, in (0, 1]")
+        checks.instance("LoadCurveMonitor: model", model, nn.Module)
+        if not isinstance(x, torch.Tensor):
+            real_numbers("LoadCurveMonitor: x", x)
+        class_labels(y)
+        if every is not None:
+            checks.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
+        share = "a share of the training time, in (0, 1]"
+        if checks.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
+            checks.refuse("LoadCurveMonitor: budget", budget, share)
+        if unknown := measure.keys() - inspect.signature(load_curve).parameters.keys():
+            known = ", ".join([*inspect.signature(load_curve).parameters][3:])
+            raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {known}")
         self.model, self.x, self.y, self.every, self.budget, self.measure = model, x, y, every, budget, measure
         self.steps, self.seconds = 0, 0.0
         self._curves: list[xr.DataArray] = []
@@ -114,6 +123,10 @@ class LoadCurveMonitor:
         ``values``, such as ``loss=loss``, are kept beside recorded curves; single numbers or tensors of one element.
         """
         self.steps += 1
+        for name, value in values.items():
+            single = value.numel() == 1 if isinstance(value, torch.Tensor) else checks.is_real(value)
+            if not single:
+                checks.refuse(f"LoadCurveMonitor.step: {name}", value, "a single number or a tensor of one element")
         # Detached: a loss would keep its whole graph.
         self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
         if self.every is not None:

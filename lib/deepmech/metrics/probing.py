@@ -203,7 +203,7 @@ def _check_names(layers: list[str], modules: dict[str, nn.Module]) -> None:
     if repeated:
         raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
     for name in layers:
-        if name not in (INPUT, OUTPUT) and _use(str(name), modules)[0] not in modules:
+        if name not in (INPUT, OUTPUT) and (not isinstance(name, str) or _use(name, modules)[0] not in modules):
             close = difflib.get_close_matches(str(name), list(modules), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"load_curve: no layer {name!r}; this model has {_listing(modules)}{hint}")

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.metrics.curvature import curvature, descent, steps
 
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape"]
@@ -98,7 +99,12 @@ def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = F
     lazy (signed curvature +0.20): The deep layers do most of the separating. In the phase diagram: more nonlinearity \
 than noise. Layer '4' does the most, 50% of all that is separated.
     """
-    values = load if isinstance(load, xr.DataArray) else xr.DataArray(np.asarray(load, float), dims="layer")
+    for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
+        checks.real(f"read: {name}", value)
+    plain = None if isinstance(load, xr.DataArray) else checks.array("read: load", load)
+    if plain is not None and plain.ndim != 1:
+        raise ValueError(f"read: load has shape {plain.shape}: give one curve, a number for each layer")
+    values = load if plain is None else xr.DataArray(plain, dims="layer")
     if values.ndim != 1:
         raise ValueError(f"read: load has dimensions {values.dims}: give one curve, select or average the rest")
     dim = values.dims[0]
@@ -141,6 +147,8 @@ def read_each(curves: Mapping[str, Any]) -> Readings:
     >>> read_each({"a": [2.0, 1.9, 0.0], "b": [2.0, 1.0, 0.1]})["b"].verdict
     'balanced'
     """
+    if not isinstance(curves, Mapping):
+        raise ValueError(f"read_each: curves of type {type(curves).__name__}: give a mapping from names to curves")
     return Readings({name: read(curve) for name, curve in curves.items()})
 
 

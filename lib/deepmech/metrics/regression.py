@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from deepmech.core import checks
+from deepmech.metrics.moments import real_numbers
+
 
 def probe_error(features: Any, targets: Any) -> Any:
     """Root mean squared error of the best linear probe of ``targets``, on the very samples it is fitted to.
@@ -47,8 +50,8 @@ def probe_error(features: Any, targets: Any) -> Any:
     >>> round(probe_error(x, 2 * x[:, 0] - 1), 12), probe_error(x, np.array([1.0, -1.0, -1.0, 1.0]))
     (0.0, 1.0)
     """
-    x, y = np.asarray(features), np.asarray(targets, dtype=np.float64)
-    if x.ndim < 2 or y.shape != (x.shape[-2],):
+    x, y = real_numbers("probe_error: features", features), checks.array("probe_error: targets", targets)
+    if x.ndim < 2 or y.shape != (x.shape[-2],) or y.size == 0:
         raise ValueError(
             f"features have shape {x.shape}, targets {y.shape}: expected (..., samples, features), (samples,)"
         )

@@ -14,6 +14,8 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linprog, nnls
 
+from deepmech.core import checks
+
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
 
 
@@ -44,7 +46,7 @@ def linearly_separable(x: Any, y: Any) -> bool:
     >>> linearly_separable(*square), linearly_separable(square[0], square[1] + 2)
     (False, True)
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
+    x, y = checks.array("linearly_separable: x", x), checks.array("linearly_separable: y", y)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1] or not len(x) or not len(y):
         raise ValueError(
             f"linearly_separable: x {x.shape} and y {y.shape}: expected (n, p) and (m, p), at least one point"
@@ -121,9 +123,11 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
     [True, False]
     """
     f = _as_features(features)
-    nu = np.asarray(direction, float)
-    if nu.shape != (f.sizes["feature"],) or not np.linalg.norm(nu) > 0:
-        raise ValueError(f"separated_along: direction {nu.shape}: expected {f.sizes['feature']} numbers, not all zero")
+    nu = checks.array("separated_along: direction", direction)
+    if nu.shape != (f.sizes["feature"],) or not 0 < np.linalg.norm(nu) < np.inf:
+        raise ValueError(
+            f"separated_along: direction {nu.shape}: expected {f.sizes['feature']} numbers, not all zero, and finite"
+        )
     line = f.values @ nu
     low, high = line.min(-1), line.max(-1)
     pairs = list(combinations(range(f.sizes["class"]), 2))
@@ -158,7 +162,7 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
     >>> abs(nu).round(6).tolist(), round(gap, 6)
     ([1.0, 0.0], 1.0)
     """
-    m = np.asarray(means, float)
+    m = checks.array("best_direction: means", means)
     if m.ndim != 2 or not 2 <= len(m) <= 8 or not np.isfinite(m).all():
         raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
     best, gap = np.eye(m.shape[1])[0], 0.0
@@ -186,7 +190,7 @@ def _as_features(features: Any) -> xr.DataArray:
             raise ValueError(f"features have dimensions {features.dims}: expected (…, class, sample, feature)")
         f = features.transpose(..., *last)
     else:
-        a = np.asarray(features, float)
+        a = checks.array("features", features)
         if a.ndim < 3:
             raise ValueError(f"features have shape {a.shape}: expected (…, class, sample, feature)")
         f = xr.DataArray(a, dims=[f"lead_{i}" for i in range(a.ndim - 3)] + list(last))

@@ -34,7 +34,16 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.metrics.moments import ClassMoments, Metric, Weights, count_classes, require_classes
+from deepmech.core import checks
+from deepmech.metrics.moments import (
+    ClassMoments,
+    Metric,
+    Weights,
+    class_labels,
+    count_classes,
+    real_numbers,
+    require_classes,
+)
 from deepmech.metrics.probing import LayerProbe
 from deepmech.metrics.untouched import undisturbed, unwrapped
 
@@ -78,8 +87,8 @@ def data_separation(
     >>> round(data_separation(x, np.array([0, 0, 1, 1])), 6)  # log(0.01 / 1)
     -4.60517
     """
-    x = torch.as_tensor(features) if isinstance(features, torch.Tensor) else np.asarray(features)
-    y = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
+    x = features if isinstance(features, torch.Tensor) else real_numbers("features", features)
+    y = class_labels(labels)
     if x.ndim < 2:
         raise ValueError(f"features have shape {tuple(x.shape)}: expected (..., samples, features)")
     lead = tuple(x.shape[:-2])
@@ -164,15 +173,21 @@ def load_curve(
     >>> load_curve(model, digits.x_train, digits.y_train).layer.values.tolist()
     ['0', '2']
     """
+    checks.instance("load_curve: model", model, nn.Module)
     model = unwrapped(model)
     inputs, labels = _tensors(model, x, y)
-    if isinstance(batch_size, bool) or int(batch_size) != batch_size or batch_size < 1:
-        raise ValueError(f"load_curve: batch_size = {batch_size!r}: must be a whole number, at least 1")
-    classes = count_classes(labels.numpy()) if n_classes is None else n_classes
+    checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
+    most = count_classes(labels.numpy())
+    classes = most if n_classes is None else checks.whole("load_curve: n_classes", n_classes, most)
     require_classes(np.bincount(labels.numpy(), minlength=classes))
-    if isinstance(layers, str):
+    if isinstance(layers, str) or not (layers is None or isinstance(layers, Iterable)):
         raise ValueError(f"load_curve: layers = {layers!r}: give a list of names")
-    probe = LayerProbe(model, None if layers is None else list(layers), classes, metric, weights, pool, diverged_to_nan)
+    names = None if layers is None else list(layers)
+    if not isinstance(diverged_to_nan, bool):
+        checks.refuse("load_curve: diverged_to_nan", diverged_to_nan, "True or False")
+    if pool is not None and not callable(pool):
+        checks.refuse("load_curve: pool", pool, "a function of what a layer returns, such as over_positions")
+    probe = LayerProbe(model, names, classes, metric, weights, pool, diverged_to_nan)
     with undisturbed(model), probe.attached():
         for start in range(0, len(inputs), batch_size):
             probe.run(inputs[start : start + batch_size], labels[start : start + batch_size])
@@ -208,8 +223,8 @@ def over_positions(features: torch.Tensor) -> torch.Tensor:
 
 
 def _tensors(model: nn.Module, x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    inputs = x.detach() if isinstance(x, torch.Tensor) else torch.tensor(np.asarray(x))
-    labels = y.detach().cpu() if isinstance(y, torch.Tensor) else torch.tensor(np.asarray(y))
+    inputs = x.detach() if isinstance(x, torch.Tensor) else torch.tensor(real_numbers("load_curve: x", x))
+    labels = torch.tensor(class_labels(y))
     if inputs.ndim == 0 or labels.shape != inputs.shape[:1]:
         raise ValueError(f"load_curve: x {tuple(inputs.shape)} and y {tuple(labels.shape)}: expected (n, ...) and (n,)")
     dtype = next((p.dtype for p in model.parameters() if p.is_floating_point()), None)

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
+
 
 def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: int = 1000) -> xr.DataArray:
     """r̂ = 1 − mean of log|values| / log(1 + t) over the last recorded times (paper B, §4.1 and Eq. D.19).
@@ -41,13 +43,20 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
     """
     if source not in ("A", "alpha"):
         raise ValueError(f"tail_index: source = {source!r}: must be 'A' or 'alpha'")
-    t = np.asarray(values["time"], float)
+    t = _times("tail_index", values)
+    last = checks.whole("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
     if not 1 <= last <= len(t) or t[-last] <= 0:
         raise ValueError(f"tail_index: last = {last!r}: must be from 1 to the {len(t)} recorded times, all after 0")
     tail = values.isel(time=slice(-last, None))
     with np.errstate(divide="ignore"):
         ratio = xr.apply_ufunc(np.log, abs(tail)) / np.log1p(tail["time"].astype(float))
     return (1 - ratio.mean("time")).assign_attrs(source=source, last=last)
+
+
+def _times(owner: str, values: Any) -> np.ndarray:
+    if not isinstance(values, xr.DataArray) or "time" not in values.coords:
+        raise ValueError(f"{owner}: values of type {type(values).__name__}: must be a labelled array over 'time'")
+    return np.asarray(values["time"], float)
 
 
 def log_slope(values: xr.DataArray, edges: Any) -> xr.DataArray:
@@ -73,7 +82,7 @@ def log_slope(values: xr.DataArray, edges: Any) -> xr.DataArray:
     >>> log_slope(alpha, [10, 100, 1000]).values.round(6).tolist()
     [1.5, 1.5]
     """
-    t, edges = np.asarray(values["time"], float), np.asarray(edges, float)
+    t, edges = _times("log_slope", values), checks.array("log_slope: edges", edges)
     if edges.ndim != 1 or len(edges) < 2 or np.any(np.diff(edges) <= 0) or edges[0] < 0:
         raise ValueError(f"log_slope: edges = {edges.tolist()}: must be at least two rising times from 0 on")
     a = values.transpose(..., "time")

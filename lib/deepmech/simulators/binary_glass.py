@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from deepmech.core import checks
+from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
 from deepmech.core.spec import Spec
 
@@ -60,13 +61,15 @@ class BinaryGlass(Spec):
     friction: float = 1.0
 
     def __post_init__(self) -> None:
-        self.require_finite("n_particles", "density", "time_step", "friction")
+        checks.whole("BinaryGlass.n_particles", self.n_particles)
+        for field in ("density", "time_step", "friction"):
+            checks.real(f"BinaryGlass.{field}", getattr(self, field), allowed="one finite number")
         self.require("density", self.density > 0, "> 0")
         self.require("time_step", 0 < self.time_step <= 0.01, "> 0 and at most 0.01, or fast collisions go wrong")
         self.require("friction", self.friction > 0, "> 0")
         least = int(np.ceil(self.density * (2 * CUTOFF) ** 3 - 1e-9))
-        whole = isinstance(self.n_particles, int) and self.n_particles >= least
-        self.require("n_particles", whole, f"a whole number, at least {least}: a box of two cutoffs at this density")
+        allowed = f"a whole number, at least {least}: a box of two cutoffs at this density"
+        self.require("n_particles", self.n_particles >= least, allowed)
 
     @property
     def side(self) -> float:
@@ -89,7 +92,9 @@ class BinaryGlass(Spec):
         ((450,), np.True_)
         """
         slope = np.zeros(3 * self.n_particles)
-        x = np.ascontiguousarray(positions, float)
+        x = np.ascontiguousarray(checks.array("BinaryGlass.energy: positions", positions))
+        if x.shape != slope.shape:
+            raise ValueError(f"BinaryGlass.energy: positions {x.shape}: give {slope.shape}, flat")
         return float(_energy(x, self.species, self.side, DEPTHS, SIZES, slope)), slope
 
     def crystal(self, stream: Stream) -> np.ndarray:
@@ -121,12 +126,14 @@ class BinaryGlass(Spec):
         >>> melted.shape, bool(np.allclose(melted.reshape(-1, 3).mean(0), x.reshape(-1, 3).mean(0)))
         ((450,), True)
         """
-        x = np.array(positions, float)
-        temperatures = np.asarray(temperatures, float)
-        if x.shape != (3 * self.n_particles,) or temperatures.ndim != 1 or (temperatures < 0).any():
+        checks.instance("molecular_dynamics: stream", stream, Stream)
+        x = np.array(checks.array("molecular_dynamics: positions", positions))
+        temperatures = checks.array("molecular_dynamics: temperatures", temperatures)
+        good = temperatures.ndim == 1 and temperatures.size > 0 and bool((temperatures >= 0).all())
+        if x.shape != (3 * self.n_particles,) or not good:
             raise ValueError(
                 f"molecular_dynamics: positions {x.shape}, temperatures {temperatures.shape}: give "
-                f"({3 * self.n_particles},) and a list of numbers >= 0"
+                f"({3 * self.n_particles},) and a list of one or more numbers >= 0"
             )
         start = x.reshape(-1, 3).mean(0)
         v = np.sqrt(temperatures[0]) * stream.normal("velocities", first, len(x))

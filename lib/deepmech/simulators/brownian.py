@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import erf, erfinv
 
+from deepmech.core import checks
 from deepmech.core.random import Stream
 from deepmech.core.spec import Spec
 
@@ -41,7 +42,8 @@ class Well(Spec):
     n_data: float = 1.0
 
     def __post_init__(self) -> None:
-        self.require_finite("stiffness", "temperature", "learning_rate", "n_data")
+        for field in ("stiffness", "temperature", "learning_rate", "n_data"):
+            checks.real(f"Well.{field}", getattr(self, field), allowed="one finite number")
         self.require("temperature", self.temperature >= 0, ">= 0")
         self.require("learning_rate", self.learning_rate > 0, "> 0")
         self.require("n_data", self.n_data > 0, "> 0")
@@ -66,6 +68,8 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     >>> float(free_overlap(np.array(0.0), 0.1, 1e-6))
     1.0
     """
+    if np.any(np.asarray(diffusion) < 0):
+        checks.refuse("free_overlap: diffusion", diffusion, "zero or positive")
     times = np.asarray(times, float)
     width = np.sqrt(4 * diffusion * times)
     return erf(np.divide(window, width, out=np.full(width.shape, np.inf), where=width > 0))
@@ -86,7 +90,12 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     >>> round(free_time(np.array([0.5, 1.5]), 1.0), 4)
     0.0761
     """
-    windows = np.atleast_1d(window)
+    windows = np.atleast_1d(checks.array("free_time: window", window))
+    if not ((windows >= 0).all() and (windows.mean(-1) > 0).all()):
+        checks.refuse("free_time: window", window, "> 0")
+    checks.real("free_time: diffusion", diffusion, 0, allowed=">= 0")
+    if not (checks.is_real(level) and 0 < level < 1):
+        checks.refuse("free_time: level", level, "in (0, 1)")
     # In u = 1/√(4Dt) the mean of erf(ε u) is concave and rises: Newton's steps from one side never pass the root.
     u = erfinv(level) / windows.mean(-1)
     for _ in range(60):
@@ -95,7 +104,8 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
         u = u + step
         if np.all(np.abs(step) <= 1e-14 * u):
             break
-    time = 1 / (4 * diffusion * u**2)
+    with np.errstate(divide="ignore"):  # without diffusion nothing moves, ever
+        time = 1 / (4 * diffusion * u**2)
     return float(time) if np.ndim(time) == 0 else time
 
 
@@ -185,15 +195,24 @@ def simulate(
     >>> float(simulate(free, [100], 0.0, n_weights=2000).msd[0]) > 10
     True
     """
+    checks.instance("simulate: well", well, Well)
     steps = np.asarray(times)
-    if steps.ndim != 1 or len(steps) == 0 or steps[0] < 1 or not (np.diff(steps) > 0).all():
-        raise ValueError(f"simulate: times = {list(times)!r}: must be increasing integers >= 1")
+    whole = steps.ndim == 1 and len(steps) > 0 and steps.dtype.kind in "iu"
+    if not whole or steps[0] < 1 or not (np.diff(steps) > 0).all():
+        checks.refuse("simulate: times", times, "increasing integers >= 1")
+    n_weights = checks.whole("simulate: n_weights", n_weights)
+    seed = checks.whole("simulate: seed", seed, 0)
+    if checks.array("simulate: windows", [*windows, 0.0] if np.ndim(windows) == 1 else None).min() < 0:
+        checks.refuse("simulate: windows", windows, ">= 0")
     stream = Stream.of("brownian", seed)
     if start is None:
         spread = np.sqrt(well.variance) if well.stiffness > 0 else 0.0
         w = spread * stream.normal("start", 0, n_weights)
     else:
-        w = np.broadcast_to(np.asarray(start, float), (n_weights,)).copy()
+        first_places = checks.array("simulate: start", start)
+        if first_places.shape not in ((), (n_weights,)):
+            raise ValueError(f"simulate: start has shape {first_places.shape}: give a number, or ({n_weights},)")
+        w = np.broadcast_to(first_places, (n_weights,)).copy()
     first, noise = w.copy(), np.sqrt(2 * well.diffusion)
     shrink = 1 - well.learning_rate * well.stiffness
     positions, t = [], 0

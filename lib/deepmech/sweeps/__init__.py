@@ -2,17 +2,17 @@
 
 Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
 returns the grid; :func:`adopt` lets a grid grow; :func:`load` refuses a grid with holes (:class:`Incomplete`),
-:func:`partial` shows it with a mask; :func:`ship`, :func:`shipped`, :func:`obtain` and :func:`verify` serve results
-that travel with the book.
+:func:`partial` shows it with a mask; :func:`result` gives what ships with the book or else computes it; :func:`ship`
+and :func:`verify` make and check what ships.
 """
 
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.extend import adopt
-from deepmech.sweeps.results import NotShipped, Report, obtain, ship, shipped, stored, stored_or, verify
+from deepmech.sweeps.results import NotShipped, Report, Stale, result, ship, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
-from deepmech.sweeps.spec import Sweep, columns
+from deepmech.sweeps.spec import Sweep, columns, recomputed
 from deepmech.sweeps.store import DamagedChunk, StoreError
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Incomplete",
     "NotShipped",
     "Report",
+    "Stale",
     "StoreError",
     "Sweep",
     "adopt",
@@ -30,12 +31,10 @@ __all__ = [
     "columns",
     "connect",
     "load",
-    "obtain",
     "partial",
+    "recomputed",
+    "result",
     "run",
     "ship",
-    "shipped",
-    "stored",
-    "stored_or",
     "verify",
 ]

@@ -112,7 +112,7 @@ def attributes(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> dict[str, Any]:
         dtype=first.get("dtype", "as computed"),
         wall_seconds=sum(c.attrs.get("wall_seconds", 0.0) for c in chunks),
     )
-    made = {"versions": _distinct(chunks, "versions"), "machine": _distinct(chunks, "machine")}
+    made = {name: _distinct(chunks, name) for name in ("code", "versions", "machine")}
     return {**attrs, **made, "sweep": sweep.name, "sweep_key": sweep.key, "data": sweep.data, "chunks": len(chunks)}
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
+from deepmech.core import provenance
 from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.results import Report, ship, verify
 from deepmech.sweeps.runner import run
@@ -59,7 +62,7 @@ def cli_run(
     elif workers > 1:
         # Fresh processes: threads of numerical libraries do not survive a fork.
         pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    with pool as executor:
+    with provenance.shared_by(workers), pool as executor:
         dataset = run(spec, store, chunk=chunk, executor=executor, progress=progress)
     summary = [summarise(spec, dataset, store)]
     if results is not None:
@@ -84,9 +87,24 @@ def cli_verify(
     fraction: float | None = None,
     seed: int = 0,
     tolerance: float | None = None,
+    whole: bool = False,
+    noted: bool = False,
+    say: Callable[[str], None] = lambda line: None,
 ) -> tuple[str, bool]:
-    """Verify stores, shipped files or directories; returns a summary for the terminal and whether all passed."""
+    """Verify stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and whether
+    nothing differed."""
+    how: dict[str, Any] = {"n": n, "fraction": fraction, "seed": seed, "tolerance": tolerance, "whole": whole}
     reports: list[Report] = []
     for path in paths:
-        reports += verify(path, n=n, fraction=fraction, seed=seed, tolerance=tolerance)
-    return "\n".join(map(str, reports)), all(r.passed for r in reports)
+        for report in verify(path, noted=noted, **how):
+            reports.append(report)
+            outcome = "skipped" if not report.cells else "verified" if report.passed else "FAILED"
+            say(f"{outcome}: {report}")
+    done = [r for r in reports if r.cells]
+    bits = sum(len(r.cells) for r in done if r.largest == 0)
+    worst = max((r.largest for r in done), default=0.0)
+    return (
+        f"{len(done)} of {len(reports)} results recomputed, {sum(len(r.cells) for r in done)} of "
+        f"{sum(r.of for r in done)} cells: {bits} equal to the bit, largest difference otherwise {worst:.2g} of a "
+        f"range; {sum(not r.passed for r in done)} results differ"
+    ), all(r.passed for r in done)

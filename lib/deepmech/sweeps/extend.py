@@ -24,7 +24,7 @@ def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
     ----------
     sweep : the larger sweep.
     store : directory that keeps its cells.
-    result : what :func:`run`, :func:`shipped` or :func:`stored` returned for a sweep that differs in its grid only.
+    result : what :func:`run`, :func:`result` returned for a sweep that differs in its grid only.
 
     Returns
     -------
@@ -84,5 +84,5 @@ def _flat(sweep: Sweep, result: xr.Dataset) -> xr.Dataset:
         own = wide.dims[len(grid.dims) :]
         variables[name] = (("cell", *own), wide.values.reshape(grid.n, *wide.shape[len(grid.dims) :]), array.attrs)
     coords = {k: v for k, v in result.coords.items() if not set(v.dims) & set(grid.dims) and k not in sweep.cells}
-    kept = ("versions", "machine", "device", "dtype")
+    kept = ("code", "versions", "machine", "device", "dtype")
     return xr.Dataset(variables, coords, {k: result.attrs[k] for k in kept if k in result.attrs})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
@@ -20,6 +21,9 @@ from deepmech.core import provenance
 from deepmech.sweeps.assemble import Incomplete, attributes, join, missing, unfold
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import Store, read_manifest
+
+#: About how long one call may take, if nobody says how many cells it gets.
+SECONDS = 20.0
 
 
 class CellsFailed(RuntimeError):
@@ -45,6 +49,7 @@ def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
     except Exception:
         return Outcome(indices, None, traceback.format_exc())
     made = {
+        "code": sweep.code,
         "versions": provenance.versions_in_words(),
         "machine": provenance.machine(),
         "device": str(dataset.attrs.get("device", "cpu")),
@@ -116,7 +121,8 @@ def run(
     store : path, optional
         Directory that keeps what is computed. Without it results live in memory only.
     chunk : int, optional
-        Largest number of cells computed in one call; default: about 32 chunks for the whole grid.
+        Largest number of cells computed in one call. By default an executor gets about 32 chunks; in this process
+        calls grow until one takes some ten seconds, and a GPU, which is filled best by all members at once, gets all.
     executor : concurrent.futures.Executor, optional
         Where chunks are computed (a process pool, a :class:`deepmech.sweeps.ClusterExecutor`, ...); default: here, one
         after another. It is not shut down. Its workers only compute; the store is written by this process.
@@ -137,7 +143,7 @@ def run(
     RuntimeError
         The executor broke down: a pool lost a process, or a cluster its scheduler.
     ValueError
-        The store belongs to another sweep, or chunks do not fit together.
+        The store belongs to another sweep or was made by other code, or chunks do not fit together.
 
     Examples
     --------
@@ -148,22 +154,24 @@ def run(
     [1.0, 2.0, 4.0, 8.0]
     """
     if chunk is not None and (not isinstance(chunk, int) or chunk < 1):
-        raise ValueError(f"run: chunk = {chunk!r}: must be an integer >= 1, or None for about 32 chunks")
+        raise ValueError(f"run: chunk = {chunk!r}: must be an integer >= 1, or None to leave it to the run")
     sweep.function()
     place = None if store is None else Store.open(store, sweep)
+    if place is not None:
+        place.require_code()
     done = [] if place is None else place.read()
-    todo = chunks_of(missing(sweep, done), chunk or ceil(sweep.n_cells / 32))
+    todo = missing(sweep, done)
     failed: list[Outcome] = []
     quiet = not sys.stderr.isatty() if progress is None else not progress
     with tqdm(
         total=sweep.n_cells,
-        initial=sweep.n_cells - sum(map(len, todo)),
+        initial=sweep.n_cells - len(todo),
         desc=sweep.name,
         unit="cell",
         disable=quiet,
         file=sys.stderr,
     ) as bar:
-        for outcome in _outcomes(sweep, todo, executor):
+        for outcome in _outcomes(sweep, todo, chunk, executor):
             if outcome.dataset is None:
                 failed.append(outcome)
                 if place is not None:
@@ -183,12 +191,21 @@ def run(
     return load(sweep, store) if store is not None else _whole(sweep, done, "Run it again")
 
 
-def _outcomes(sweep: Sweep, todo: Sequence[range], executor: Executor | None) -> Iterator[Outcome]:
-    spec = sweep.to_json()
+def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Executor | None) -> Iterator[Outcome]:
+    spec, size = sweep.to_json(), chunk or ceil(sweep.n_cells / 32)
     if executor is None:
-        yield from (compute_chunk(spec, indices) for indices in todo)
+        if chunk is None and os.environ.get("DEEPMECH_DEVICE", "cpu") != "cpu":
+            size = sweep.n_cells
+        while todo:
+            start = time.perf_counter()
+            indices = chunks_of(todo, size)[0]
+            yield compute_chunk(spec, indices)
+            todo = todo[len(indices) :]
+            # What a kill may cost is bounded, and whoever computes members side by side gets as many as that allows.
+            if chunk is None and len(indices) == size and time.perf_counter() - start < SECONDS / 2:
+                size *= 2
         return
-    futures = {executor.submit(compute_chunk, spec, indices): indices for indices in todo}
+    futures = {executor.submit(compute_chunk, spec, indices): indices for indices in chunks_of(todo, size)}
     try:
         for future in as_completed(futures):
             indices = futures.pop(future)

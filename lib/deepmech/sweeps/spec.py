@@ -7,13 +7,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import xarray as xr
 
+from deepmech.core import code
 from deepmech.core.labels import Batch, align
 from deepmech.core.spec import Spec, decode, digest
+
+F = TypeVar("F", bound=Callable[..., xr.Dataset])
+
+#: What the last bits of elementary functions and sums amount to, as a fraction of a variable's range.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +42,6 @@ class Sweep(Spec):
         To be raised when ``compute`` changes in a way that changes results.
     data : str
         Fingerprint of the data that ``compute`` uses, if any.
-    tolerance : float
-        Largest difference that a recomputation on another machine may show, as a fraction of each variable's range over
-        the grid. It is not part of the key. On the same machine bits must be equal.
 
     Raises
     ------
@@ -59,7 +62,6 @@ class Sweep(Spec):
     fixed: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
     data: str = ""
-    tolerance: float = 1e-9
 
     def __post_init__(self) -> None:
         plain = isinstance(self.name, str) and self.name.replace("_", "a").replace("-", "a").replace(".", "a").isalnum()
@@ -87,8 +89,6 @@ class Sweep(Spec):
                     f"Sweep.fixed[{key!r}] = {value!r}: must survive JSON unchanged (lists, not tuples; text keys)"
                 )
         self.require("version", isinstance(self.version, int) and self.version >= 1, "an integer >= 1")
-        self.require_finite("tolerance")
-        self.require("tolerance", self.tolerance >= 0, ">= 0")
         # A private copy: nobody can change a spec after its key was taken.
         object.__setattr__(self, "fixed", same)
         object.__setattr__(self, "cells", {k: v.copy(deep=True) for k, v in self.cells.items()})
@@ -106,7 +106,12 @@ class Sweep(Spec):
     @cached_property
     def key(self) -> str:
         """Sixteen hexadecimal digits of everything that decides the results."""
-        return digest({k: v for k, v in self.to_json().items() if k != "tolerance"})
+        return digest(self.to_json())
+
+    @property
+    def code(self) -> str:
+        """Sixteen hexadecimal digits of all code of ours that ``compute`` can reach; not part of the key."""
+        return code.digest(self.compute.partition(":")[0])
 
     def function(self) -> Callable[..., xr.Dataset]:
         """The function that computes cells."""
@@ -129,7 +134,50 @@ class Sweep(Spec):
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         cells = {k: decode(v) for k, v in data["cells"].items()}
-        return super().from_json({**data, "cells": cells})
+        return super().from_json({k: v for k, v in data.items() if k != "tolerance"} | {"cells": cells})
+
+
+def recomputed(
+    tolerance: Mapping[str, float] | None = None,
+    part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None,
+) -> Callable[[F], F]:
+    """Say of a function that computes cells how its results are compared with those of a recomputation.
+
+    Parameters
+    ----------
+    tolerance : dict, optional
+        By variable, the largest difference on a processor of another make or with other versions, as a fraction of the
+        variable's range over the grid; ``"*"`` stands for all others, :data:`ROUNDING` if it is left out. Where a
+        result was made, bits must be equal.
+    part : callable, optional
+        Of a function whose cells are dear: ``part(**fixed)`` gives the fixed parameters of a smaller task, and the
+        variables of its result that under equal labels equal those of the whole: the first trials of many, say.
+
+    Examples
+    --------
+    >>> @recomputed(tolerance={"loss": 1e-6})
+    ... def compute(cells): ...
+    >>> allowed(compute, "loss"), allowed(compute, "curve")
+    (1e-06, 1e-09)
+    """
+
+    for name, value in (tolerance or {}).items():
+        if not 0 <= value < 0.1:
+            raise ValueError(
+                f"recomputed: tolerance[{name!r}] = {value!r}: more than a tenth of a range proves nothing"
+            )
+
+    def mark(function: F) -> F:
+        function.tolerance, function.part = dict(tolerance or {}), part  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def allowed(function: Callable[..., xr.Dataset], variable: str) -> float:
+    """The tolerance of one variable of a function's results, see :func:`recomputed`."""
+    stated = getattr(function, "tolerance", {})
+    return float(stated.get(variable, stated.get("*", ROUNDING)))
 
 
 def columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, xr.DataArray]:

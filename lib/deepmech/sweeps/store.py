@@ -100,6 +100,7 @@ class Store:
             content = {
                 "format": 1,
                 "key": sweep.key,
+                "code": sweep.code,
                 "sweep": sweep.to_json(),
                 "data": sweep.data,
                 "versions": provenance.versions(),
@@ -113,7 +114,7 @@ class Store:
         found = read_manifest(path)
         if found["key"] != sweep.key:
             ours, theirs = sweep.to_json(), found["sweep"]
-            differ = [k for k in ours if ours[k] != theirs.get(k) and k != "tolerance"]
+            differ = [k for k in ours if ours[k] != theirs.get(k)]
             raise ValueError(
                 f"{path} holds another sweep, {theirs['name']!r} ({found['key']}): {', '.join(differ)} differ(s) from "
                 f"{sweep.name!r} ({sweep.key}). Use another directory"
@@ -121,6 +122,15 @@ class Store:
         store = cls(path, sweep)
         store._sweep_up()
         return store
+
+    def require_code(self) -> None:
+        """A ValueError unless what is stored was made by the code that would add to it."""
+        made = read_manifest(self.path).get("code", "code that was not noted")
+        if made != self.sweep.code:
+            raise ValueError(
+                f"{self.path} holds cells of sweep {self.sweep.name!r} made by other code ({made}; this is "
+                f"{self.sweep.code}). Use another directory; what deepmech verify finds equal, sweeps.adopt takes over"
+            )
 
     def _sweep_up(self) -> None:
         """Remove what a killed process left half-written; an hour spares everybody who is writing now."""

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from deepmech.core.compiled import njit
 from deepmech.trainers.vectors import BYTES, Vectors, choose
 
 PAD = 16

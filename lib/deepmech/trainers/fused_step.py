@@ -9,8 +9,8 @@ bit for each activation.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.core.philox import fill_bits, fill_normal
 from deepmech.trainers.fused_product import accumulate, multiply, transpose
 from deepmech.trainers.kernels import (

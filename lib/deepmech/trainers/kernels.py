@@ -7,8 +7,8 @@ release Python's lock and work in float32 and float64.
 """
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, philox
 
 #: PyTorch's BatchNorm constants.

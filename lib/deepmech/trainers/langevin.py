@@ -237,15 +237,11 @@ def _members(
     data = checks.samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
     batch = align(caller, **numbers(dynamics), **numbers(preparation, "prepare_"), seed=seed)
     checks.require_free(caller, batch.dims, own)
-    return (
-        data,
-        place,
-        batch,
-        [
-            Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
-            for row in batch.members()
-        ],
-    )
+    walkers = [
+        Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
+        for row in batch.members()
+    ]
+    return data, place, batch, walkers
 
 
 def _windows(chi: Any) -> tuple[float, ...]:

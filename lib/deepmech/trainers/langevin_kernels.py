@@ -6,8 +6,8 @@ included, without coming back.
 """
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.core.philox import fill_bits, fill_normal
 from deepmech.trainers.langevin_vector import LINEAR, RELU, WHERE_ACTIVE, pairs, rows
 

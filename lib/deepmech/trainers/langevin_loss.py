@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.trainers.langevin_engines import Blocked
 
 _BLOCK = 64

@@ -16,9 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from deepmech.core.compiled import njit
 from deepmech.trainers.vectors import BYTES, Vectors, choose
 
 ROWS, WIDE, SQUARE = 6, 4, 4

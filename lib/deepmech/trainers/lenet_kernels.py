@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.trainers.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
 
 SIDE = 32
@@ -212,7 +212,7 @@ def forward(image, p, s, logits):
         for i in range(UNITS_4):
             if not s.h4[i] <= 0:
                 total += p.w5[k * ROOM_4 + i] * s.h4[i]
-        logits[k] = total + lost
+        logits[k] = total if lost == 0 else lost
     return n2, n3
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.statistics import Interval, interval, interval_of, together
+from deepmech.experiments.elastic_sde import networks
 from deepmech.experiments.elastic_sde.extensions_fit import begins, drift, evenly, fit, halves
-from deepmech.experiments.elastic_sde.networks_effects import late, late_mean, resampled, step_of
+from deepmech.experiments.elastic_sde.networks_effects import late, late_mean, step_of, without_groups
 from deepmech.experiments.elastic_sde.networks_training import unequal
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
-from deepmech.metrics.statistics import mean_reach
 from deepmech.simulators.elastic_sde import tabulated_paths
-from deepmech.sweeps import Sweep, stored
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, result
 
 WINDOW = 5
 """Coarse times in the filter that makes α̂ and β̂ out of Â and B̂."""
@@ -64,7 +64,6 @@ def predicted(
     fitted: xr.Dataset,
     *,
     mean: str = "group_mean",
-    n: int = 200,
 ) -> xr.Dataset:
     """Class means of disturbed networks, the L-model's prediction from undisturbed ones, and how far it is off.
 
@@ -78,22 +77,26 @@ def predicted(
     weights, mixing : p and P of the disturbed ones.
     fitted : of :func:`learnt`.
     mean : ``"group_mean"``, or ``"group_mean_true"`` for means by true class.
-    n : resamples of groups of trials, of both; ``fitted`` is not fitted anew, so its own error is in no interval.
 
     Returns
     -------
     Dataset
         ``margin`` and ``predicted`` (what, time, class), own-class margins; ``distance`` (what, model, class), RD_k in
         all coordinates over the last fifth of training, for :data:`NAMES`: both models, the undisturbed networks' own
-        paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high (95 %). ``start``,
-        the time at which "model, fitted" does.
+        paths taken for a prediction, and logits that stay as they are. ``what`` is value, low, high (95 %, over groups
+        of trials of both; ``fitted`` is not fitted anew, so its own error is in no interval). ``start``, the time at
+        which "model, fitted" does.
     """
     time = case["slow_time"].values
     step = step_of(case, "slow_time")
     parts = drift("L", np.empty(0), weights, mixing)
 
-    # The first row is the mean over all trials, the others are resamples.
-    clean, real = (_with_resamples(d[mean], n, seed) for seed, d in enumerate((base, case)))
+    # First the means over all trials, then without each group of the undisturbed, then of the disturbed networks.
+    (clean, fewer_clean), (real, fewer_real) = (without_groups(d, mean) for d in (base, case))
+    n, m = fewer_clean.sizes["group"], fewer_real.sizes["group"]
+    order = ("group", "time", "class", "logit")
+    clean = xr.concat([clean, fewer_clean, *[clean] * m], "group").transpose(*order)
+    real = xr.concat([real, *[real] * n, fewer_real], "group").transpose(*order)
     later = int(np.flatnonzero(time == float(fitted["time"][0]))[0])
     found, x = effects(integrated_effects(clean, "L"), WINDOW), real.values
     made, best = np.empty_like(x), np.empty_like(x[:, later:])
@@ -108,16 +111,13 @@ def predicted(
         "predicted": (("what", "time", "class"), margins(made).values),
         "distance": (("what", "model", "class"), off),
     }
-    out = {k: (d, np.stack([v[0], *np.quantile(v[1:], [0.025, 0.975], axis=0)])) for k, (d, v) in rows.items()}
+    out = {}
+    for k, (d, v) in rows.items():
+        # Balanced networks predicted from themselves are one sample.
+        apart = (v[1 : n + 1] + v[n + 1 :] - v[0],) if base.equals(case) else (v[1 : n + 1], v[n + 1 :])
+        out[k] = (d, np.stack([v[0], *interval_of(v[0], *apart, scatter="symmetric").ends]))
     coords = {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values}
     return xr.Dataset({**out, "start": float(time[later])}, coords)
-
-
-def _with_resamples(groups: xr.DataArray, n: int, seed: int) -> xr.DataArray:
-    """Class means (resample, time, class, logit): of all groups of trials, then of ``n`` resamples of them."""
-    whole = groups.rename(slow_time="time").mean("group").astype(float)
-    some = resampled(xr.Dataset({"group_mean": groups}), n, seed)
-    return xr.concat([whole, some], "resample").transpose("resample", "time", "class", "logit")
 
 
 def learnt(base: xr.Dataset, mean: str = "group_mean") -> xr.Dataset:
@@ -142,7 +142,7 @@ def learning(result: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"margin": by_role(margins(means)), "prior": by_role(prior.drop_vars("time"))})
 
 
-def imbalance(result: xr.Dataset, n: int = 200) -> xr.Dataset:
+def imbalance(result: xr.Dataset) -> xr.Dataset:
     """:func:`predicted` for every case of an "imbalance" sweep, over ``case``, from the balanced one.
 
     Returns
@@ -156,7 +156,7 @@ def imbalance(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     for i in range(result.sizes["case"]):
         case = result.isel(case=i)
         weights = weights_of(case)
-        rows.append(predicted(base, case, weights, true, fitted, n=n).assign(prior=("class", prior_margin(weights))))
+        rows.append(predicted(base, case, weights, true, fitted).assign(prior=("class", prior_margin(weights))))
     made = xr.concat(rows, xr.Variable("case", result["case"].values))
     return made.assign_coords({v: ("case", result[v].values) for v in ("rare", "ratio")})
 
@@ -187,7 +187,7 @@ def rare_at_the_end(result: xr.Dataset) -> xr.DataArray:
     return own.groupby("ratio").mean()
 
 
-def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
+def mixing(result: xr.Dataset) -> xr.Dataset:
     """:func:`predicted` for every share of wrong labels of a "mixing" sweep but none, by true class.
 
     Returns
@@ -201,7 +201,7 @@ def mixing(result: xr.Dataset, n: int = 200) -> xr.Dataset:
     fitted = learnt(base, "group_mean_true")
     shares = [float(p) for p in result["label_error"].values if p > 0]
     even, mean = np.full(k, 1 / k), "group_mean_true"
-    rows = [predicted(base, result.sel(label_error=p), even, evenly(k, p), fitted, mean=mean, n=n) for p in shares]
+    rows = [predicted(base, result.sel(label_error=p), even, evenly(k, p), fitted, mean=mean) for p in shares]
     made = xr.concat(rows, over("label_error", shares))
     clean = margins(base[mean].rename(slow_time="time").mean("group").astype(float)).mean("class")
     target = ("label_error", [mixing_margin(p, k) for p in shares])
@@ -222,31 +222,30 @@ def settled(found: xr.Dataset) -> xr.Dataset:
 
 def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
     """:func:`fit_cells` for every unequal case of a stored result and several halves of its trials, as a sweep."""
-    result = stored(of)
-    cases = np.flatnonzero(result["ratio"].values > 1)
+    source = networks.as_published(of.removeprefix("elastic-"))
+    cases = np.flatnonzero(source.cells["ratio"].values > 1)
     return Sweep(
         name=f"{of}-fits",
         compute="deepmech.experiments.elastic_sde.extensions:fit_cells",
         cells={"case": over("case", cases), "split": over("split", range(n_splits))},
         fixed={"of": of},
-        data=sweep_of(result).key,
-        tolerance=0.1,
+        data=source.key,
     )
 
 
 def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
     """For each ``case`` (number) and ``split`` what :func:`own_effects` finds in a stored result."""
-    result = stored(of)
+    source = result(networks.as_published(of.removeprefix("elastic-")))
     made = []
     for cell in cells:
-        case = result.isel(case=cell["case"])
+        case = source.isel(case=cell["case"])
         groups = case["group_mean"].rename(slow_time="time").astype(float)
         made.append(own_effects(groups, weights_of(case), cell["split"]).assign(ratio=case["ratio"].item()))
     return xr.concat(made, "cell").assign_attrs(device="cpu", dtype="float64")
 
 
-def cost_ratio(fits: xr.Dataset) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.DataArray]]:
-    """What fits with the classes' weights leave by what fits with equal ones leave, over ``ratio``, and 95 % intervals.
+def cost_ratio(fits: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+    """What fits with the classes' weights leave by what fits with equal ones leave, over ``ratio``, and its interval.
 
     ``fits`` is a result of :func:`own_fits`. Means and intervals are over which class is rare: halves of the same
     trials are not independent.
@@ -254,8 +253,10 @@ def cost_ratio(fits: xr.Dataset) -> tuple[xr.DataArray, tuple[xr.DataArray, xr.D
     cost = fits["cost"].transpose("case", "split", "fit")
     each = (cost.isel(fit=0) / cost.isel(fit=1)).mean("split").assign_coords(ratio=fits["ratio"].isel(split=0))
     by = each.groupby("ratio")
-    reach = mean_reach(by.std(ddof=1), by.count())
-    return by.mean(), (by.mean() - reach, by.mean() + reach)
+    mean = by.mean()
+    # Ratios scatter by factors.
+    rows = (interval(np.log(part.values), scatter="symmetric", at=np.log(part.values.mean())) for _, part in by)
+    return mean, together(rows).map(lambda end: mean.copy(data=np.exp(end)))
 
 
 def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, split: int = 0) -> xr.Dataset:

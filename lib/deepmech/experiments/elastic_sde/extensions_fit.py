@@ -16,11 +16,12 @@ from scipy.optimize import least_squares
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.statistics import Interval, interval
+from deepmech.experiments.elastic_sde import networks
 from deepmech.experiments.elastic_sde.networks_effects import late_mean
 from deepmech.metrics.elasticity import Model, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import drift_matrix, mixed_logits, tabulated_paths
-from deepmech.sweeps import Sweep, stored
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, result
 
 RULES = ("I", "L", "one share", "own first", "all shares", "pairs")
 """The isotropic model; the L-model; Eq. E.1 with one share p for all classes (Eq. D.20), with shares that obey the
@@ -242,15 +243,14 @@ def fits(of: str, n_splits: int = 10) -> Sweep:
         compute="deepmech.experiments.elastic_sde.extensions_fit:fit_cells",
         cells={"split": over("split", range(n_splits))},
         fixed={"of": of},
-        data=sweep_of(stored(of)).key,
-        # Searches end where rounding lets them; ends differ by less than halves of trials do.
-        tolerance=0.1,
+        data=networks.as_published(of.removeprefix("elastic-")).key,
     )
 
 
 def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
     """:func:`compare` for each cell's ``split``, from the time on from which margins exceed their noise."""
-    groups = stored(of).isel(first_seed=0)["group_mean"].rename(slow_time="time").astype(float)
+    source = result(networks.as_published(of.removeprefix("elastic-")))
+    groups = source.isel(first_seed=0)["group_mean"].rename(slow_time="time").astype(float)
     groups = groups.isel(time=slice(begins(groups), None))
     made = xr.concat([compare(groups, cell["split"]) for cell in cells], "cell")
     return made.assign_attrs(device="cpu", dtype="float64")
@@ -274,23 +274,22 @@ def late_distance(results: dict[str, xr.Dataset]) -> xr.DataArray:
     return xr.concat([late_mean(r["distance"]) for r in results.values()], xr.Variable("data", list(results)))
 
 
-def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, ...]:
-    """:func:`late_distance` of one model by that of another: median over halves of trials, and range.
+def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, Interval]:
+    """:func:`late_distance` of one model by that of another: median over halves of trials, and an interval.
 
-    Returns
-    -------
-    value, low, high
-        Over ``data`` and ``norm``.
+    Over ``data`` and ``norm``. Halvings of the same trials are not independent: each tests on as many trials as it fits
+    to.
     """
     late = late_distance(results)
     ratio = late.sel(model=model, drop=True) / late.sel(model=base, drop=True)
-    return ratio.median("split"), ratio.min("split"), ratio.max("split")
+    middle = ratio.median("split")
+    return middle, interval(np.log(ratio), "split", "skewed", overlap=1.0, at=np.log(middle)).map(np.exp)
 
 
 def own_is_largest(results: dict[str, xr.Dataset], rule: str = "all shares") -> xr.DataArray:
     """Part of the classes, over halves of trials, whose own share is the largest in a fit; over ``data``."""
     found = []
-    for result in results.values():
-        share = result["share"].sel(rule=rule).transpose(..., "pull", "direction").values
+    for one in results.values():
+        share = one["share"].sel(rule=rule).transpose(..., "pull", "direction").values
         found.append(float((share.argmax(-1) == np.arange(share.shape[-1])).mean()))
     return over("data", list(results)).copy(data=found)

@@ -15,7 +15,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.spec import digest
-from deepmech.experiments.elastic_sde.networks_data import SETTINGS, Setting, images
+from deepmech.experiments.elastic_sde.networks_data import SETTINGS, Setting, fingerprint, images
 from deepmech.experiments.elastic_sde.networks_training import BITS, GROUP, rounded, train_cells
 from deepmech.sweeps import Sweep
 
@@ -39,10 +39,6 @@ SAMPLE_SIZES = (80, 480, 600, 4800)
 """Training samples per class of Fig. D.3."""
 RARE = ((0, 1.0), *((k, ratio) for ratio in (2.0, 4.0, 8.0) for k in range(3)))
 """Balanced classes, then each class drawn less often than the others (App. E)."""
-
-#: Rounding differs between machines and training amplifies it: after thousands of steps two trials are different
-#: trials, and means over them differ by their standard error.
-TOLERANCE = 0.5
 
 
 def trials(
@@ -87,7 +83,7 @@ def trials(
     Returns
     -------
     Sweep
-        For :func:`deepmech.sweeps.run` or :func:`~deepmech.sweeps.obtain`; see :func:`train_cells` for its variables.
+        For :func:`deepmech.sweeps.result`; see :func:`train_cells` for its variables.
 
     Examples
     --------
@@ -122,14 +118,13 @@ def trials(
     many = many or {"first_seed": cells["first_seed"]}
     fixed |= {k: v.values[0].item() for k, v in cells.items() if k not in many}
     kinds = np.atleast_1d(np.asarray(sizes)).tolist()
-    prints = [images(dataset, n_classes, int(n), usual.validation).fingerprint for n in kinds]
+    prints = [fingerprint(dataset, n_classes, int(n), usual.validation) for n in kinds]
     return Sweep(
         name=name,
         compute="deepmech.experiments.elastic_sde.networks:train_cells",
         cells=many,
         fixed=fixed,
         data=prints[0] if len(prints) == 1 else digest(prints),
-        tolerance=TOLERANCE,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from deepmech.experiments.elastic_sde.networks_effects import MODELS, estimate, resampled, step_of
+from deepmech.core.statistics import Interval, interval, interval_of
+from deepmech.experiments.elastic_sde.networks_effects import MODELS, estimate, step_of, without_groups
 from deepmech.metrics.elasticity import Model, integrated_effects, log_slope, tail_index
 
 LAST = 1000
@@ -17,25 +18,20 @@ NO_SKILL = 2 / 3
 
 
 def learning(result: xr.Dataset) -> xr.Dataset:
-    """Validation loss and accuracy over p_err at the end of training: means over trials and their standard errors.
+    """Validation loss and accuracy over p_err at the end of training: means over trials and their intervals.
 
     Returns
     -------
     Dataset
-        ``loss``, ``loss_error``, ``accuracy``, ``accuracy_error`` over ``label_error``; ``left_out``, trials that
-        diverged and are in neither.
+        ``loss``, ``loss_low``, ``loss_high``, ``accuracy``, ``accuracy_low``, ``accuracy_high`` over ``label_error``;
+        ``left_out``, trials that diverged and are in none of them.
     """
-    last = result[["validation_loss", "validation_accuracy"]].isel(at_iteration=-1, drop=True)
-    error = last.std("trial", ddof=1) / np.sqrt(last.count("trial"))
-    return xr.Dataset(
-        {
-            "loss": last["validation_loss"].mean("trial"),
-            "accuracy": last["validation_accuracy"].mean("trial"),
-            "loss_error": error["validation_loss"],
-            "accuracy_error": error["validation_accuracy"],
-            "left_out": last["validation_loss"].isnull().sum("trial"),
-        }
-    )
+    found = {"left_out": result["validation_loss"].isel(at_iteration=-1, drop=True).isnull().sum("trial")}
+    for name in ("loss", "accuracy"):
+        last = result[f"validation_{name}"].isel(at_iteration=-1, drop=True)
+        found[name] = last.mean("trial")
+        found[f"{name}_low"], found[f"{name}_high"] = interval(last, "trial").ends
+    return xr.Dataset(found)
 
 
 def expected_loss(label_error: xr.DataArray, n_classes: int = 3) -> xr.DataArray:
@@ -72,34 +68,48 @@ def tails(result: xr.Dataset, models: Sequence[Model] = MODELS, window: int = 35
     return out
 
 
-def tail_interval(result: xr.Dataset, models: Sequence[Model] = MODELS, n: int = 200) -> xr.Dataset:
-    """95 % bootstrap intervals, over groups of trials, of the tail indices from Â and B̂; dimension ``end``."""
-    ends = _resampled_tails(result, models, n).quantile([0.025, 0.975], "resample")
-    return ends.rename(quantile="end").assign_coords(end=["low", "high"])
+def tail_interval(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Dataset:
+    """95 % intervals, over groups of trials, of the tail indices from Â and B̂; dimension ``end`` (low, high)."""
+    whole, without = _tails_without_groups(result, models)
+    found = {
+        str(k): xr.concat(
+            interval_of(v, without[k], dim="group", scatter="symmetric").ends, xr.Variable("end", ["low", "high"])
+        )
+        for k, v in whole.items()
+    }
+    return xr.Dataset(found)
 
 
-def transitions(result: xr.Dataset, n: int = 200) -> xr.Dataset:
-    """95 % bootstrap intervals of the two places that the paper names; dimension ``end``.
+def transitions(result: xr.Dataset) -> tuple[dict[str, Interval], float]:
+    """95 % intervals of the two places that the paper names, over groups of trials, and how safe the first one is.
 
     Returns
     -------
-    Dataset
+    places, share
         ``crosses``: p_err at which the smaller tail index first rises to 1, I-model; ``overtakes``: the last at which
-        the index of the inter-class effect changes places with that of the intra-class effect, L-model. Resamples in
-        which there is none count as 1; ``found`` (over ``place``) is the share of the others.
+        the index of the inter-class effect changes places with that of the intra-class effect, L-model. There is no
+        interval where there is no such place without one of the groups; ``share`` is that of the groups without which
+        the first place is there.
     """
-    tails = _resampled_tails(result, MODELS, n)
-    least, lead = tails["least"].sel(model="I"), tails["lead"].sel(model="L")
-    places = np.array([[crossing(least.isel(resample=r), 1.0), switches(lead.isel(resample=r))] for r in range(n)])
-    low, high = np.quantile(np.where(np.isfinite(places), places, 1.0), [0.025, 0.975], axis=0)
-    values = {name: ("end", [low[i], high[i]]) for i, name in enumerate(("crosses", "overtakes"))}
-    share = ("place", np.isfinite(places).mean(0))
-    return xr.Dataset(values | {"found": share}, {"end": ["low", "high"], "place": ["crosses", "overtakes"]})
+    whole, without = _tails_without_groups(result, MODELS)
+    places, share = {}, 0.0
+    for name, index, model in (("crosses", "least", "I"), ("overtakes", "lead", "L")):
+        value, *each = (
+            crossing(curve, 1.0) if name == "crosses" else switches(curve)
+            for curve in (whole[index].sel(model=model), *without[index].sel(model=model).transpose("group", ...))
+        )
+        places[name] = interval_of(value, np.array(each), scatter="symmetric")
+        share = float(np.isfinite(each).mean()) if name == "crosses" else share
+    return places, share
 
 
-def _resampled_tails(result: xr.Dataset, models: Sequence[Model], n: int) -> xr.Dataset:
-    """Tail indices from Â and B̂ of resampled groups of trials."""
-    means = resampled(result, n)
+def _tails_without_groups(result: xr.Dataset, models: Sequence[Model]) -> tuple[xr.Dataset, xr.Dataset]:
+    """Tail indices from Â and B̂ of all groups of trials, and without each of them."""
+    whole, without = without_groups(result)
+    return _tails(whole, models), _tails(without, models)
+
+
+def _tails(means: xr.DataArray, models: Sequence[Model]) -> xr.Dataset:
     last = max(1, round(LAST / step_of(means)))
     rows = []
     for model in models:

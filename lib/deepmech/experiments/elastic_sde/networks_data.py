@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from deepmech import data as sets
 from deepmech.core.spec import digest
 from deepmech.data import Data, load
 
@@ -42,8 +43,7 @@ def images(dataset: str, n_classes: int, per_class: int, validation: int) -> Dat
     if dataset not in SETTINGS:
         raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
     made = dataset == "geomnist"
-    sizes = {"n_train": 3 * per_class, "n_test": 3 * validation} if made else {}
-    whole = load(dataset, **sizes)
+    whole = load(dataset, **_sizes(dataset, per_class, validation))
     if not 2 <= n_classes <= whole.n_classes:
         raise ValueError(f"images: n_classes = {n_classes!r}: {dataset} has 2 to {whole.n_classes}")
     found = {}
@@ -56,5 +56,25 @@ def images(dataset: str, n_classes: int, per_class: int, validation: int) -> Dat
         chosen = np.sort(np.concatenate([o[:n] for o in own]))
         x = getattr(whole, f"x_{split}")[chosen]
         found[f"x_{split}"], found[f"y_{split}"] = x if made else 2 * x - 1, labels[chosen]
-    mark = digest({"of": whole.fingerprint, "classes": n_classes, "per_class": per_class, "validation": validation})
+    mark = _mark(whole.fingerprint, n_classes, per_class, validation)
     return replace(whole, **found, n_classes=n_classes, fingerprint=mark)
+
+
+def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int) -> str:
+    """That of :func:`images`, also where the data set's files are not at hand.
+
+    Examples
+    --------
+    >>> fingerprint("geomnist", 2, 10, 5) == images("geomnist", 2, 10, 5).fingerprint
+    True
+    """
+    whole = sets.fingerprint(dataset, **_sizes(dataset, per_class, validation))
+    return _mark(whole, n_classes, per_class, validation)
+
+
+def _sizes(dataset: str, per_class: int, validation: int) -> dict[str, int]:
+    return {"n_train": 3 * per_class, "n_test": 3 * validation} if dataset == "geomnist" else {}
+
+
+def _mark(of: str, n_classes: int, per_class: int, validation: int) -> str:
+    return digest({"of": of, "classes": n_classes, "per_class": per_class, "validation": validation})

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
+from deepmech.core.statistics import interval_of, without_each
 from deepmech.experiments.elastic_sde.networks import images
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
 from deepmech.trainers.lenet import SingleSample, train_lenet
@@ -74,53 +74,42 @@ def estimate(
     return xr.concat(found, xr.Variable("model", list(models)), combine_attrs="drop")
 
 
-def resampled(result: xr.Dataset, n: int = 200, seed: int = 0) -> xr.DataArray:
-    """Class means of resampled groups of trials, dims (resample, time, class, logit), in coarse blocks of time.
+def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.DataArray, xr.DataArray]:
+    """Class means in coarse blocks of time: over all trials, and without each group of them in turn (``group``).
 
-    Groups are drawn with replacement; every group holds the same number of trials.
+    A group holds ten trials or so, and their mean scatters about symmetrically.
     """
-    groups = result["group_mean"].rename(slow_time="time").transpose("group", ...).astype(float)
-    size = groups.sizes["group"]
-    draws = (Stream.of("groups of trials", seed).uniform("bootstrap", 0, (n, size)) * size).astype(int)
-    weights = np.stack([np.bincount(d, minlength=size) for d in draws]) / size
-    return xr.dot(xr.DataArray(weights, dims=("resample", "group")), groups, dim="group").transpose("resample", ...)
+    groups = result[mean].rename(slow_time="time")
+    return groups.mean("group").astype(float), without_each(groups.astype(float), "group")
 
 
-def interval(result: xr.Dataset, models: Sequence[Model] = MODELS, n: int = 200) -> xr.Dataset:
-    """95 % intervals of Â and B̂ by model, over ``end`` (low, high) and coarse times: a bootstrap over groups."""
-    means = resampled(result, n)
-    found = xr.concat([integrated_effects(means, m) for m in models], xr.Variable("model", list(models)))
-    return found.quantile([0.025, 0.975], "resample").rename(quantile="end").assign_coords(end=["low", "high"])
-
-
-def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS, n: int = 400) -> xr.Dataset:
+def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Dataset:
     """Growth of Â over the second half of training by model, and the ratio of two models (second by first).
 
     Returns
     -------
     Dataset
-        ``growth`` (model, what) and ``ratio`` (what); ``what`` is value, low, high.
+        ``growth`` (what, model) and ``ratio`` (what); ``what`` is value, low, high, over groups of trials. A ratio has
+        an interval only if both grow whichever group is left out.
     """
 
-    def grown(means: xr.DataArray, model: Model) -> xr.DataArray:
+    def grown(means: xr.DataArray, model: Model) -> np.ndarray:
         a = integrated_effects(means, model)["A"]
         tenth = max(1, a.sizes["time"] // 20)
         middle = a.sizes["time"] // 2
-        return a.isel(time=slice(-tenth, None)).mean("time") - a.isel(time=slice(middle, middle + tenth)).mean("time")
+        late, before = (a.isel(time=at).mean("time") for at in (slice(-tenth, None), slice(middle, middle + tenth)))
+        return (late - before).values
 
-    whole = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
-    draws = resampled(result, n)
-    value = np.array([float(grown(whole, m)) for m in models])
-    spread = np.stack([grown(draws, m).values for m in models])
-    ends = np.quantile(spread, [0.025, 0.975], axis=1)
-    ratios = np.quantile(spread[1] / spread[0], [0.025, 0.975])
-    what = ["value", "low", "high"]
+    value, without = (np.stack([grown(means, m) for m in models], -1) for means in without_groups(result))
+    growth = interval_of(value, without, scatter="symmetric")
+    logs = [np.log(np.where(g > 0, g, np.nan)) for g in (value, without)]
+    ratio = interval_of(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
     return xr.Dataset(
         {
-            "growth": (("what", "model"), np.vstack([value, ends])),
-            "ratio": ("what", [value[1] / value[0], *ratios]),
+            "growth": (("what", "model"), np.stack([value, *growth.ends])),
+            "ratio": ("what", np.stack([value[1] / value[0], *ratio.ends])),
         },
-        {"what": what, "model": list(models)},
+        {"what": ["value", "low", "high"], "model": list(models)},
     )
 
 

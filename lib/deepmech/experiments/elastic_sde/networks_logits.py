@@ -12,8 +12,8 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.statistics import Interval, interval
 from deepmech.data import geomnist
-from deepmech.metrics.statistics import mean_reach
 
 AXES = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
 """Two orthonormal directions in the plane of three logits that add up to a constant."""
@@ -181,11 +181,10 @@ def first_below(curve: xr.DataArray, level: float) -> float:
     return float(times[above[-1] + 1]) if len(above) else float(times[0])
 
 
-def end_of(result: xr.Dataset, name: str) -> tuple[float, float, float]:
-    """A validation measure after the last step: mean over trials, and the ends of its 95 % interval."""
+def end_of(result: xr.Dataset, name: str) -> tuple[float, Interval]:
+    """A validation measure after the last step: mean over trials, and its interval."""
     values = result[name].isel(at_iteration=-1).transpose("trial").values.astype(float)
-    reach = mean_reach(values.std(ddof=1), len(values))
-    return float(values.mean()), float(values.mean() - reach), float(values.mean() + reach)
+    return float(values.mean()), interval(values, scatter="skewed")
 
 
 def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
@@ -198,7 +197,7 @@ def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``mean`` and ``reach`` (half of its 95 % interval over trials) over ``name``, ``set`` ("training",
+        ``mean``, ``low`` and ``high`` (its 95 % interval over trials) over ``name``, ``set`` ("training",
         "validation") and ``iteration``: the times of validation but the first, and the nearest recorded block of
         training samples.
     """
@@ -213,5 +212,5 @@ def accuracies(results: dict[str, xr.Dataset]) -> xr.Dataset:
         dims=("name", "trial", "set", "iteration"),
         coords={"name": list(results), "set": ["training", "validation"], "iteration": at},
     )
-    reach = mean_reach(share.std("trial", ddof=1), share.sizes["trial"])
-    return xr.Dataset({"mean": share.mean("trial"), "reach": reach})
+    low, high = interval(share, "trial", "symmetric").ends
+    return xr.Dataset({"mean": share.mean("trial"), "low": low, "high": high})

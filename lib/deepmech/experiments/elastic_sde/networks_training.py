@@ -10,6 +10,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.experiments.elastic_sde.networks_data import SETTINGS, images
+from deepmech.sweeps import recomputed
 from deepmech.trainers.lenet import SingleSample, train_lenet
 
 GROUP = 10
@@ -18,6 +19,15 @@ BITS = 12
 """Leading bits of the mantissa that are kept: 2⁻¹³ of a number, far less than its standard error."""
 
 
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first group of trials for a twentieth of their iterations: what they have done by then is the same."""
+    block = int(np.lcm(fixed["thin"], fixed["coarse"]))
+    iterations = block * max(1, fixed["iterations"] // (20 * block))
+    few = {"n_trials": min(GROUP, fixed["n_trials"]), "iterations": iterations, "n_checks": 1, "moments": 0}
+    return fixed | few, ["group_mean", "group_mean_true", "validation_loss", "validation_accuracy"]
+
+
+@recomputed(part=_begin)
 def train_cells(cells: list[dict[str, Any]], **fixed: Any) -> xr.Dataset:
     """Train all trials of each configuration; a cell's keys and ``fixed`` are parameters of :func:`trials`.
 
@@ -87,7 +97,7 @@ def _configuration(
     kept = total["kept"] or np.nan
     mean, counts = _mean(total["fine"])
     slow, slow_counts = _mean(total["slow"])
-    square = total["square"] / slow_counts[..., None]
+    square = _mean(np.concatenate([total["square"], slow_counts[..., None]], -1))[0]
     by_group = ("group", "slow_time", "class", "logit")
     out = {
         "mean": (("time", "class", "logit"), mean),

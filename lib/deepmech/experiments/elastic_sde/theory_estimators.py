@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.statistics import interval
 from deepmech.metrics.elasticity import class_means, effects, integrated_effects, log_slope, tail_index
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
 
@@ -89,7 +90,7 @@ def errors(data: xr.Dataset) -> xr.Dataset:
 
     ``A_bias``, ``B_bias``: mean over logs and time; ``A_spread``, ``B_spread``: standard deviation over logs, root mean
     square over time; ``A_error``: root mean square distance from the truth; ``intra_error``: the same of α̂, over the
-    largest α; ``A_standard_error``: of the bias, taking logs (not times) as independent.
+    largest α; ``A_bias_low`` and ``A_bias_high``: the interval of the bias over logs.
     """
     out = {}
     for name in ("A", "B"):
@@ -97,7 +98,7 @@ def errors(data: xr.Dataset) -> xr.Dataset:
         out[f"{name}_bias"] = off.mean(("log", "time"))
         out[f"{name}_spread"] = off.var("log", ddof=1).mean("time") ** 0.5
         out[f"{name}_error"] = ((off**2).mean(("log", "time"))) ** 0.5
-        out[f"{name}_standard_error"] = off.mean("time").std("log", ddof=1) / np.sqrt(data.sizes["log"])
+        out[f"{name}_bias_low"], out[f"{name}_bias_high"] = interval(off.mean("time"), "log", "symmetric").ends
     off = (data.intra - data.intra_true).isel(time=slice(25, -25))
     out["intra_error"] = (off**2).mean(("log", "time")) ** 0.5 / data.intra_true.max()
     return xr.Dataset(out)

@@ -11,6 +11,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.statistics import Interval, interval_of, share_interval, without_each
 from deepmech.metrics.collapse import etf_distance
 from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
 from deepmech.simulators.elastic_sde import (
@@ -26,13 +27,6 @@ from deepmech.simulators.elastic_sde import (
 
 SIDES = {2: 3.4, 3: 3.8, 4: 4.0, 5: 4.1}
 """Distances of class means, in widths, at which about half of the runs with 15 samples in the plane are separable."""
-
-
-def wilson(share: xr.DataArray, n: int, z: float = 1.96) -> tuple[xr.DataArray, xr.DataArray]:
-    """Wilson's 95 % interval of a share of ``n`` runs, which stays meaningful at 0 and 1."""
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return (middle - half).clip(0, 1), (middle + half).clip(0, 1)
 
 
 START_SPREAD = 0.5
@@ -63,7 +57,7 @@ def binary(
         apart = separated_along(run.feature_value.isel(time=0, drop=True), [1.0])
         shares.append(apart.isel(pair=0, drop=True).mean("run"))
     share = xr.concat(shares, xr.DataArray(list(samples), dims="n", name="n"))
-    low, high = wilson(share, n_runs)
+    low, high = share_interval(share, n_runs).ends
     chance = ("n", [separated_by_chance(n) for n in samples])
     theory = binary_theory(gaps, samples, t_end)
     return xr.Dataset({"share": share, "low": low, "high": high, "theory": theory, "chance": chance})
@@ -120,24 +114,22 @@ def threshold(
     return separable(run.feature_value).all("pair").rename("separable")
 
 
-def crossing(separable_runs: xr.DataArray, n_boot: int = 200) -> tuple[float, float, float]:
-    """Where the curves of the first and the last time cross, over ``factor``: estimate and 95 % bootstrap over runs.
+def crossing(separable_runs: xr.DataArray) -> tuple[float, Interval]:
+    """Where the curves of the first and the last time cross, over ``factor``: estimate and interval over runs.
 
     Below the threshold waiting makes separation less likely, above it more so; a straight line through the difference
     of the two shares, near its zero, gives the place.
     """
     change = separable_runs.isel(time=-1).astype(float) - separable_runs.isel(time=0).astype(float)
-    rows = change.transpose("factor", "run").values
+    rows = change.transpose("run", "factor").values
     x = change.factor.values
 
     def zero(values: np.ndarray) -> float:
         slope, offset = np.polyfit(x, values, 1)
         return float(-offset / slope)
 
-    stream, n = Stream.of("elastic crossing", 0), rows.shape[1]
-    picks = [(stream.uniform("bootstrap", b, n) * n).astype(int) for b in range(n_boot)]
-    low, high = np.quantile([zero(rows[:, p].mean(1)) for p in picks], [0.025, 0.975])
-    return zero(rows.mean(1)), float(low), float(high)
+    value = zero(rows.mean(0))
+    return value, interval_of(value, np.array([zero(m) for m in without_each(rows)]), scatter="skewed")
 
 
 def decay_diagram(

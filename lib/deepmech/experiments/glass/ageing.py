@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.statistics import Interval, together
 from deepmech.experiments.glass import regimes, relaxation, walks
 from deepmech.simulators.brownian import ageing_factor
 from deepmech.sweeps.results import sweep_of
@@ -21,7 +22,7 @@ def by_waiting(run: xr.Dataset, temperature: float, level: float = 0.9, chi: int
     The null starts from the first measured time.
     """
     tables = [relaxation.taus(run, level, chi, i).sel(temperature=temperature) for i in range(run.sizes["waiting"])]
-    table = xr.concat(tables, over("waiting", run.waiting.values))[["tau", "low", "high", "draws"]].drop_vars(
+    table = xr.concat(tables, over("waiting", run.waiting.values))[["tau", "low", "high", "without"]].drop_vars(
         "temperature"
     )
     waited = run.waiting.values
@@ -32,17 +33,16 @@ def by_waiting(run: xr.Dataset, temperature: float, level: float = 0.9, chi: int
 def waiting_tables(run: xr.Dataset, **how: float) -> xr.Dataset:
     """:func:`~deepmech.experiments.glass.relaxation.taus` for every waiting time (Figs. A9, A10); T > 0, rising."""
     tables = [relaxation.taus(run, waiting=i, **how) for i in range(run.sizes["waiting"])]  # type: ignore[arg-type]
-    joined = xr.concat(tables, over("waiting", run.waiting.values))
+    joined = xr.concat(tables, over("waiting", run.waiting.values)).drop_dims("seed")
     return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
 
 
-def ageing_ratio(table: xr.Dataset) -> tuple[float, float, float]:
-    """τ after the longest wait over τ after the shortest, with its interval over resampled initial conditions."""
+def ageing_ratio(table: xr.Dataset) -> tuple[float, Interval]:
+    """τ after the longest wait over τ after the shortest, with its interval over initial conditions."""
     seen = table.isel(waiting=np.flatnonzero(np.isfinite(table.tau.values)))
-    draws = (seen.draws.isel(waiting=-1) / seen.draws.isel(waiting=0)).values
-    draws = draws[np.isfinite(draws)]
-    low, high = np.quantile(draws, [0.025, 0.975]) if len(draws) else (np.nan, np.nan)
-    return float(seen.tau[-1] / seen.tau[0]), float(low), float(high)
+    without = (seen.without.isel(waiting=-1) / seen.without.isel(waiting=0)).values
+    ratio = float(seen.tau[-1] / seen.tau[0])
+    return ratio, relaxation.by_factors(ratio, without)
 
 
 def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float]) -> xr.Dataset:
@@ -50,7 +50,7 @@ def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float
 
     Weight decay alone is drawn through all waits of both.
     """
-    tables = {p: by_waiting(runs[p], temperatures[p]).drop_vars("draws") for p in ("regularised", "underparameterised")}
+    tables = {p: by_waiting(runs[p], temperatures[p]).drop_dims("seed") for p in ("regularised", "underparameterised")}
     both = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer").sortby("waiting")
     waits, rows = both.waiting.values, []
     for phase, table in tables.items():
@@ -67,11 +67,11 @@ def ages(run: xr.Dataset, temperature: float) -> dict[str, Any]:
     seen = table.isel(waiting=np.flatnonzero(np.isfinite(table.tau.values)))
     if seen.sizes["waiting"] < 2:
         return {"not_testable": f"at T = {temperature:g} the record sees the crossing after fewer than two waits"}
-    ratio, low, high = ageing_ratio(table)
+    ratio, between = ageing_ratio(table)
     first, last = int(seen.waiting[0]), int(seen.waiting[-1])
     return {
         "measured": ratio,
-        "interval": (low, high),
+        **between.for_claim(),
         "null": float(seen.decay[-1] / seen.decay[0]),
         "seeds": run.sizes["seed"],
         "detail": f"{regimes.origin(run)} T = {temperature:g}; from t_w = {first} to {last}.",
@@ -96,7 +96,7 @@ def hot_slopes(run: xr.Dataset) -> dict[str, Any]:
         "measured": [f.value for f in found],
         "expected": -1.0,
         "null": -1.0,
-        "interval": ([f.low for f in found], [f.high for f in found]),
+        **together(f.interval for f in found).for_claim(),
         "seeds": run.sizes["seed"],
         "detail": f"{regimes.origin(run)} T*: {words} (0: not seen).",
     }
@@ -107,10 +107,10 @@ def summary(run: xr.Dataset) -> pd.DataFrame:
     rows = {}
     for t in run.temperature.values:
         found = ages(run, float(t))
-        if "not_testable" not in found:
-            low, high = found["interval"]
+        if "measured" in found:
+            ends = " [{:.2f}, {:.2f}]".format(*found["interval"]) if "interval" in found else ""
             rows[f"T = {t:g}"] = {
-                "τ₉₀ after the longest wait seen / after the first": f"{found['measured']:.2f} [{low:.2f}, {high:.2f}]",
+                "τ₉₀ after the longest wait seen / after the first": f"{found['measured']:.2f}{ends}",
                 "weight decay alone": f"{found['null']:.2f}",
                 "waits": found["detail"].split("; ")[-1].removesuffix("."),
             }

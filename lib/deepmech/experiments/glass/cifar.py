@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from deepmech.core.labels import over
 from deepmech.experiments.glass import shapes, transitions, walks
 from deepmech.experiments.glass.data import Binary, title_of
 from deepmech.experiments.glass.settings import OTHER_PHASES
-from deepmech.sweeps import stored
-from deepmech.sweeps.results import NotShipped, sweep_of
+from deepmech.sweeps import result
+from deepmech.sweeps.results import sweep_of
 
 NAME = "cifar10-jpeg"
 COLLAPSED = 0.499
@@ -81,17 +80,16 @@ def compared() -> pd.DataFrame:
     """N*/P_D and λ* of the data sets whose transitions ship with the book, one row for each."""
     rows: dict[str, dict[str, str]] = {}
     for name, level in (("mnist", 0.45), (NAME, COLLAPSED)):
-        with suppress(NotShipped):
-            sizes, decays = stored(f"glass-uot-{name}"), stored(f"glass-ttt-{name}")
-            star = transitions.vanishing(sizes)["n_star"].get("measured", np.nan)
-            points = transitions.collapse_points(decays, level).isel(width=0)
-            rows[title_of(name)] = {
-                "samples (a), (b)": " and ".join(f"{sweep_of(r).fixed['data']['n_data']}" for r in (sizes, decays)),
-                "N*/P_D": f"{star:.2f}" if np.isfinite(star) else "not reached",
-                "λ*, median": f"{float(points.median()):.2g}",
-                "least": f"{float(points.min()):.2g}",
-                "most": f"{float(points.max()):.2g}",
-            }
+        sizes, decays = (result(transitions.standard(kind, name)) for kind in ("uot", "ttt"))
+        star = transitions.vanishing(sizes)["n_star"].get("measured", np.nan)
+        points = transitions.collapse_points(decays, level).isel(width=0)
+        rows[title_of(name)] = {
+            "samples (a), (b)": " and ".join(f"{sweep_of(r).fixed['data']['n_data']}" for r in (sizes, decays)),
+            "N*/P_D": f"{star:.2f}" if np.isfinite(star) else "not reached",
+            "λ*, median": f"{float(points.median()):.2g}",
+            "least": f"{float(points.min()):.2g}",
+            "most": f"{float(points.max()):.2g}",
+        }
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

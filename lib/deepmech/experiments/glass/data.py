@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from deepmech import data as sets
 from deepmech.core.random import Stream
 from deepmech.core.spec import digest
 from deepmech.data import load
@@ -58,10 +59,7 @@ def binary(name: str = "digits", n_data: int | None = None, components: int = 10
     >>> data.x.shape, sorted(set(data.y.tolist()))
     ((500, 10), [-1.0, 1.0])
     """
-    if name == "digits":
-        loaded = load(name, n_train=1796 if n_data is None else n_data, n_test=1)
-    else:
-        loaded = load(name, n_train=n_data, n_test=1)
+    loaded = load(name, n_train=_size(name, n_data), n_test=1)
     x = loaded.x_train.astype(float)
     spread = x.std(0)
     x = (x[:, spread > 0] - x[:, spread > 0].mean(0)) / spread[spread > 0]
@@ -70,8 +68,29 @@ def binary(name: str = "digits", n_data: int | None = None, components: int = 10
     axes = axes * np.sign(axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])])
     x = x @ axes / np.sqrt(values[::-1][:components])
     plus = np.isin(loaded.y_train, PLUS.get(name, (0, 2, 4, 6, 8)))
-    recipe = {"data": loaded.fingerprint, "components": components, "recipe": _RECIPE}
     if shuffle is not None:
         plus = plus[Stream.of("random labels", shuffle).permutation("labels", 0, len(plus))]
-        recipe["shuffle"] = shuffle
-    return Binary(x, np.where(plus, 1.0, -1.0), digest(recipe), loaded.note)
+    mark = _mark(loaded.fingerprint, components, shuffle)
+    return Binary(x, np.where(plus, 1.0, -1.0), mark, loaded.note)
+
+
+def fingerprint(
+    name: str = "digits", n_data: int | None = None, components: int = 10, shuffle: int | None = None
+) -> str:
+    """That of :func:`binary`, also where the data set's files are not at hand.
+
+    Examples
+    --------
+    >>> fingerprint("digits", 500) == binary("digits", 500).fingerprint
+    True
+    """
+    return _mark(sets.fingerprint(name, n_train=_size(name, n_data), n_test=1), components, shuffle)
+
+
+def _size(name: str, n_data: int | None) -> int | None:
+    return 1796 if name == "digits" and n_data is None else n_data
+
+
+def _mark(of: str, components: int, shuffle: int | None) -> str:
+    recipe: dict[str, object] = {"data": of, "components": components, "recipe": _RECIPE}
+    return digest(recipe if shuffle is None else recipe | {"shuffle": shuffle})

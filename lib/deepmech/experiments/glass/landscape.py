@@ -25,10 +25,10 @@ from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.experiments.glass import walks
-from deepmech.experiments.glass.data import binary, title_of
+from deepmech.experiments.glass.data import fingerprint, title_of
 from deepmech.experiments.glass.grounds import GLASS, Ground, ground
 from deepmech.metrics import landscape as shape
-from deepmech.sweeps import Sweep, stored_or
+from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
 
 SYSTEMS = (GLASS, *walks.PHASES)
@@ -87,14 +87,8 @@ def standard(dataset: str) -> Sweep:
         f"{__name__}:survey",
         {"system": over("system", list(SYSTEMS)), "seed": over("seed", seeds)},
         {"networks": networks, "temperatures": TEMPERATURES, **how},
-        data="+".join(sorted({binary(**how["data"]).fingerprint for how in networks.values()})),
-        tolerance=0.5,  # descents in flat valleys end elsewhere on other processors
+        data="+".join(sorted({fingerprint(**how["data"]) for how in networks.values()})),
     )
-
-
-def best(dataset: str) -> xr.Dataset:
-    """The sweep of :func:`standard` as shipped on MNIST, or else on a data set, computed if need be."""
-    return stored_or("landscape-mnist", lambda: standard(dataset))
 
 
 def survey(

@@ -13,27 +13,18 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.statistics import Interval
 from deepmech.experiments.glass import relaxation, transitions, walks
 from deepmech.experiments.glass.data import title_of
-from deepmech.sweeps import obtain, stored_or
+from deepmech.sweeps import result
 from deepmech.sweeps.results import sweep_of
 
 E_FOLD = float(np.exp(-1))
 
 
-def computed(dataset: str) -> dict[str, xr.Dataset]:
-    """Survivors of every phase on a data set: shipped if there is such a result, else computed now."""
-    return {phase: walks.kept(obtain(walks.standard(phase, dataset))) for phase in walks.PHASES}
-
-
-def best(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Phase by phase the shipped MNIST result in place of ``runs``, where there is one."""
-    return {**runs, **walks.shipped("mnist")}
-
-
-def best_batches(dataset: str) -> xr.Dataset:
-    """Walks over batch sizes (Fig. 5(d)): those shipped on MNIST, or else those of a data set, computed if need be."""
-    return walks.kept(stored_or("glass-batches-mnist", lambda: walks.standard("batches", dataset)))
+def survivors(dataset: str) -> dict[str, xr.Dataset]:
+    """Survivors of every phase on a data set, by :func:`deepmech.sweeps.result`."""
+    return {phase: walks.kept(result(walks.standard(phase, dataset))) for phase in walks.PHASES}
 
 
 def origin(run: xr.Dataset) -> str:
@@ -80,23 +71,23 @@ def _power(run: xr.Dataset, table: xr.Dataset, **more: float) -> dict[str, Any]:
     return {
         "measured": fit.value,
         "null": -1.0,
-        "interval": (fit.low, fit.high),
+        **fit.interval.for_claim(),
         "seeds": run.sizes["seed"],
         "detail": f"{origin(run)} Temperatures {temperatures}.{said}",
         **more,
     }
 
 
-def near_free(run: xr.Dataset, table: xr.Dataset, level: float = 0.9) -> dict[str, Any]:
+def near_free(run: xr.Dataset, table: xr.Dataset) -> dict[str, Any]:
     """τ over that of a free walk, exact prefactor included, at a table's temperatures."""
     if table.sizes["temperature"] == 0:
         return {"not_testable": "the record sees no temperature at which a free walk would be ten times faster"}
-    exact = relaxation.prefactor(table, run, level)
+    exact = relaxation.prefactor(table)
     return {
         "measured": exact.ratio,
         "expected": 1.0,
         "null": 1.0,
-        "interval": (exact.low, exact.high),
+        **Interval(exact.low, exact.high).for_claim(),
         "seeds": run.sizes["seed"],
         "detail": origin(run),
     }
@@ -115,7 +106,7 @@ def never_flat(run: xr.Dataset) -> dict[str, Any]:
     alone = relaxation.slope(seen(fit)) if 0 < fit.sizes["seed"] < run.sizes["seed"] else None
     if alone is not None:
         said += f" The {fit.sizes['seed']} without loss alone: {alone.value:.3f}.".replace("-", "−")
-    return found if "not_testable" in found else found | {"detail": found["detail"] + said}
+    return found | {"detail": found["detail"] + said} if "measured" in found else found
 
 
 def fitting(run: xr.Dataset) -> xr.Dataset:
@@ -156,7 +147,7 @@ def crossover_moves(run: xr.Dataset) -> dict[str, Any]:
         return {"not_testable": "the landscape's own time was seen for fewer than two windows"}
     return {
         "measured": power.value,
-        "interval": (power.low, power.high),
+        **power.interval.for_claim(),
         "null": -1.0,
         "seeds": run.sizes["seed"],
         "detail": f"{origin(run)} T*: {words}.",
@@ -170,7 +161,7 @@ def e_fold_hot(run: xr.Dataset) -> dict[str, Any]:
     """
     table, still = relaxation.taus(run, level=E_FOLD), relaxation.at_rest(run, level=E_FOLD)
     still = min(still, float(run.overlap.isel(waiting=0).dropna("time", how="all").time[-1]))
-    return near_free(run, relaxation.hot(table, still), E_FOLD)
+    return near_free(run, relaxation.hot(table, still))
 
 
 def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
@@ -185,9 +176,10 @@ def _column(run: xr.Dataset) -> dict[str, str]:
     for name, part in (("hot: power of T", warm), ("cold: power of T", cold)):
         fit = relaxation.slope(part)
         if fit is not None:
-            rows[name] = f"{fit.value:.3f} [{fit.low:.3f}, {fit.high:.3f}]".replace("-", "−")
+            low, high = fit.interval.ends
+            rows[name] = (f"{fit.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * fit.interval.known).replace("-", "−")
     if warm.sizes["temperature"]:
-        exact = relaxation.prefactor(warm, run).ratio
+        exact = relaxation.prefactor(warm).ratio
         rows["hot: τ₉₀ / free walk"] = f"{float(exact.min()):.2f} to {float(exact.max()):.2f}"
     if np.isfinite(still):
         rows |= {"τ₉₀ at T = 0 (steps)": f"{still:.3g}", "T*": f"{relaxation.crossover(run):.2g}"}

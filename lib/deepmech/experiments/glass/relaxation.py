@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import erfinv
 
-from deepmech.core.random import Stream
+from deepmech.core.statistics import Interval, interval_of, without_each
 from deepmech.experiments.glass import walks
 from deepmech.experiments.glass.data import binary
 from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
-
-N_BOOT = 200
 
 
 def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.DataArray:
@@ -59,35 +56,41 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
     Returns
     -------
     Dataset
-        Over ``temperature``: ``tau`` (nan if not crossed), its interval ``low``, ``high`` (95 %, initial conditions
-        resampled; ``draws`` holds the single ones), ``state``, and ``free``: the exact time of free walks with the
-        same windows (``free_draws``: of the same resampled initial conditions).
+        Over ``temperature``: ``tau`` (nan if not crossed), its interval ``low``, ``high`` (95 %, over initial
+        conditions), ``state``, and ``free``: the exact time of free walks with the same windows. Over ``seed`` too:
+        ``without`` and ``free_without``, both times without that initial condition.
     """
     overlap = run.overlap.isel(chi=chi, waiting=waiting, drop=True).transpose("temperature", "seed", "time").values
-    # The same initial conditions are drawn whatever the wait, so that ratios of times after two waits are paired.
-    times, stream = run.time.values, Stream.of("tau", 0)
-    n = overlap.shape[1]
-    picks = (stream.uniform("seeds", 0, (N_BOOT, n)) * n).astype(int)
+    times, n = run.time.values, overlap.shape[1]
+    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
     windows = walks.window(run, chi).transpose("temperature", "seed").values
     rows = []
     for curves, sizes, temperature in zip(overlap, windows, run.temperature.values, strict=True):
         mean = decorrelation_time(times, curves.mean(0), level)
-        spread = [decorrelation_time(times, curves[p].mean(0), level).time for p in picks]
-        known = np.isfinite(spread).all() and np.isfinite(mean.time)
-        low, high = np.quantile(spread, [0.025, 0.975]) if known else (np.nan, np.nan)
-        free, drawn = (walks.free_taus(w, float(temperature), level) for w in (sizes, sizes[picks]))
-        rows.append((mean.time, low, high, mean.state, spread, float(free), drawn))
-    names = ("tau", "low", "high", "state", "draws", "free", "free_draws")
-    dims = {"draws": ("temperature", "draw"), "free_draws": ("temperature", "draw")}
+        without = [decorrelation_time(times, curve, level).time for curve in without_each(curves)]
+        ends = by_factors(mean.time, without).ends
+        free = walks.free_taus(sizes, float(temperature), level)
+        each = walks.free_taus(sizes[others], float(temperature), level) if n > 1 else [np.nan]
+        rows.append((mean.time, *ends, mean.state, without, float(free), each))
+    names = ("tau", "low", "high", "state", "without", "free", "free_without")
+    dims = {"without": ("temperature", "seed"), "free_without": ("temperature", "seed")}
     return xr.Dataset(
         {k: (dims.get(k, "temperature"), list(v)) for k, v in zip(names, zip(*rows, strict=True), strict=True)},
         {"temperature": run.temperature},
     )
 
 
+def by_factors(value: Any, *without: Any) -> Interval:
+    """The interval of a time or a ratio of times, from what it is without each initial condition.
+
+    Times scatter by factors, and means over the weights of a network about symmetrically.
+    """
+    return interval_of(np.log(value), *(np.log(w) for w in without), scatter="symmetric").map(np.exp)
+
+
 def by_phase(runs: Mapping[str, xr.Dataset], **how: Any) -> xr.Dataset:
     """:func:`taus` of several phases along ``phase``, temperatures above 0 only, rising."""
-    tables = {k: taus(run, **how) for k, run in runs.items()}
+    tables = {k: taus(run, **how).drop_dims("seed") for k, run in runs.items()}
     joined = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer")
     joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
     # Free walks are known at every temperature, not only at those where a phase was walked.
@@ -112,16 +115,21 @@ def cold(table: xr.Dataset, still: float, ratio: float = 10.0) -> xr.Dataset:
 
 
 def slope(table: xr.Dataset) -> Exponent | None:
-    """The power of T that τ follows over a table's temperatures, with its interval over resampled initial conditions.
+    """The power of T that τ follows over a table's temperatures, with its interval over initial conditions.
 
     None with fewer than two temperatures.
     """
     if table.sizes["temperature"] < 2:
         return None
     x = table.temperature.values
-    draws = [exponent(x, d).value for d in table.draws.transpose("draw", "temperature").values if np.isfinite(d).all()]
-    low, high = np.quantile(draws, [0.025, 0.975]) if draws else (np.nan, np.nan)
-    return replace(exponent(x, table.tau.values), low=float(low), high=float(high))
+    return _over_seeds(x, table.tau.values, table.without.transpose("seed", "temperature").values)
+
+
+def _over_seeds(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Exponent:
+    """The power of x that y follows; ``without`` (seed, x) is y without each initial condition."""
+    found = exponent(x, y)
+    powers = np.array([exponent(x, w).value if np.isfinite(w).all() else np.nan for w in without])
+    return replace(found, interval=interval_of(found.value, powers, scatter="symmetric"))
 
 
 def crossover(run: xr.Dataset, **how: Any) -> float:
@@ -146,7 +154,7 @@ def size(run: xr.Dataset) -> str:
 
 def by_window(run: xr.Dataset, **how: Any) -> xr.Dataset:
     """:func:`taus` for every recorded χ along ``chi``, temperatures above 0 only, rising."""
-    tables = [taus(run, chi=i, **how) for i in range(run.sizes["chi"])]
+    tables = [taus(run, chi=i, **how).drop_dims("seed") for i in range(run.sizes["chi"])]
     joined = xr.concat(tables, xr.Variable("chi", np.round(run.chi.values, 1)))
     return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
 
@@ -154,36 +162,31 @@ def by_window(run: xr.Dataset, **how: Any) -> xr.Dataset:
 def crossover_power(run: xr.Dataset) -> tuple[Exponent | None, str]:
     """The power of χ that T* follows over the recorded windows, and the values in words.
 
-    The interval is that of resampled initial conditions, the same in every window. None if fewer than two windows were
-    crossed.
+    The interval is over initial conditions, the same in every window. None if fewer than two windows were crossed.
     """
     stars = np.array([crossover(run, chi=i) for i in range(run.sizes["chi"])])
     words = ", ".join(f"{t:.2g} at χ = {c:.3g}" for c, t in zip(run.chi.values, stars, strict=True) if t > 0)
     known = [i for i, star in enumerate(stars) if star > 0]
     if len(known) < 2:
         return None, words
-    still = np.array([taus(run, chi=i).sel(temperature=0.0).draws.values for i in known])
-    middle = np.array([at_rest(run, chi=i) for i in known])[:, None]
-    draws = stars[known][:, None] * middle / still
-    chi = run.chi.values[known]
-    powers = [exponent(chi, d).value for d in draws.T if np.isfinite(d).all()]
-    low, high = np.quantile(powers, [0.025, 0.975]) if powers else (np.nan, np.nan)
-    return replace(exponent(chi, stars[known]), low=float(low), high=float(high)), words
+    without = []
+    for i in known:
+        table = taus(run, chi=i)
+        hottest = table.isel(temperature=int(np.argmax(table.temperature.values)))
+        still = table.without.sel(temperature=0.0)
+        without.append((hottest.free_without * hottest.temperature / still).values)
+    return _over_seeds(run.chi.values[known], stars[known], np.transpose(without)), words
 
 
-def prefactor(table: xr.Dataset, run: xr.Dataset, level: float = 0.9) -> xr.Dataset:
+def prefactor(table: xr.Dataset) -> xr.Dataset:
     """τ over the exact time of free walks: ``ratio`` with ``low`` and ``high`` (95 %) per temperature of ``table``.
 
-    The interval holds the spread over initial conditions, each with its own window in both times, and the counting
-    error of the overlap of n weights in all, √(Q (1 - Q) / n), turned into one of time by the free walk's slope.
+    The interval is over initial conditions, each with its own window in both times and its own weights.
     """
-    n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
-    x = erfinv(level)
-    fall = x * np.exp(-(x**2)) / np.sqrt(np.pi)  # -dQ/d(ln t) of erf(ε/√(4Dt))
-    counting = np.sqrt(level * (1 - level) / n) / fall
-    among = xr.apply_ufunc(np.log, table.draws / table.free_draws).std("draw")
-    ratio, reach = table.tau / table.free, xr.apply_ufunc(np.exp, 1.96 * (among**2 + counting**2) ** 0.5)
-    return xr.Dataset({"ratio": ratio, "low": ratio / reach, "high": ratio * reach})
+    ratio = table.tau / table.free
+    each = (table.without / table.free_without).transpose("seed", "temperature").values
+    low, high = by_factors(ratio.values, each).map(lambda end: ratio.copy(data=end)).ends
+    return xr.Dataset({"ratio": ratio, "low": low, "high": high})
 
 
 def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> float:

@@ -13,9 +13,10 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.statistics import together
 from deepmech.experiments.glass import relaxation, walks
 from deepmech.experiments.glass.settings import PREPARATION
-from deepmech.sweeps import Sweep, obtain, stored
+from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 
 CHI = 2
@@ -59,17 +60,9 @@ def standard(dataset: str) -> dict[int, Sweep]:
     }
 
 
-def computed(dataset: str) -> dict[int, xr.Dataset]:
-    """Survivors at every size, at the common temperatures, by :func:`~deepmech.sweeps.obtain`."""
-    return _common({n: walks.kept(obtain(sweep)) for n, sweep in standard(dataset).items()})
-
-
-def shipped(dataset: str = "mnist") -> dict[int, xr.Dataset]:
-    """The same from what ships with the book, for which the data need not be at hand."""
-    names = {
-        n: f"glass-{'regularised' if how is None else f'scaling-{n}'}-{dataset}" for n, how in SIZES[dataset].items()
-    }
-    return _common({n: walks.kept(stored(name)) for n, name in names.items()})
+def survivors(dataset: str) -> dict[int, xr.Dataset]:
+    """Survivors at every size, at the common temperatures, by :func:`deepmech.sweeps.result`."""
+    return _common({n: walks.kept(result(sweep)) for n, sweep in standard(dataset).items()})
 
 
 def _common(runs: dict[int, xr.Dataset]) -> dict[int, xr.Dataset]:
@@ -86,7 +79,7 @@ def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
 
 def by_size(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
     """Over ``size`` (P_D) and ``temperature`` (> 0, rising): :func:`~.relaxation.taus`, and ``ratio`` = τ/free."""
-    tables = [relaxation.taus(run, chi=CHI) for run in runs.values()]
+    tables = [relaxation.taus(run, chi=CHI).drop_dims("seed") for run in runs.values()]
     joined = xr.concat(tables, over("size", list(runs)))
     joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
     return joined.assign(ratio=joined.tau / joined.free)
@@ -94,20 +87,23 @@ def by_size(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
 
 def hot(runs: Mapping[int, xr.Dataset], temperature: float) -> xr.Dataset:
     """Over ``size``: τ over the exact time of a free walk at one temperature: ``ratio`` with ``low`` and ``high``."""
-    found = [relaxation.prefactor(relaxation.taus(r, chi=CHI).sel(temperature=[temperature]), r) for r in runs.values()]
+    found = [relaxation.prefactor(relaxation.taus(r, chi=CHI).sel(temperature=[temperature])) for r in runs.values()]
     return xr.concat(found, over("size", list(runs))).isel(temperature=0, drop=True)
 
 
 def at_rest(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
     """Over ``size``, all but the last: τ at T = 0 over that at the last size: ``ratio`` with ``low`` and ``high``.
 
-    The interval (95 %) is over resampled initial conditions, of both sizes.
+    The interval (95 %) is over initial conditions, of both sizes.
     """
-    found = [relaxation.taus(run, chi=CHI).sel(temperature=0.0) for run in runs.values()]
-    rest = xr.concat(found, over("size", list(runs))).drop_vars("temperature")
-    ratios = rest.isel(size=slice(0, -1))[["tau", "draws"]] / rest.isel(size=-1, drop=True)[["tau", "draws"]]
-    low, high = (ratios.draws.quantile(q, "draw").drop_vars("quantile") for q in (0.025, 0.975))
-    return xr.Dataset({"ratio": ratios.tau, "low": low, "high": high})
+    *found, last = (relaxation.taus(run, chi=CHI).sel(temperature=0.0) for run in runs.values())
+    ratios = np.array([float(one.tau / last.tau) for one in found])
+    ends = together(
+        relaxation.by_factors(ratio, one.without.values / float(last.tau), float(one.tau) / last.without.values)
+        for ratio, one in zip(ratios, found, strict=True)
+    ).ends
+    size = over("size", list(runs)[:-1])
+    return xr.Dataset({k: size.copy(data=v) for k, v in zip(("ratio", "low", "high"), (ratios, *ends), strict=True)})
 
 
 def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:

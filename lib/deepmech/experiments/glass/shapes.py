@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.random import Stream
+from deepmech.core.statistics import interval
 from deepmech.experiments.glass import regimes, walks
 from deepmech.metrics.glass import MOTILITY_EDGES, susceptibility
 from deepmech.metrics.glass_modes import DipTest, dip_test, unbinned
@@ -88,21 +89,17 @@ def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str
 
 
 def gaussian_claims(run: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """``hot_is_gaussian``: α₂ hot and early; ``cold_is_not``: cold and late, beside Gaussian layers.
-
-    The first has the counting error of n Gaussian weights, whose α₂ has a standard deviation of √(24/n)/3.
-    """
+    """``hot_is_gaussian``: α₂ hot and early; ``cold_is_not``: cold and late, beside Gaussian layers."""
     made, origin = alphas(run), regimes.origin(run)
     high, low = float(made.temperature.max()), float(made.temperature.min())
     first, last = made.sel(temperature=high).isel(time=0), made.sel(temperature=low).isel(time=-1)
     said = f"{origin} T = {low:g}, last recorded time. Weights at silent units left out: {float(last.alive):.2g}."
     common = {"seeds": run.sizes["seed"]}
-    hot, n = float(first["all"]), float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
-    reach = 1.96 * np.sqrt(24 / n) / 3
+    each = run.alpha.isel(waiting=0).sel(temperature=high, time=float(first.time))
     return {
         "hot_is_gaussian": {
-            "measured": hot,
-            "interval": (hot - reach, hot + reach),
+            "measured": float(first["all"]),
+            **interval(each, "seed", "symmetric").for_claim(),
             "detail": f"{origin} T = {high:g}, first recorded time.",
         } | common,
         "cold_is_not": {"measured": float(last["all"]), "null": float(last.mixture), "detail": said} | common,

@@ -6,6 +6,7 @@ Functions take survivors of a phase (:func:`~deepmech.experiments.glass.walks.ke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.statistics import interval_of
 from deepmech.experiments.glass import regimes, relaxation, walks
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
 from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
@@ -48,6 +50,21 @@ def tail_power(curve: xr.DataArray, low: float = 0.1, high: float = 0.6) -> Expo
     inside = (values < high) & (values > low)
     part = values.isel(rescaled=np.flatnonzero(inside.values))
     return exponent(part.rescaled.values, part.values) if part.sizes["rescaled"] >= 4 else None
+
+
+def hottest_power(run: xr.Dataset) -> Exponent | None:
+    """:func:`tail_power` of the hottest collapsed curve, with its interval over initial conditions."""
+
+    def fitted(some: xr.Dataset) -> Exponent | None:
+        curves, _ = collapsed(some)
+        return tail_power(curves.sel(temperature=float(curves.temperature.max())))
+
+    found, n = fitted(run), run.sizes["seed"]
+    if found is None:
+        return None
+    each = [fitted(run.isel(seed=np.delete(np.arange(n), i))) for i in range(n)] if n > 1 else []
+    powers = np.array([np.nan if power is None else power.value for power in each or [None]])
+    return replace(found, interval=interval_of(found.value, powers, scatter="symmetric"))
 
 
 def last_overlap(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
@@ -149,12 +166,12 @@ def regularised_claims(run: xr.Dataset, warm: float = 1e-2) -> dict[str, dict[st
     said = f"{regimes.origin(run)} "
     apart = f"Root mean square distance from the mean curve: {found.spread:.2g}, over unscaled time {found.before:.2g}."
     claims = {"collapse": {"measured": found.quality, "null": 1.0, "detail": said + apart} | common}
-    fit = tail_power(curves.sel(temperature=float(curves.temperature.max())))
+    fit = hottest_power(run)
     null = tail_power(free_master(curves.rescaled.values))
     claims["master_power"] = (
         {"not_testable": "the record of the hottest networks has too few points in the range"}
         if fit is None or null is None
-        else {"measured": fit.value, "expected": -0.5, "null": null.value, "interval": (fit.low, fit.high)}
+        else {"measured": fit.value, "expected": -0.5, "null": null.value, **fit.interval.for_claim()}
         | common
         | {"detail": said}
     )
@@ -185,10 +202,11 @@ def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
 
 def _column(run: xr.Dataset) -> dict[str, str]:
     curves, found = collapsed(run)
-    hottest = float(curves.temperature.max())
-    power, free = tail_power(curves.sel(temperature=hottest)), tail_power(free_master(curves.rescaled.values))
+    power, free = hottest_power(run), tail_power(free_master(curves.rescaled.values))
     rows = {"quality of the collapse": f"{found.quality:.3f}", "distance from its mean": f"{found.spread:.2g}"}
     if power is not None and free is not None:
-        rows["hottest curve: power of t"] = f"{power.value:.3f} [{power.low:.3f}, {power.high:.3f}]".replace("-", "−")
+        low, high = power.interval.ends
+        words = f"{power.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * power.interval.known
+        rows["hottest curve: power of t"] = words.replace("-", "−")
         rows["free walk: power of t"] = f"{free.value:.3f}".replace("-", "−")
     return rows

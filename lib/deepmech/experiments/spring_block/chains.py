@@ -59,7 +59,7 @@ def phase_diagram(
     -------
     Dataset
         Over ``friction_right`` and ``noise``: ``load_curve`` (mean over runs), ``elastic_energy`` (mean),
-        ``curvature`` (mean) and ``curvature_error`` (standard error of that mean), ``step`` (mean Δd).
+        ``curvature`` (mean) and ``each_curvature`` (over ``run`` too), ``step`` (mean Δd).
     """
     d = DIAGRAMS[figure]
     chain = Chain(
@@ -75,7 +75,7 @@ def phase_diagram(
             "load_curve": run["load_curve"].mean("run"),
             "elastic_energy": run.elastic_energy.mean("run"),
             "curvature": bend.mean("run"),
-            "curvature_error": bend.std("run", ddof=min(1, n_runs - 1)) / np.sqrt(n_runs),
+            "each_curvature": bend,
             "step": mean_step(run.position).mean("run"),
         },
         attrs=run.attrs,

@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.data import load
-from deepmech.experiments.spring_block import networks
+from deepmech.data import fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, Training, train
@@ -73,8 +72,7 @@ def dropout_raised(
             "stage": stage,
             "n_records": n_records,
         },
-        data=load(**recipe).fingerprint,
-        tolerance=networks.TOLERANCE,
+        data=fingerprint(**recipe),
     )
 
 
@@ -191,8 +189,7 @@ def measures(result: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        - ``curvature``, ``accuracy`` (stage): at the end of each stage, mean over seeds; ``curvature_low`` and
-          ``curvature_high``: two standard errors to either side;
+        - ``curvature``, ``accuracy`` (stage): at the end of each stage, mean over seeds;
         - ``change`` (increase): what each increase of dropout did to test accuracy, mean over seeds, with the sign the
           paper gives it (a rise, then a fall: both positive); ``change_scatter``: its standard deviation between seeds;
         - ``change_without``: change of accuracy over the second stage when dropout stays at zero;
@@ -214,10 +211,8 @@ def measures(result: xr.Dataset) -> xr.Dataset:
     ends = at_stage_ends(result)[["curvature", "accuracy"]].transpose("seed", "stage")
     changes = np.diff(ends["accuracy"].values, axis=1) * [1.0, -1.0]
     free = min(1, result.sizes["seed"] - 1)
-    error = ends["curvature"].std("seed", ddof=free) / result.sizes["seed"] ** 0.5
     without = result["accuracy_without"].transpose("seed", "stage").values
     mean = ends.mean("seed")
-    mean["curvature_low"], mean["curvature_high"] = mean["curvature"] - 2 * error, mean["curvature"] + 2 * error
     mean["change"], mean["change_scatter"] = ("increase", changes.mean(0)), ("increase", changes.std(0, ddof=free))
     mean["change_without"] = float((without[:, 1] - without[:, 0]).mean())
     for name in ("", "_before"):

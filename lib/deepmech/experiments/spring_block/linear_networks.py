@@ -16,7 +16,6 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import Data
-from deepmech.experiments.spring_block import networks
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
@@ -126,7 +125,7 @@ def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int
 
 
 def _sweep(name: str, cells: dict[str, xr.DataArray], fixed: dict[str, Any]) -> Sweep:
-    return Sweep(name, f"{__name__}:train_cells", cells, fixed, tolerance=networks.TOLERANCE)
+    return Sweep(name, f"{__name__}:train_cells", cells, fixed)
 
 
 def train_cells(

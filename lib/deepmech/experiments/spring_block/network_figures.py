@@ -14,12 +14,10 @@ import xarray as xr
 from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
-from deepmech.data import load
+from deepmech.data import fingerprint, load
 from deepmech.experiments.spring_block import networks
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.statistics import RankCorrelation, rank_correlation
-from deepmech.sweeps import Sweep, columns
+from deepmech.sweeps import Sweep, columns, recomputed
 from deepmech.trainers import MLP, Training, train
 
 
@@ -85,12 +83,6 @@ def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[st
     return xr.apply_ufunc(rank, first, second, input_core_dims=[core, core], vectorize=True)
 
 
-def rank_over_cells(first: xr.DataArray, second: xr.DataArray) -> RankCorrelation:
-    """Spearman's correlation of two arrays with the same dimensions over all cells, with its bootstrap interval."""
-    second = second.transpose(*first.dims)
-    return rank_correlation(first.values.ravel(), second.values.ravel(), Stream.of("two metrics", "bootstrap"))
-
-
 def layer_range(curves: xr.DataArray) -> xr.DataArray:
     """Largest minus smallest value over the layers, the input included."""
     return curves.max("layer") - curves.min("layer")
@@ -130,6 +122,13 @@ def regimes(
     )
 
 
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first tenth of training: later epochs do not reach back."""
+    epochs = max(fixed["record"][0], fixed["epochs"] // 10)
+    return fixed | {"epochs": epochs, "record": [e for e in fixed["record"] if e <= epochs]}, ["load_curve", "loss"]
+
+
+@recomputed(part=_begin)
 def train_regimes(
     cells: list[dict[str, Any]],
     data: dict[str, Any],
@@ -212,8 +211,7 @@ def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str,
         compute=f"{__name__}:{compute}",
         cells=cells,
         fixed={"data": recipe, **fixed},
-        data=load(**recipe).fingerprint,
-        tolerance=networks.TOLERANCE,
+        data=fingerprint(**recipe),
     )
 
 

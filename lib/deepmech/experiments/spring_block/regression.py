@@ -15,7 +15,6 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.data import Data, load
-from deepmech.experiments.spring_block import networks
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error
 from deepmech.sweeps import Sweep
@@ -48,7 +47,6 @@ def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
         cells={"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
         fixed={"regimes": REGIMES, "epochs": epochs, "width": width},
         data=_data().fingerprint,
-        tolerance=networks.TOLERANCE,
     )
 
 

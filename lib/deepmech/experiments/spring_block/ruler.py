@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -66,9 +65,3 @@ def summarised(found: xr.Dataset) -> xr.Dataset:
     final = found.extension.isel(frame=-1, drop=True)
     ends = final.isel(pair=-1, drop=True) - final.isel(pair=0, drop=True)
     return found.assign(final=final, outer_minus_inner=ends, unevenness=final.std("pair"))
-
-
-def interval(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Mean over runs, less and plus two standard errors."""
-    mean, error = values.mean("run"), values.std("run", ddof=1) / np.sqrt(values.sizes["run"])
-    return mean - 2 * error, mean + 2 * error

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.random import Stream
+from deepmech.core.statistics import RankCorrelation, interval, rank_correlation, together
 from deepmech.experiments.spring_block.networks import PANELS, Measures
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.statistics import RankCorrelation, rank_correlation
 from deepmech.sweeps.results import sweep_of
 
 
@@ -51,9 +51,10 @@ def origin(*results: xr.Dataset) -> str:
 
 def _column(one: Measures) -> dict[str, str]:
     rank, best = one.accuracy_falls, one.best_cell
+    ends = " [{}, {}]".format(*map(_plain, rank.interval.ends)) if rank.interval.known else ""
     noise = next(name for name in PANELS if name in best)
     return ({"cells left out": str(one.left_out)} if one.left_out else {}) | {
-        "accuracy with |curvature|": f"{_plain(rank.rho)} [{_plain(rank.low)}, {_plain(rank.high)}]",
+        "accuracy with |curvature|": _plain(rank.rho) + ends,
         "accuracy with noise, α fixed": _plain(one.accuracy_by_noise),
         "best accuracy": f"{100 * best['accuracy']:.1f} %",
         "in the cell": f"α = {best['slope']:g}, {noise.replace('_', ' ')} {best[noise]:g}",
@@ -74,8 +75,8 @@ def accuracy_falls(found: Mapping[str, Measures]) -> dict[str, Any]:
     ranks = [m.accuracy_falls for m in found.values()]
     return {
         "measured": _by_diagram(found, [r.rho for r in ranks]),
-        "interval": (_by_diagram(found, [r.low for r in ranks]), _by_diagram(found, [r.high for r in ranks])),
         "null": _by_diagram(found, [-abs(m.accuracy_by_noise) for m in found.values()]),
+        **together(r.interval for r in ranks).map(partial(_by_diagram, found)).for_claim(),
     }
 
 
@@ -88,23 +89,19 @@ def bends_with_noise(found: Mapping[str, Measures]) -> xr.DataArray:
 def bend_of_best(means: Mapping[str, xr.Dataset]) -> dict[str, Any]:
     """Per diagram the signed curvature of its most accurate cell, for ``ledger.check(claim, **this)``.
 
-    The interval is that of the mean over seeds (1.96 standard errors), left out where a diagram has one seed only; the
-    null is the mean curvature over all cells, which a cell picked blindly has on average.
+    The interval is that of the mean over seeds in this cell; the null is the mean curvature over all cells, which a
+    cell picked blindly has on average.
     """
-    bend, error, blind = [], [], []
-    for one in means.values():
-        best = one.isel(one["accuracy"].argmax(...))
-        bend.append(float(best["curvature"]))
-        error.append(1.96 * float(best["curvature_error"]))
-        blind.append(float(one["curvature"].mean()))
-    found: dict[str, Any] = {"measured": _by_diagram(means, bend), "null": _by_diagram(means, blind)}
-    if min(error) > 0:
-        low, high = ([b + sign * e for b, e in zip(bend, error, strict=True)] for sign in (-1, 1))
-        found["interval"] = (_by_diagram(means, low), _by_diagram(means, high))
-    return found
+    best = [one.isel(one["accuracy"].argmax(...)) for one in means.values()]
+    ends = [interval(b["each_curvature"], "seed", "skewed") for b in best]
+    return {
+        "measured": _by_diagram(means, [float(b["curvature"]) for b in best]),
+        "null": _by_diagram(means, [float(one["curvature"].mean()) for one in means.values()]),
+        **together(ends).map(partial(_by_diagram, means)).for_claim(),
+    }
 
 
-def _by_diagram(found: Mapping[str, Any], values: list[float]) -> xr.DataArray:
+def _by_diagram(found: Mapping[str, Any], values: Any) -> xr.DataArray:
     return xr.DataArray(values, dims="diagram", coords={"diagram": list(found)})
 
 
@@ -145,8 +142,5 @@ def spread(result: xr.Dataset) -> float:
 
 
 def alike(one: xr.DataArray, two: xr.DataArray) -> RankCorrelation:
-    """Spearman's correlation over all cells of two diagrams with the same labels, with its bootstrap interval."""
-    one, two = xr.align(one, two, join="exact")
-    return rank_correlation(
-        one.values.ravel(), two.transpose(*one.dims).values.ravel(), Stream.of("diagrams alike", "bootstrap")
-    )
+    """Spearman's correlation over all cells of two diagrams with the same labels and seeds, with its interval."""
+    return rank_correlation(one, two, "seed")

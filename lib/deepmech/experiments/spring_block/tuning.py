@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.statistics import Interval, interval_of
 from deepmech.data import Data, load
 from deepmech.experiments.spring_block import networks
 from deepmech.sweeps import Sweep, columns
@@ -101,9 +102,10 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0; and ``chosen``, the
-        numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over all cells;
-        ``diverged`` over ``sweep`` (``"whole"``, ``"part"``), how many networks did.
+        ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0; ``without``, the mean
+        regret if the run ``seed`` had never been made, neither to choose nor to say what cells are worth; and
+        ``chosen``, the numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over
+        all cells; ``diverged`` over ``sweep`` (``"whole"``, ``"part"``), how many networks did.
 
     Raises
     ------
@@ -128,24 +130,37 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
         "lowest training loss": -flat(whole["loss"]),
     }
     runs = len(accuracy)
-    worth = (accuracy.sum(0) - accuracy) / (runs - 1)
-    best = worth.max(1)
-    regret, chosen = np.empty((len(RULES), runs)), np.full((len(RULES), runs), -1)
+    chosen = np.full((len(RULES), runs), -1)
     for i, rule in enumerate(RULES):
         if rule in scores:
             chosen[i] = np.argmax(np.nan_to_num(scores[rule], nan=-np.inf), axis=1)
-            regret[i] = best - worth[np.arange(runs), chosen[i]]
-        else:
-            regret[i] = best - worth.mean(1)
     lost = [int(values.isnull().sum()) for values in (whole["accuracy"], part["accuracy_validation"])]
+    others = [np.delete(np.arange(runs), run) for run in range(runs)]
+    # With two runs, one without the other has no other runs to be judged by.
+    without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(RULES) for o in others]
     return xr.Dataset(
-        {"regret": (("rule", "seed"), regret), "chosen": (("rule", "seed"), chosen), "diverged": ("sweep", lost)},
+        {
+            "regret": (("rule", "seed"), _regret(accuracy, chosen)),
+            "without": (("rule", "seed"), np.transpose(without)),
+            "chosen": (("rule", "seed"), chosen),
+            "diverged": ("sweep", lost),
+        },
         coords={"rule": list(RULES), "seed": whole["seed"].values, "sweep": ["whole", "part"]},
     )
 
 
-def mean_and_interval(regret: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-    """Mean over seeds, and mean ∓ two standard errors. Runs share networks: the interval is a guide, no test."""
-    mean = regret.mean("seed")
-    error = regret.std("seed", ddof=1) / np.sqrt(regret.sizes["seed"])
-    return mean, mean - 2 * error, mean + 2 * error
+def _regret(accuracy: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What the chosen cells (rule, run) miss; ``accuracy`` (run, cell) is that of the same runs."""
+    runs = len(accuracy)
+    worth = (accuracy.sum(0) - accuracy) / (runs - 1)
+    taken = np.where(chosen < 0, worth.mean(1), worth[np.arange(runs), chosen])
+    return worth.max(1) - taken
+
+
+def mean_and_interval(found: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+    """Mean over seeds of :func:`regrets`, of one rule or the difference of two, and its interval.
+
+    Runs judge one another's cells, so the interval is that of leaving out each with all that it says.
+    """
+    mean = found["regret"].mean("seed")
+    return mean, interval_of(mean, found["without"], dim="seed", scatter="skewed")

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numba import njit
 
+from deepmech.core import checks
+from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream, purpose_word
@@ -61,14 +62,14 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0 = checked_times(times), checked_start(model, start)
-    if not np.isfinite(step) or step <= 0:
+    if not checks.is_real(step) or not np.isfinite(step) or step <= 0:
         raise ValueError(f"train_discrete: step = {step!r}: must be positive and finite")
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")
-    for name, value in (("n_samples", n_samples), ("n_runs", n_runs)):
-        if value != int(value) or value < 1:
-            raise ValueError(f"train_discrete: {name} = {value!r}: must be a whole number of at least 1")
+    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
+        checks.whole(f"train_discrete: {name}", value, least)
+    checks.real("train_discrete: start_spread", start_spread, 0, allowed="a number, zero or positive")
     batch = model.batch()
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (model.n_classes, n_samples, x0.shape[1])

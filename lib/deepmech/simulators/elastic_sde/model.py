@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec, decode, encode
 from deepmech.simulators.elastic_sde.rates import Effect, PowerLaw, Rate, batch_fields, describe, is_table, rate
@@ -74,39 +75,44 @@ class ElasticSDE(Spec):
     effect_matrix: Any = None
 
     def __post_init__(self) -> None:
-        self.require("n_classes", self.n_classes == int(self.n_classes) and self.n_classes >= 2, "a whole number ≥ 2")
+        checks.whole("ElasticSDE.n_classes", self.n_classes, 2)
+        if not isinstance(self.structure, str):
+            checks.array("ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers")
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
         assert p is not None
-        self.require("n_features", p == int(p) and p >= 1, "a whole number ≥ 1")
+        checks.whole("ElasticSDE.n_features", p)
         if self._named("logits"):
             self.require("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
         self._check_structure(k, p)
         for field in ("intra", "inter"):
             value = getattr(self, field)
             if (not callable(value) and not isinstance(value, PowerLaw)) or isinstance(value, xr.DataArray):
+                checks.numbers("ElasticSDE", **{field: value})
                 self.require_finite(field)
             if is_table(value):
                 t = np.asarray(value["time"], float)
                 rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
                 self.require(field, rises, "tabulated at two or more rising times")
+        checks.numbers("ElasticSDE", noise=self.noise)
         self.require_finite("noise")
         self.require("noise", self.noise >= 0, "zero or positive")
         if self.class_weights is not None:
-            w = np.asarray(self.class_weights, float)
+            w = checks.array("ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1")
             good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
             self.require("class_weights", good, f"{k} positive numbers that add up to 1")
         if self.label_mixing is not None and self.labels_mixed_evenly:
+            checks.numbers("ElasticSDE", label_mixing=self.label_mixing)
             self.require_finite("label_mixing")
             mixed = self.label_mixing
             self.require("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
         elif self.label_mixing is not None:
-            m = np.asarray(self.label_mixing, float)
+            m = checks.array("ElasticSDE.label_mixing", self.label_mixing, f"a number or a ({k}, {k}) matrix")
             good = m.shape == (k, k) and bool(np.all(m >= 0)) and bool(np.allclose(m.sum(1), 1))
             self.require("label_mixing", good, f"a ({k}, {k}) matrix of non-negative rows that add up to 1")
         if self.effect_matrix is not None:
-            e = np.asarray(self.effect_matrix, float)
+            e = checks.array("ElasticSDE.effect_matrix", self.effect_matrix, f"a finite ({k}, {k}) matrix")
             self.require("effect_matrix", e.shape == (k, k) and np.isfinite(e).all(), f"a finite ({k}, {k}) matrix")
         self.batch()
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
 
@@ -33,6 +34,7 @@ class PowerLaw(Spec):
     offset: Number = 0.0
 
     def __post_init__(self) -> None:
+        checks.numbers("PowerLaw", scale=self.scale, exponent=self.exponent, offset=self.offset)
         self.require_finite("scale", "exponent", "offset")
 
     @staticmethod

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.labels import Batch
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
@@ -75,9 +76,9 @@ def simulate(
     """
     began = time.perf_counter()
     t, x0 = checked_times(times), checked_start(model, start)
-    _require("n_samples", n_samples, n_samples == int(n_samples) and n_samples >= 1, "a whole number of at least 1")
-    _require("n_runs", n_runs, n_runs == int(n_runs) and n_runs >= 1, "a whole number of at least 1")
-    _require("start_spread", start_spread, np.isfinite(start_spread) and start_spread >= 0, "zero or positive")
+    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
+        checks.whole(f"simulate: {name}", value, least)
+    checks.real("simulate: start_spread", start_spread, 0, allowed="a number, zero or positive")
     _require("mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
     _require("method", method, method in ("exact", "euler"), "'exact' or 'euler'")
     _require("dt", dt, (dt is None) == (method == "exact"), "given with method='euler', and only then")
@@ -150,7 +151,7 @@ def _euler(
     by_samples: bool, dt: float | None, out: np.ndarray,
 ) -> None:  # fmt: skip
     assert dt is not None
-    _require("dt", dt, np.isfinite(dt) and dt > 0, "positive and finite")
+    _require("dt", dt, checks.is_real(dt) and np.isfinite(dt) and dt > 0, "positive and finite")
     marks = np.rint(t / dt).astype(int)
     _require("dt", dt, np.allclose(marks * dt, t, rtol=1e-9), "such that every recorded time is a multiple of it")
     noise = np.asarray(batch.flat["noise"], float)[:, None, None, None, None]

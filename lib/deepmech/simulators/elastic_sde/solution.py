@@ -12,6 +12,7 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
+from deepmech.core import checks
 from deepmech.core.labels import Batch
 from deepmech.core.provenance import attributes
 from deepmech.simulators.elastic_sde.model import ElasticSDE
@@ -217,14 +218,15 @@ def _root(cov: np.ndarray) -> np.ndarray:
 
 
 def checked_times(times: Any) -> np.ndarray:
-    t = np.atleast_1d(np.asarray(times, float))
+    t = np.atleast_1d(checks.array("times", times, "finite, rising and from 0 on"))
     if t.ndim != 1 or t.size == 0 or not np.isfinite(t).all() or t[0] < 0 or np.any(np.diff(t) <= 0):
         raise ValueError(f"times = {np.asarray(times).tolist()!r}: must be finite, rising and from 0 on")
     return t
 
 
 def checked_start(model: ElasticSDE, start: Any) -> np.ndarray:
-    x = np.asarray(start, float)
+    checks.instance("model", model, ElasticSDE)
+    x = checks.array("start", start)
     if x.shape != (model.n_classes, model.n_features) or not np.isfinite(x).all():
         raise ValueError(
             f"start has shape {x.shape}: give one finite mean per class and feature, "

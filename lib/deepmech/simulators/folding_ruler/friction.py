@@ -11,7 +11,8 @@ method is the dynamic programme of Johnson (2013) for the fused lasso, with stop
 """
 
 import numpy as np
-from numba import njit
+
+from deepmech.core.compiled import njit
 
 WALL = 1e300
 """Stands for an unbounded force: a polyline that ends in it has a vertical end."""

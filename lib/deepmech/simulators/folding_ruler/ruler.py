@@ -44,6 +44,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import brentq
 
+from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
@@ -79,8 +80,10 @@ class Ruler(Spec):
     stop: Number = 0.99
 
     def __post_init__(self) -> None:
-        self.require("n_pairs", isinstance(self.n_pairs, int) and self.n_pairs >= 2, "an integer, 2 or more")
-        self.require_finite("fold_angle", "table_friction", "stop")
+        checks.whole("Ruler.n_pairs", self.n_pairs, 2)
+        rest = ("fold_angle", "table_friction", "stop")
+        checks.numbers("Ruler", **{name: getattr(self, name) for name in rest})
+        self.require_finite(*rest)
         self.require(
             "fold_angle", (np.asarray(self.fold_angle) > 0) & (np.asarray(self.fold_angle) <= 90), "in (0, 90]"
         )
@@ -116,6 +119,7 @@ class Pull(Spec):
 
     def __post_init__(self) -> None:
         names = [f.name for f in fields(self)]
+        checks.numbers("Pull", **{name: getattr(self, name) for name in names})
         self.require_finite(*names)
         for name in ("extension", "duration", "jerk_period"):
             self.require(name, np.asarray(getattr(self, name)) > 0, "positive")
@@ -125,6 +129,8 @@ class Pull(Spec):
 
 def batch(ruler: Ruler, pull: Pull) -> Batch:
     """Ruler and pull as one flat batch, with the checks that need both."""
+    checks.instance("ruler", ruler, Ruler)
+    checks.instance("pull", pull, Pull)
     numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
     members = align("Ruler and Pull", **numbers)
     start = np.cos(np.radians(members.flat["fold_angle"]))
@@ -225,11 +231,10 @@ def simulate(
     started = time.perf_counter()
     members, n = batch(ruler, pull), ruler.n_pairs
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
-    if not 0 < dt <= largest:
+    if not checks.is_real(dt) or not 0 < dt <= largest:
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
-    for name, value, least in (("n_runs", n_runs, 1), ("n_frames", n_frames, 2)):
-        if not isinstance(value, int) or value < least:
-            raise ValueError(f"simulate {name} = {value!r}: must be an integer, {least} or more")
+    for name, value, least in (("n_runs", n_runs, 1), ("n_frames", n_frames, 2), ("seed", seed, 0)):
+        checks.whole(f"simulate {name}", value, least)
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]

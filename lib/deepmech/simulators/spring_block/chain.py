@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec
 
@@ -62,11 +63,7 @@ class Chain(Spec):
     def __post_init__(self) -> None:
         if isinstance(self.n_blocks, xr.DataArray):
             self.require("n_blocks", False, "one whole number: simulate chains of different lengths in separate calls")
-        self.require(
-            "n_blocks",
-            self.n_blocks == int(self.n_blocks) and 1 <= self.n_blocks <= 65536,
-            "a whole number from 1 to 65536",
-        )
+        checks.whole("Chain.n_blocks", self.n_blocks, 1, 65536)
         if (self.noise is None) == (self.noise_bar is None):
             both = "neither" if self.noise is None else "both"
             raise ValueError(
@@ -74,7 +71,9 @@ class Chain(Spec):
                 "(noise=0.0 for a quiet chain). They are related by noise_bar = noise / sqrt(dt)"
             )
         strength = "noise" if self.noise is not None else "noise_bar"
-        self.require_finite("stiffness", "target", "friction_right", "friction_left", strength, "damping")
+        fields = ("stiffness", "target", "friction_right", "friction_left", strength, "damping")
+        checks.numbers("Chain", **{field: getattr(self, field) for field in fields})
+        self.require_finite(*fields)
         for field in ("stiffness", "target", "damping"):
             self.require(field, getattr(self, field) > 0, "positive")
         for field in ("friction_right", "friction_left", strength):

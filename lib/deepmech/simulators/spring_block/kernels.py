@@ -9,8 +9,8 @@ redraws a number that is too large at counter index + 65536 · attempt.
 """
 
 import numpy as np
-from numba import njit
 
+from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 
 FIRST, SECOND, LANGEVIN = 0, 1, 2

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from deepmech.core import checks
 from deepmech.core.labels import Batch, Number
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
@@ -88,7 +89,12 @@ def simulate(
            [0.34]])
     """
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
-    x0 = np.zeros(chain.n_blocks) if start is None else np.asarray(start, float)
+    seed = checks.whole("simulate: seed", seed, 0)
+    if not isinstance(shared_noise, bool | np.bool_):
+        checks.refuse("simulate: shared_noise", shared_noise, "True or False")
+    if not isinstance(device, str) or (device != "cpu" and not torch_engine.finds(device)):
+        checks.refuse("simulate: device", device, "'cpu', or another device that torch finds on this machine")
+    x0 = np.zeros(chain.n_blocks) if start is None else checks.array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
@@ -136,6 +142,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
     """
     batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
+    substeps = checks.whole("averaged: substeps", substeps)
     began = time.perf_counter()
     p = _arrays(chain, batch, dt)
     h = dt / substeps
@@ -171,11 +178,16 @@ def _prepare(
         if not ok:
             raise ValueError(f"simulate: {name} = {value!r}: must be {allowed}")
 
-    require("order", order, order in ORDERS, f"one of {sorted(ORDERS)}")
-    require("dt", dt, np.isfinite(dt) and dt > 0, "positive and finite")
-    require("t_end", t_end, np.isfinite(t_end) and t_end >= dt, "finite and at least one step dt")
-    require("n_runs", n_runs, int(n_runs) == n_runs and n_runs >= 1, "a whole number of at least 1")
-    require("truncation", truncation, truncation is None or truncation > 0, "positive, in standard deviations, or None")
+    checks.instance("simulate: chain", chain, Chain)
+    require("order", order, isinstance(order, str) and order in ORDERS, f"one of {sorted(ORDERS)}")
+    for name, value in (("dt", dt), ("t_end", t_end)):
+        checks.real(f"simulate: {name}", value, allowed="positive and finite")
+    require("dt", dt, dt > 0, "positive and finite")
+    require("t_end", t_end, t_end >= dt, "finite and at least one step dt")
+    checks.whole("simulate: n_runs", n_runs)
+    bound = truncation is None or (checks.is_real(truncation) and truncation > 0)
+    require("truncation", truncation, bound, "positive, in standard deviations, or None")
+    checks.numbers("simulate", noise_decay=decay)
     batch = chain.batch(noise_decay=decay)
     tau = batch.flat["noise_decay"]
     require("noise_decay", decay, bool(np.all(np.isfinite(tau)) and np.all(tau >= 0)), "zero or positive, and finite")
@@ -184,8 +196,14 @@ def _prepare(
     n_steps = round(t_end / dt)
     if record is None:
         return batch, np.array([n_steps])
-    times = np.atleast_1d(np.asarray(record, float))
-    ok = times.size > 0 and np.isfinite(times).all() and times.min() >= 0 and times.max() <= t_end * (1 + 1e-12)
+    times = np.atleast_1d(checks.array("simulate: record", record))
+    ok = (
+        times.ndim == 1
+        and times.size > 0
+        and np.isfinite(times).all()
+        and times.min() >= 0
+        and times.max() <= t_end * (1 + 1e-12)
+    )
     require("record", record, bool(ok), f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
     return batch, steps

@@ -18,6 +18,15 @@ LOW = int(LOW_WORD)
 NUMBERS_AT_ONCE = 1 << 23
 
 
+def finds(device: str) -> bool:
+    """Whether torch can put a tensor there."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):  # no such name; no such device, or a torch built without its kind
+        return False
+    return True
+
+
 def philox(c: list[torch.Tensor], key: torch.Tensor) -> list[torch.Tensor]:
     """Philox4x32-10 on int64 tensors that hold 32-bit words; products wrap to the same 64 bits as unsigned ones."""
     m0, m1, w0, w1 = (int(np.int64(np.uint64(v))) for v in (M0, M1, W0, W1))

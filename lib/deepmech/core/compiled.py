@@ -1,0 +1,73 @@
+"""numba's ``njit`` for this library: compiled code is kept, and never outlives the sources it was made from.
+
+numba keeps machine code as long as the file of its function is unchanged; it does not see that a function taken from
+another file has changed. Here every module has a folder of its own, named by all the code that it can reach.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+import numba.core.config
+
+from deepmech.core import code
+
+WEEK = 7 * 24 * 3600.0
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """:func:`numba.njit` with the given options, whose machine code is kept in :func:`folder`.
+
+    Examples
+    --------
+    >>> @njit(error_model="numpy")
+    ... def half(x):
+    ...     return x / 2
+    >>> half(3.0)
+    1.5
+    """
+
+    def compiled(function: Any) -> Any:
+        if not options.get("cache"):
+            return numba.njit(**options)(function)
+        config: Any = numba.core.config
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder(function.__module__))
+        try:
+            return numba.njit(**options)(function)
+        finally:
+            config.CACHE_DIR = before
+
+    return compiled
+
+
+def folder(module: str) -> Path:
+    """Where machine code of ``module`` is kept: a folder for each state of the code that it can reach.
+
+    It lies in the folder that the variable ``NUMBA_CACHE_DIR`` names, or beside the library, or, where nobody may
+    write there, in this user's cache folder. States that nobody used for a week are removed.
+    """
+    mine = _base() / f"{module}-{code.digest(module)}"
+    with suppress(OSError):
+        mine.mkdir(parents=True, exist_ok=True)
+        os.utime(mine)
+        for old in mine.parent.glob(f"{module}-{'[0-9a-f]' * 16}"):
+            if time.time() - old.stat().st_mtime > WEEK:
+                shutil.rmtree(old, ignore_errors=True)
+    return mine
+
+
+def _base() -> Path:
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen)
+    beside = Path(__file__).parents[1] / "__pycache__" / "numba"
+    if os.access(beside if beside.exists() else beside.parents[1], os.W_OK):
+        return beside
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "deepmech" / "numba"

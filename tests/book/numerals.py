@@ -1,0 +1,228 @@
+"""The numbers that prose and captions may type, page by page, each with the reason why nothing has to compute it.
+
+A number that is measured is none of these: it belongs into the ``detail`` of a claim or into a table, which are made
+from the result. :mod:`test_prose` finds every number that no phrase of this list covers.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfinv
+
+from deepmech.data.geomnist import TRIANGLE
+from deepmech.experiments.glass import cifar, settings
+from deepmech.experiments.glass.data import binary
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's number, quoted."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A number chosen for the figure: it stands in the code that the page runs, or in the modules named."""
+
+    text: str
+    modules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Follows:
+    """What follows from definitions, settings or data sets: ``numbers`` fill the places (``%.2f``) of ``text``."""
+
+    text: str
+    numbers: Callable[[], tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Words:
+    """No quantity at all, for a reason."""
+
+    text: str
+    because: str
+
+
+FREE = Follows(r"\tau_{90} = %.4f\,", lambda: (1 / (4 * erfinv(0.9) ** 2),))
+DOUBLE = "two points that make up a class"
+
+
+def _prepared(decay: float) -> float:
+    """By which power of e weight decay shrinks a weight during the preparation of the glass pages' networks."""
+    return settings.PREPARATION["sgd_steps"] * settings.PREPARATION["learning_rate"] * decay
+
+
+def _explained(name: str, n_data: int) -> float:
+    data = binary(name, n_data)
+    rest = data.y - data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    return 100 * float(1 - rest.var() / data.y.var())
+
+
+ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
+    "beyond/errata": [
+        Paper("the step (0.01 in the authors' programs"),
+        Follows(r"$k y/28 \approx %.3f\,ky$", lambda: (1 / 28,)),
+        Paper("Fig. 4(b) has $0.11$"),
+    ],
+    "beyond/errata_b": [
+        Words("two and two points in three dimensions", DOUBLE),
+        Paper(r"says $10^5$ and $3\cdot10^5$ iterations; the published notebooks run $10^4$ and $3\cdot10^4$"),
+    ],
+    "beyond/your_network": [
+        Setting("curvature above 0.05"),
+        Setting("nowhere farther than 0.2 of the range"),
+        Setting("curvature below −0.05"),
+        Setting("descent below 0.5"),
+        Setting("At $c = 0.05$ that is"),
+        Words("nearly twice as much", "(1 + 6c)/(1 − 6c) at c = 0.05, as the formula beside it says"),
+        Setting("its own time below 5 % of"),
+    ],
+    "elastic_sde/corruption": [
+        Setting("at shares of 0.6 and 2/3", ("deepmech.experiments.elastic_sde.networks",)),
+        Setting("with 60 % and two thirds of the labels wrong", ("deepmech.experiments.elastic_sde.networks",)),
+    ],
+    "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
+    "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
+    "elastic_sde/geomnist": [
+        Setting("half-sides of about 4 and 8 pixels, ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
+        Follows("triangles about %.0f wide and %.0f high", lambda: (2 * TRIANGLE[0], TRIANGLE[1] + TRIANGLE[2])),
+        Setting(
+            "rotated by up to 176 degrees and blurred by a Gaussian of 0.9 to 1.1 pixels", ("deepmech.data.geomnist",)
+        ),
+    ],
+    "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
+    "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
+    "elastic_sde/logits": [
+        Setting("with step size 0.005, many times", ("deepmech.experiments.elastic_sde.networks",)),
+        Setting("with step size 0.001 and 5,000 samples", ("deepmech.experiments.elastic_sde.networks_data",)),
+        Paper("accuracies above 90 %, from 300,000 iterations with a step size of 0.005"),
+        Paper("the scripts have 30,000 with 0.001"),
+        Setting("over 300,000 iterations with step size 0.005", ("deepmech.experiments.elastic_sde.networks",)),
+        Setting("line: 90 %"),
+        Paper("The rest, up to 90 %"),
+    ],
+    "elastic_sde/model": [
+        Setting("between classes 0.2"),
+        Setting("0.2 within a class and 1 between"),
+        Setting(r"$\beta = -0.5$, no noise"),
+        Words("a run to $t = 10^8$ costs what a run to $t = 1$ does", "any large time would do"),
+    ],
+    "elastic_sde/separation": [Setting("at $t = 10^6$ (closed form")],
+    "glass/ageing": [Setting("at T = 0.001 (paper C")],
+    "glass/cifar": [
+        Paper("$N/P_D$ = 0.097 and 0.66 at $P_D$"),
+        Paper(r"$\lambda$ = 0.001, a tenth"),
+        Follows("3,000 images explains %.0f %% of", lambda: (_explained(cifar.NAME, 3000),)),
+        Follows("4,000 of MNIST %.0f %% of", lambda: (_explained("mnist", 4000),)),
+        Follows("temperatures are %.1f times the paper's", lambda: (60_000 / 50_000,)),
+        Setting("MNIST was learnt in steps of 0.02, these labels in the paper's 0.001"),
+        Paper("the paper's, which finds 0.18 on MNIST and calls 0.66"),
+        Paper("more weights per sample than 0.66"),
+        Follows(
+            "this is %.3f on CIFAR-10 and %.3f on MNIST",
+            lambda: (cifar.single_path(binary(cifar.NAME, 3000)), cifar.single_path(binary("mnist", 4000))),
+        ),
+        Setting("displacements at $T = 10^{-8}$"),
+        Setting(r"at $\lambda$ = 0.001 the", ("deepmech.experiments.glass.settings",)),
+        Follows("by a factor of $e^{%.0f}$ only", lambda: (_prepared(1e-3),)),
+        Setting("would take them at $T = 10^{-8}$"),
+        Follows("it is $e^{%.0f}$", lambda: (_prepared(1e-2),)),
+    ],
+    "glass/errata": [
+        Follows("as printed, $Q(0) = %.3f$", lambda: (2 / math.sqrt(math.pi),)),
+        FREE,
+        Paper(r"For $T = 0.1$ and $\lambda = 0.01$ it finds $1.6\cdot10^{-4}$"),
+        Paper(r"$Q \sim t^{-0.48}$"),
+        Setting("At $T = 10^{-10}$ the noise"),
+        Follows(r"$e^{%.1f} \approx %.1f$", lambda: (1.3, math.exp(1.3))),
+    ],
+    "glass/landscape": [
+        Setting("box at density 1.2", ("deepmech.simulators.binary_glass",)),
+        Setting("to $T = 0.5$, where it has begun"),
+        Setting("at the paper's $T = 0.01$"),
+        Words("Both have some hundred coordinates", "an order of magnitude, to say that one scale serves"),
+        Setting("what is below $10^{-6}$ drawn there"),
+        Setting("What is not above $10^{-8}$"),
+        Setting("what is below $10^{-4}$ drawn there"),
+    ],
+    "glass/relaxation": [
+        Paper(r"regularised ($\lambda$ = 0.01, and few weights, $N/P_D$ = 0.08)"),
+        Paper("and $N/P_D$ = 0.45, in the paper enough"),
+        Words("at which it falls to 0.9", "the definition of τ₉₀"),
+        FREE,
+        Setting("prepared with steps of 0.02", ("deepmech.experiments.glass.settings",)),
+        Paper(", not 0.001. Scaling changes"),
+    ],
+    "glass/scaling": [FREE],
+    "glass/superposition": [
+        Paper("The paper measures $t^{-0.48}$"),
+        Setting(r"$\epsilon = 0.1$, $2T = 1$"),
+    ],
+    "glass/transitions": [
+        Paper("grows past 0.18"),
+        Paper(r"$\lambda$ grows past 0.03"),
+        Setting("steps of 0.05 on digits, of 0.02 on MNIST"),
+        Paper("the paper's floor of $10^{-20}$"),
+    ],
+    "spring_block/convolutional": [
+        Paper("Then 5 % dropout sets in"),
+        Paper("Then 30 %: the curve"),
+        Paper("at a learning rate of $10^{-4}$"),
+    ],
+    "spring_block/equilibria": [
+        Setting(r"From $\mu_\rightarrow = 0.05$ on some blocks have not moved; at 1.2 none has"),
+        Setting(r"for $\mu_\rightarrow = 0.1$ and $\mu_\leftarrow = 0.2$"),
+        Follows("cross zero at $%.2f$", lambda: ((0.1 - 0.2) / 2,)),
+        Setting(r"$\mu_\rightarrow = 0.1$, $\mu_\leftarrow = 0.2$, units of"),
+        Setting(r"at fixed $\varepsilon = 0.01$"),
+        Follows(r"at fixed $\bar\varepsilon = %.1f$", lambda: (0.01 / math.sqrt(0.01),)),
+        Setting(r"$\mu_\rightarrow = 0.04$, $\mu_\leftarrow = 0.12$"),
+        Setting(r"(three blocks, $\mu_\rightarrow = 0.03$)"),
+    ],
+    "spring_block/explorer": [
+        Words(r"set $\mu_\leftarrow = 0.2$ and $\mu_\rightarrow = 0.12$", "an invitation to the reader"),
+    ],
+    "spring_block/fashion": [Paper("a step size of 0.001 and 1,000 epochs")],
+    "spring_block/folding_ruler": [
+        Setting("almost straight ($u=0.99$)", ("deepmech.simulators.folding_ruler.ruler",)),
+        Setting("a mean extension of 0.6"),
+        Setting("Table friction $f = 0.2$"),
+    ],
+    "spring_block/linear_networks": [
+        Paper("the paper's small steps are 0.001; its large ones, 0.01,"),
+        Setting("Dropout is 10 %"),
+        Paper("The printed large step of 0.01"),
+    ],
+    "spring_block/networks_in_time": [
+        Setting(
+            "takes steps of $10^{-4}$ with batches of 200 and no dropout; (c) $10^{-3}$, batches of 100, dropout 0.1;"
+        ),
+        Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
+        Words("some four hundred chains", "the size of a grid, to say that it is not small"),
+        Setting(r"width 784, $\alpha = 0.2$, MNIST"),
+        Setting(r"at three learning rates, $\alpha = 0.2$"),
+    ],
+    "spring_block/other_widths": [
+        Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
+        Paper("at a learning rate of 0.0005 (paper A"),
+        Paper("at a learning rate of 0.0001 (paper A"),
+        Setting("steps of 0.0001 a hundred epochs"),
+    ],
+    "spring_block/phase_diagram": [
+        Setting(r"$\mu_\leftarrow = 0.2$, load curves at $t = 100$"),
+        Setting(r"$\mu_\leftarrow = 0.12$, seven blocks, $t = 100$"),
+        Setting(r"$k = 0.1$, $\gamma = 1$, $\tau = 0.002$, $\mu_\leftarrow = 0.016$, seven blocks, $t = 300$"),
+    ],
+    "spring_block/regression": [Setting("(i) learning rate 0.001, (ii) 0.01, (iii) 0.02 with 30 % dropout")],
+    "spring_block/trajectories": [
+        Setting(r"(b) $\mu_\rightarrow = 0.11$, $\mu_\leftarrow = 0.03$, $\varepsilon = 0.006$"),
+        Setting(r"(c) $\mu_\rightarrow = \mu_\leftarrow = 0.04$, $\varepsilon = 0.01$"),
+        Setting(r"(d) $\mu_\rightarrow = 0.04$, $\mu_\leftarrow = 0.12$, $\varepsilon = 0.011$"),
+        Setting(r"keep $\mu_\leftarrow = 0.1$"),
+        Setting(r"$\mu_\leftarrow = 0.1$, $k = y = 1$, seven blocks"),
+    ],
+}

@@ -1,0 +1,70 @@
+"""Typed numbers in what a reader reads: markdown cells, captions and the pages of prose, and how they are found."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import jupytext
+
+ROOT = Path(__file__).parents[2]
+
+_SMALL = "two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred"
+_WORD = rf"(?:{_SMALL.replace(' ', '|')}|half|twice|an? (?:half|third|quarter|fifth|tenth|hundred|thousand))"
+_ABOUT = r"(?:about|nearly|some|roughly|almost|around|≈|~|±|\\approx)"
+_UNIT = r"(?:points?|per\s?cent|percentage|degrees|orders)"
+NUMERAL = re.compile(
+    rf"""
+      (?<![\w.]) [-−]? \d[\d,]* \. \d+ (?: \s* \\cdot \s* 10\^\{{?-?\d+\}}? )?  # 0.9, 1.6·10⁻⁴
+    | (?<![\w.]) \d[\d,]* \s* \\cdot \s* 10\^\{{?-?\d+\}}?                      # 3·10⁵
+    | (?<![\w.]) 10\^\{{?-?\d+\}}? | (?<![\w.]) \d+[eE][-+]?\d+                 # 10⁻⁴, 1e-4
+    | \d[\d,.]* \s* % | \d[\d,.]* \s+ {_UNIT} \b                                # 7 %, 2 points
+    | {_ABOUT} \s* \$? \d[\d,]*                                                 # about 40
+    | \b {_WORD} \s+ {_UNIT} \b | {_ABOUT} \s+ {_WORD} \b                       # two points, about half
+    """,
+    re.VERBOSE,
+)
+_PLACE = r"[A-H]?\.?[1-9]\d*(?:\.\d+)*(?:\([a-z]\))?"
+_KIND = (
+    r"Theorems?|Propositions?|Sections?|Sec\.|Apps?\.|Appendi(?:x|ces)|Definitions?|Footnotes?|Eqs?\.|Figs?\.|Figures?"
+)
+REFERENCE = re.compile(rf"(?:{_KIND})\s*{_PLACE}(?:(?:\s*[-–,]\s*|,?\s+(?:and|to)\s+){_PLACE})*|\b[A-H]\.\d+(?:\.\d+)*")
+INTERVAL = re.compile(r"\b95\s*%(?=\s+(?:intervals?|bands?|bootstrap|over resampled|of the samples of each class))")
+FENCED = re.compile(r"^```(?P<math>\{math\})?[^\n]*\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def plain(text: str) -> str:
+    """Markdown as one line, without code, equations kept."""
+    text = FENCED.sub(lambda block: block["body"] if block["math"] else "", text)
+    return " ".join(re.sub(r"`[^`\n]*`", "", text).split())
+
+
+def numerals(text: str) -> Iterator[re.Match[str]]:
+    """Numbers in plain text that may have been measured.
+
+    Numbers of sections, theorems, equations and figures are names, and 95 % is the level of every interval in the book.
+    Small whole numbers without a unit count things and are let through.
+    """
+    names = [m.span() for pattern in (REFERENCE, INTERVAL) for m in pattern.finditer(text)]
+    for found in NUMERAL.finditer(text):
+        if not any(start <= found.start() and found.end() <= end for start, end in names):
+            yield found
+
+
+def pages() -> dict[str, str]:
+    """Plain prose of every page: ``chapter/name`` of notebooks, ``book/name`` of pages without code."""
+    found = {f"book/{path.stem}": plain(path.read_text(encoding="utf-8")) for path in (ROOT / "book").glob("*.md")}
+    for path in sorted((ROOT / "notebooks").glob("*/*.md")):
+        said = []
+        for cell in jupytext.read(path, fmt="md:myst").cells:
+            if cell.cell_type == "markdown":
+                said.append(cell.source)
+            elif "figure" in cell.metadata.get("mystnb", {}):
+                said.append(cell.metadata["mystnb"]["figure"]["caption"])
+        found[f"{path.parent.name}/{path.stem}"] = " ¶ ".join(plain(text) for text in said)
+    return found
+
+
+def code(page: str) -> str:
+    """The code cells of a notebook."""
+    cells = jupytext.read(ROOT / "notebooks" / f"{page}.md", fmt="md:myst").cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")

@@ -1,0 +1,199 @@
+"""In a build nothing is shown that today's page, code and data did not make."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from miniature import notebook_text, write_notebooks
+
+from deepmech.book import press
+from deepmech.book.sources import BookError, House
+from deepmech.data import DataCorrupt, catalogue, fingerprint, load
+
+ROOT = Path(__file__).parents[2]
+MODULE = """\
+import xarray as xr
+import numpy as np
+
+RATE = 0.25
+
+
+def compute(cells, steps):
+    path = np.array([[cell["start"] * (1 - RATE) ** k for k in range(steps)] for cell in cells])
+    return xr.Dataset({"path": (("cell", "step"), path)}, {"step": np.arange(steps)})
+"""
+PAGE = """\
+from deepmech import over
+from deepmech.sweeps import Sweep, result
+
+sweep = Sweep("decay", "trainer_here:compute", {"start": over("start", [1.0, 2.0])}, {"steps": steps})
+print(float(result(sweep)["path"].sum()))"""
+SHIP = """\
+from deepmech import over
+from deepmech.sweeps import Sweep, run, ship
+
+ship(run(Sweep("decay", "trainer_here:compute", {"start": over("start", [1.0, 2.0])}, {"steps": 5})), "book/results")
+"""
+
+
+@pytest.fixture
+def built(house, monkeypatch):
+    """A house whose page draws a shipped result, made by a trainer beside it."""
+    code = house.root / "code"
+    code.mkdir()
+    (code / "trainer_here.py").write_text(MODULE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(code), *sys.path]))
+    subprocess.run([sys.executable, "-c", SHIP], cwd=house.root, check=True, capture_output=True)
+    page = notebook_text(PAGE, parameters='profile = "quick"\nsteps = 5')
+    return write_notebooks(house, a=page)
+
+
+def pressed(house, **options):
+    (sheet,) = press.press(House(house.root), **options)
+    made = sheet.notebook["metadata"]["deepmech"]["results"]
+    text = "".join("".join(o.get("text", "")) for c in sheet.notebook["cells"] for o in c.get("outputs", []))
+    return float(text), made
+
+
+def test_a_page_tells_what_it_draws_and_what_was_recomputed_each_time_anew(built):
+    seen = []
+    for _ in range(3):
+        value, (drawn,) = pressed(built, anew=True)
+        assert value == pytest.approx(3 * sum(0.75**k for k in range(5)))
+        assert drawn["name"] == "decay" and drawn["obtained"] == "shipped" and drawn["of"] == 2
+        assert "recomputed 2 of 2 cells" in drawn["words"] and "equal" in drawn["words"]
+        seen.append(drawn["seed"])
+    assert len(set(seen)) > 1, "another sample in each build"
+
+
+def test_a_page_edited_in_one_parameter_shows_other_numbers(built):
+    before, _ = pressed(built)
+    write_notebooks(built, a=notebook_text(PAGE, parameters='profile = "quick"\nsteps = 6'))
+    after, (drawn,) = pressed(built)
+    assert drawn["obtained"] == "computed" and after == pytest.approx(before + 3 * 0.75**5)
+
+
+def test_a_trainer_edited_in_one_constant_fails_the_build(built):
+    pressed(built)
+    path = built.root / "code" / "trainer_here.py"
+    path.write_text(MODULE.replace("0.25", "0.2501"))
+    with pytest.raises(BookError, match=r"not what today's code computes"):
+        pressed(built, anew=True)
+    path.write_text(MODULE.replace("0.25", "0.5 / 2"))
+    _, (drawn,) = pressed(built, anew=True)
+    assert "made by other code" in drawn["words"] and "equal" in drawn["words"]
+
+
+def test_a_shipped_file_with_one_changed_number_fails_the_build(built):
+    from deepmech.sweeps.store import read_netcdf, write_netcdf
+
+    (path,) = (built.root / "book" / "results").glob("*.nc")
+    wrong = read_netcdf(path)
+    wrong["path"].values[:, -1] += 1e-12
+    write_netcdf(wrong, path)
+    with pytest.raises(BookError, match="DIFFERENT: 'path'"):
+        pressed(built, anew=True)
+
+
+def test_a_data_file_with_one_byte_changed_is_refused_or_is_other_data(tmp_path, monkeypatch):
+    """Published files are refused; copies that may differ have another fingerprint, hence other keys."""
+    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
+    header = bytes([0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2])
+    source = catalogue.MNIST
+    (tmp_path / source.folder).mkdir()
+    for file in source.files:
+        content = header + bytes(4) if file.kind == "images" else bytes([0, 0, 8, 1, 0, 0, 0, 1, 7])
+        (tmp_path / source.folder / file.name).write_bytes(gzip.compress(content))
+    small = replace(source, files=tuple(replace(f, count=1) for f in source.files))
+    monkeypatch.setitem(catalogue.SOURCES, "mnist", small)
+    with pytest.raises(DataCorrupt, match="sha256 of its content is"):
+        load("mnist")
+
+    jpeg = catalogue.CIFAR10_JPEG
+    records = np.zeros((2, 3073), np.uint8)
+    (tmp_path / jpeg.folder).mkdir(exist_ok=True)
+    for file in jpeg.files:
+        (tmp_path / jpeg.folder / file.name).write_bytes(records.tobytes())
+    monkeypatch.setitem(
+        catalogue.SOURCES, "cifar10-jpeg", replace(jpeg, files=tuple(replace(f, count=2) for f in jpeg.files))
+    )
+    before = fingerprint("cifar10-jpeg")
+    assert before == load("cifar10-jpeg").fingerprint
+    records[1, 17] = 1
+    (tmp_path / jpeg.folder / jpeg.files[0].name).write_bytes(records.tobytes())
+    assert fingerprint("cifar10-jpeg") == load("cifar10-jpeg").fingerprint != before
+
+
+def test_fingerprints_need_no_data(tmp_path, monkeypatch):
+    """The keys of everything that ships follow from specs alone, with data at hand or without."""
+    from deepmech.experiments.glass import walks
+    from deepmech.experiments.spring_block import networks
+    from deepmech.sweeps import results
+
+    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "none"))
+    for sweep in (networks.figure_1("dropout", "mnist"), walks.standard("regularised", "cifar10-jpeg")):
+        assert (ROOT / "book" / "results" / results.filename(sweep)).exists()
+
+
+@pytest.mark.parametrize("where", ["its own folder", "an empty folder"])
+def test_a_notebook_runs_wherever_it_is_opened(where, tmp_path):
+    """By plain papermill, without the press: it finds what ships, and computes nothing but its own small grid."""
+    import jupytext
+    import papermill
+
+    page = ROOT / "notebooks" / "spring_block" / "without_norm.md"
+    written, out = tmp_path / "page.ipynb", tmp_path / "out.ipynb"
+    jupytext.write(jupytext.read(page), written)
+    folder = page.parent if where == "its own folder" else tmp_path / "empty"
+    folder.mkdir(exist_ok=True)
+    small = {"slopes": [0.0], "dropouts": [0.0, 0.1], "n_seeds": 1}
+    papermill.execute_notebook(written, out, small, cwd=folder, progress_bar=False, kernel_name="python3")
+    cells = json.loads(out.read_text())["cells"]
+    said = json.dumps(cells)
+    assert "claim-A.text.no_norm" in said
+    streams = [o for c in cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
+    assert "480 cells" not in "".join("".join(o["text"]) for o in streams), "what ships is not computed again"
+
+
+@pytest.mark.slow
+def test_the_installed_package_brings_its_results(tmp_path):
+    """A wheel, unpacked anywhere, finds what ships; its digest of code is that of the checkout."""
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--quiet",
+        "-w",
+        str(tmp_path),
+    ]
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    program = (
+        "from deepmech.experiments.spring_block import networks\n"
+        "from deepmech.sweeps import results\n"
+        "sweep = networks.figure_1('dropout', 'mnist')\n"
+        "print((results.folder() / results.filename(sweep)).exists(), results.folder(), sweep.code)"
+    )
+    env = {k: v for k, v in os.environ.items() if not k.startswith("DEEPMECH_")} | {
+        "PYTHONPATH": str(tmp_path / "site")
+    }
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=empty, env=env, check=True, capture_output=True, text=True
+    )
+    from deepmech.experiments.spring_block import networks
+
+    there, folder, code = ran.stdout.split()
+    assert there == "True" and folder.startswith(str(tmp_path)) and code == networks.figure_1().code

@@ -1,0 +1,224 @@
+"""Verdicts and numbers under version control: what moves stops the build and is named, and only --accept writes."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from miniature import ROOT, notebook_text, write_notebooks
+
+from deepmech import ledger
+from deepmech.book import cli, site, verdicts
+from deepmech.book.sources import BookError
+from deepmech.book.verdicts import Row
+
+PAGE = "spring_block/phase_diagram"
+
+
+def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, **numbers):
+    if claim == "A.3.eq8":
+        numbers = {"expected": -0.05, "null": 0.1, **numbers}
+    return {"page": page, "profile": "quick", "claim": ledger.check(claim, measured, **numbers).to_json()}
+
+
+SOUND = [record(), record("A.3.concave", 0.164), {"page": PAGE, "figure": "A.3"}]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of what :data:`SOUND` found."""
+    path = tmp_path / "verdicts.tsv"
+    verdicts.demand(path, SOUND, "quick", [PAGE], accept=True)
+    return path
+
+
+def told(path, records, profile="quick", pages=(PAGE,)):
+    with pytest.raises(BookError) as error:
+        verdicts.demand(path, records, profile, pages)
+    return str(error.value)
+
+
+def test_one_line_a_claim_sorted_and_the_same_found_again(table):
+    lines = [line for line in table.read_text().splitlines() if not line.startswith("#")]
+    assert lines == [
+        "claim\tverdict\tmeasured\texpected\tlow\thigh\tnull",
+        "A.3.concave\tholds\t0.164\t-\t-\t-\t-",
+        "A.3.eq8\tholds\t-0.0497\t-0.05\t-\t-\t0.1",
+    ]
+    said: list[str] = []
+    verdicts.demand(table, SOUND, "quick", [PAGE], say=said.append)
+    assert said == ["verdicts: 2 claims as in book/verdicts.tsv"]
+
+
+def test_a_flipped_verdict_is_named_with_old_and_new(table):
+    words = told(table, [record(measured=-0.03), SOUND[1]])
+    assert "A.3.eq8: holds → fails" in words and "measured -0.0497 → -0.03" in words
+    assert "A.3.concave" not in words and "deepmech book --accept" in words
+
+
+def test_a_verdict_flips_however_near_its_number_is(table):
+    """With its rule at 0.0005 beyond 2 %, a number may cross it by less than any tolerance."""
+    edge = -0.05 * 0.98 + 0.0005
+    verdicts.demand(table, [record(measured=edge - 1e-12), SOUND[1]], "quick", [PAGE], accept=True)
+    assert "A.3.eq8: holds → fails\n" in told(table, [record(measured=edge + 1e-12), SOUND[1]])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"measured": -0.0497 - 2 * 0.05 * verdicts.RELATIVE},
+        {"expected": -0.05 * (1 - 2 * verdicts.RELATIVE)},
+        {"null": 0.1 * (1 + 2 * verdicts.RELATIVE)},
+        {"interval": (-0.0499, -0.0495)},
+    ],
+)
+def test_a_number_outside_its_tolerance_is_named(table, changed):
+    (name,) = changed
+    words = told(table, [record(**changed), SOUND[1]])
+    assert ("low - → -0.0499" if name == "interval" else f"{name} ") in words and "A.3.eq8: " in words
+    assert "holds →" not in words, "the verdict is the same, and is not said to differ"
+
+
+@given(st.floats(-1, 1), st.floats(1e-3, 1e3), st.floats(0, 1e3))
+def test_numbers_within_tolerance_pass_and_no_others(share, size, width):
+    """The allowance is that of the largest: the number, its interval, or the rule (A.S2.linear: below a half)."""
+    old = Row("A.S2.linear", "holds", size, None, size - width / 2, size + width / 2)
+    allowed = verdicts.RELATIVE * max(size, width, 0.5)
+    inside, beyond = ((1 - 1e-6) * allowed, (1 + 1e-6) * allowed)
+    moved = dataclasses.replace(old, measured=size + share * inside)
+    assert verdicts.difference(old, moved) == ""
+    moved = dataclasses.replace(old, measured=size + (beyond if share >= 0 else -beyond))
+    assert verdicts.difference(old, moved).startswith("A.S2.linear: measured ")
+
+
+def test_what_the_table_rounds_away_is_no_difference(tmp_path):
+    """Six digits are written; a claim compared with its own line must always pass."""
+    path = tmp_path / "verdicts.tsv"
+    for measured in (1 / 3, 2e-17, 123456.789, 0.999995, -1e-300):
+        rows = verdicts.of_records([record("A.3.concave", measured, interval=(measured, measured))])
+        verdicts.write(path, rows)
+        assert verdicts.differences(verdicts.read(path), rows, None) == {}
+
+
+def test_elements_that_equal_what_is_expected_may_change_places():
+    """Of an array that is right to rounding, which element is hardest depends on the last bits."""
+    old = Row("A.theory.stuck", "holds", -0.05, -0.05, null=0.1)
+    new = Row("A.theory.stuck", "holds", 0.3 + 1e-15, 0.3, null=0.2)
+    assert verdicts.difference(old, new) == ""
+    assert "expected" in verdicts.difference(old, dataclasses.replace(new, measured=0.3 + 1e-8))
+
+
+def test_claims_that_are_new_gone_unknown_or_checked_twice(table):
+    assert "A.S1.slow: not in the table; holds" in told(table, [*SOUND, record("A.S1.slow", 9.0)])
+    assert "A.3.concave: in the table (holds), but no page of this build checks it" in told(table, SOUND[:1])
+    with pytest.raises(BookError, match=rf"A\.3\.eq8 is checked twice, on {PAGE} and on glass/ageing"):
+        verdicts.demand(table, [*SOUND, record(page="glass/ageing")], "laptop", [PAGE])
+    table.write_text(table.read_text() + "A.3.eq7\tholds\t1\t-\t-\t-\t-\n")
+    assert "A.3.eq7: in the table, but not in the registry" in told(table, SOUND)
+
+
+def test_a_partial_build_compares_and_rewrites_its_own_claims_only(table):
+    before = table.read_text()
+    verdicts.demand(table, [], "quick", ["glass/ageing"])
+    assert "A.3.concave" in told(table, [], pages=None), "the whole book must find all"
+    slow = record("A.S1.slow", 0.3, page="spring_block/folding_ruler")
+    verdicts.demand(table, [slow], "quick", ["spring_block/folding_ruler"], accept=True)
+    assert table.read_text() == before + "A.S1.slow\tholds\t0.3\t-\t-\t-\t-\n"
+    verdicts.demand(table, [record(measured=-0.0499)], "quick", [PAGE], accept=True)
+    assert list(verdicts.read(table)) == ["A.3.eq8", "A.S1.slow"], "what its page no longer checks goes"
+
+
+def test_accepting_leaves_lines_within_tolerance_as_they_are(table):
+    before = table.read_text().splitlines()
+    said: list[str] = []
+    moved = [record(measured=-0.049702), record("A.3.concave", 0.2)]
+    verdicts.demand(table, moved, "quick", [PAGE], accept=True, say=said.append)
+    after = table.read_text().splitlines()
+    assert [line for line in after if line not in before] == ["A.3.concave\tholds\t0.2\t-\t-\t-\t-"]
+    assert said[0].startswith("book/verdicts.tsv: 1 changes\n- A.3.concave: measured 0.164 → 0.2")
+    verdicts.demand(table, moved, "quick", [PAGE])
+
+
+def test_other_profiles_neither_compare_nor_write(table):
+    before = table.read_text()
+    verdicts.demand(table, [record(measured=0.3)], "laptop", [PAGE])
+    verdicts.demand(table, [record(measured=0.3)], "paper", [PAGE], accept=True)
+    assert table.read_text() == before
+
+
+def test_without_a_table_the_way_to_one_is_told(tmp_path):
+    path = tmp_path / "verdicts.tsv"
+    assert told(path, SOUND) == (
+        "book/verdicts.tsv is not there: no verdict to compare with; deepmech book --accept writes it"
+    )
+    verdicts.demand(path, [], "quick", [PAGE])
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        "<<<<<<< ours",
+        "A.3.eq8\tholds\t0.1",
+        "A.3.eq8\tholds\tabout 0.1\t-\t-\t-\t-",
+        "A.3.eq8\tholds\t0.1\t-\t-\t-\t-",
+        "A.S1.slow\tholds\tnan\t-\t-\t-\t-",
+        "A.S1.slow\tholdz\t1\t-\t-\t-\t-",
+    ],
+)
+def test_a_line_that_is_no_row_is_named(table, spoilt):
+    """A conflict of a merge, half a line, a word, a claim that stands there already."""
+    table.write_text(table.read_text() + f"{spoilt}\n")
+    line = len(table.read_text().splitlines())
+    assert f"book/verdicts.tsv, line {line}: {spoilt!r}" in told(table, SOUND)
+
+
+def test_the_table_of_this_repository_is_whole_and_as_it_is_written(tmp_path):
+    """Every claim that the registry promises, sorted, in the form that --accept gives it, head included."""
+    path = ROOT / "book" / verdicts.FILE
+    rows = verdicts.read(path)
+    assert set(rows) == {claim.id for claim in ledger.claims().values() if claim.built}
+    verdicts.write(tmp_path / "again.tsv", rows)
+    assert path.read_text() == (tmp_path / "again.tsv").read_text()
+
+
+CLAIM = "from deepmech import ledger\n\nledger.check('A.3.concave', measured={})"
+
+
+def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(house, monkeypatch, capsys):
+    """From the command line: nothing of the site is touched, and what did not change is not executed again."""
+    built: list[str] = []
+
+    def jupyter_book(house, made):
+        built.append("site")
+        (house.html / "index.html").parent.mkdir(parents=True)
+        (house.html / "index.html").write_text("pages")
+
+    monkeypatch.setattr(site, "_jupyter_book", jupyter_book)
+    monkeypatch.setattr(site, "demand_complete", lambda records, pages: None)  # the registry is that of the real book
+    monkeypatch.chdir(house.root)
+    write_notebooks(house, a=notebook_text(CLAIM.format(0.2)))
+
+    def book(*options):
+        status = cli.main(["book", *options])
+        return status, capsys.readouterr().err
+
+    status, words = book()
+    assert status == 1 and "deepmech book --accept writes it" in words and built == []
+    assert book("--accept")[0] == 0 and built == ["site"]
+    status, words = book()
+    assert status == 0 and "0 to execute" in words and "1 claims as in" in words and "up to date" in words
+
+    (house.root / "notebooks" / "springs" / "a.md").write_text(notebook_text(CLAIM.format(-0.2)))
+    for options in ([], ["--no-site"], ["--chapters", "springs"]):
+        status, words = book(*options)
+        assert status == 1 and "A.3.concave: holds → fails; measured 0.2 → -0.2" in words
+    assert built == ["site"] and (house.html / "index.html").read_text() == "pages"
+    status, words = book("--profile", "laptop", "--accept")
+    assert status == 1 and "leave out --profile" in words
+    status, words = book("--accept")
+    assert status == 0 and "holds → fails" in words and built == ["site", "site"]
+    assert "A.3.concave\tfails\t-0.2" in (house.book / verdicts.FILE).read_text()
+
+    with open(house.book / verdicts.FILE, "a") as table:
+        table.write("A.3.eq8\tholds\t-0.05\t-\t-\t-\t-\n")
+    assert book("--chapters", "springs")[0] == 0 and len(built) == 2, "the table of other pages is no part of the site"

@@ -1,0 +1,93 @@
+"""What code a function can reach, and that neither results nor compiled code outlive it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepmech.core import code
+
+PACKAGE = {
+    "__init__.py": "from mini.deep import number\n",
+    "deep.py": "def number():\n    return 1.0\n",
+    "user.py": "from mini import number\n\n\ndef compute():\n    return number()\n",
+    "stranger.py": "VALUE = 2\n",
+    "fast.py": "from deepmech.core.compiled import njit\nfrom mini.inner import inner\n\n\n"
+    "@njit(cache=True)\ndef outer(x):\n    return inner(x)\n",
+    "inner.py": "from deepmech.core.compiled import njit\n\n\n"
+    "@njit(inline='always')\ndef inner(x):\n    return 2 * x\n",
+}
+
+
+@pytest.fixture
+def mini(tmp_path):
+    folder = tmp_path / "mini"
+    folder.mkdir()
+    for name, text in PACKAGE.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def ask(mini: Path, expression: str) -> str:
+    """What an expression is worth in a fresh process that sees the package."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mini.parent), *sys.path])}
+    program = f"from deepmech.core import code\nprint({expression})"
+    return subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_name_from_a_package_counts_as_the_module_that_defines_it(mini):
+    assert ask(mini, "code.reach('mini.user')") == "('mini.deep', 'mini.user')\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changes"),
+    [
+        ("deep.py", "1.0", "1.5", True),
+        ("deep.py", "1.0", "1.0  # one", False),
+        ("deep.py", "def number():", 'def number():\n    """One."""\n', False),
+        ("user.py", "return number()", "return number() + 1", True),
+        ("stranger.py", "2", "3", False),
+    ],
+)
+def test_only_code_that_is_reached_and_is_code_changes_the_digest(mini, file, old, new, changes):
+    before = ask(mini, "code.digest('mini.user')")
+    path = mini / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert (ask(mini, "code.digest('mini.user')") != before) == changes
+
+
+def test_a_docstring_that_holds_code_and_a_hash_in_a_text_stay_apart():
+    text = '"""Doc."""\nx = "# no"  # a comment\n\n\nclass A:\n    """Doc."""\n\n    y = """not\n\na docstring"""\n'
+    assert code.bare(text) == 'x = "# no"\nclass A:\n    y = """not\na docstring"""'
+
+
+def test_the_rooms_of_a_sweep_are_reached_and_those_beside_it_are_not():
+    found = code.reach("deepmech.experiments.spring_block.networks")
+    assert {"deepmech.trainers.specs", "deepmech.core.philox", "deepmech.metrics.separation"} <= set(found)
+    assert not {m for m in found if m.startswith(("deepmech.ledger", "deepmech.figures", "deepmech.book"))}
+
+
+def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mini):
+    """numba alone goes on running the old function: its file has not changed."""
+    value = "__import__('mini.fast', fromlist=['outer']).outer(3.0)"
+    assert ask(mini, value) == ask(mini, value) == "6.0\n"
+    stamp = (mini / "fast.py").stat()
+    (mini / "inner.py").write_text(PACKAGE["inner.py"].replace("2 * x", "5 * x"))
+    os.utime(mini / "fast.py", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert ask(mini, value) == "15.0\n"
+
+
+def test_a_module_without_source_is_named():
+    with pytest.raises(ValueError, match=r"'numpy\.nowhere'"):
+        code.digest("numpy.nowhere")
+
+
+def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_code():
+    """Nobody takes numba's own ``njit``, whose cache misses edits of other files."""
+    library = Path(code.__file__).parents[1]
+    takers = [p.name for p in library.rglob("*.py") if "import njit" in p.read_text() and p.name != "compiled.py"]
+    wrong = [p.name for p in library.rglob("*.py") if "from numba import njit" in p.read_text()]
+    assert takers and not wrong

@@ -1,0 +1,147 @@
+"""Networks that diverge vanish from no reduction unsaid: they are counted, and the others are as if they were alone."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech.experiments.elastic_sde import networks as elastic
+from deepmech.experiments.elastic_sde import networks_corruption
+from deepmech.experiments.glass import cifar, relaxation, transitions, walks
+from deepmech.experiments.spring_block import convolution, networks, regression, summaries, tuning
+from deepmech.sweeps import run
+
+LENETS = {
+    "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
+    "first_seed": 0, "label_error": 0.0, "per_class": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2,
+    "moments": 3, "n_trials": 20,
+}  # fmt: skip
+
+
+def test_trials_that_diverge_are_in_no_mean():
+    # A step size at which some of twenty trials diverge within forty iterations.
+    rate = {"learning_rate": 16.0}
+    made = elastic.train_cells([rate], **LENETS).isel(cell=0)
+    lost = np.isnan(made["validation_loss"].isel(at_iteration=-1)).values
+    assert 0 < lost.sum() < 20 and int(made["left_out"]) == lost.sum()
+    assert made["count"].sum() == 40 * (20 - lost.sum())
+    for name in ("mean", "loss", "accuracy", "group_mean"):
+        assert np.isfinite(made[name]).all(), name
+    alone = [elastic.train_cells([rate], **{**LENETS, "n_trials": 1, "first_seed": i}) for i in np.flatnonzero(~lost)]
+    expected = np.mean([one["loss"].values[0] for one in alone], 0)
+    np.testing.assert_allclose(made["loss"], expected, rtol=1e-3)
+    learned = networks_corruption.learning(made.expand_dims("label_error"))
+    assert learned["left_out"].values.tolist() == [lost.sum()]
+    last = made["validation_loss"].isel(at_iteration=-1).values[~lost].astype(float)
+    assert float(learned["loss_error"][0]) == pytest.approx(last.std(ddof=1) / np.sqrt(len(last)), rel=1e-5)
+
+
+def test_a_configuration_all_of_whose_trials_diverge_has_no_numbers():
+    made = elastic.train_cells([{"learning_rate": 1e30}], **{**LENETS, "n_trials": 2}).isel(cell=0)
+    assert int(made["left_out"]) == 2 and made["loss"].isnull().all() and not made["count"].any()
+
+
+def diagram(accuracy: np.ndarray) -> xr.Dataset:
+    coords = {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1, 0.2]}
+    bend = 0.26 - np.array([0, 0.1, 0.2]) - 0.31 * np.array([0.0, 0.5, 1.0])[:, None]
+    bend[np.isnan(accuracy)] = np.nan
+    return xr.Dataset({"curvature": (tuple(coords), bend), "accuracy": (tuple(coords), accuracy)}, coords)
+
+
+def test_a_diagram_says_how_many_of_its_cells_are_in_no_number():
+    accuracy = np.arange(9.0).reshape(3, 3) / 9
+    assert networks.measures(diagram(accuracy)).left_out == 0
+    assert "cells left out" not in summaries.table({"a": networks.measures(diagram(accuracy))}).index
+    accuracy[0, 1:] = np.nan
+    found = networks.measures(diagram(accuracy))
+    assert found.left_out == 2
+    assert summaries.table({"a": found}).loc["cells left out", "a"] == "2"
+
+
+def test_regrets_count_what_diverged_in_both_sweeps():
+    dims, accuracy = ("slope", "dropout", "seed"), np.full((1, 3, 2), 0.5)
+    accuracy[0, 1, 0] = np.nan
+    coords = {d: np.arange(n) for d, n in zip(dims, accuracy.shape, strict=True)}
+    whole = xr.Dataset({k: (dims, accuracy) for k in ("accuracy", "curvature", "loss")}, coords)
+    part = xr.Dataset({"accuracy_validation": (dims, np.full_like(accuracy, 0.5))}, coords)
+    assert tuning.regrets(whole, part)["diverged"].values.tolist() == [1, 0]
+
+
+def staged(accuracy: np.ndarray) -> xr.Dataset:
+    """A finished sweep of ``dropout_raised`` with these accuracies (seed, stage)."""
+    seeds, at, stages = len(accuracy), [4, 8, 12], list(convolution.STAGES)
+    wide = accuracy[:, :, None, None] * np.ones((1, 1, 2, 1))
+    variables = {
+        "curvature": (("seed", "at_epoch"), accuracy - 0.5), "accuracy": (("seed", "at_epoch"), accuracy),
+        "accuracy_without": (("seed", "stage"), accuracy), "class_width": (("seed", "stage", "layer", "digit"), wide),
+        "class_width_before": (("seed", "layer", "digit"), wide[:, 0]),
+        "diverged": ("seed", np.isnan(accuracy).any(1)),
+    }  # fmt: skip
+    return xr.Dataset(variables, {"at_epoch": at, "stage": stages, "seed": range(seeds)})
+
+
+def test_a_network_that_diverged_is_in_no_number_of_its_figure():
+    accuracy = np.array([[0.8, 0.9, 0.7], [0.8, 0.94, np.nan], [0.82, 0.92, 0.8]])
+    found, rest = convolution.measures(staged(accuracy)), convolution.measures(staged(accuracy[[0, 2]]))
+    assert int(found["diverged"]) == 1 and int(rest["diverged"]) == 0
+    xr.testing.assert_identical(found.drop_vars("diverged"), rest.drop_vars("diverged"))
+    with pytest.raises(ValueError, match="all 2 networks diverged"):
+        convolution.measures(staged(np.full((2, 3), np.nan)))
+
+
+def test_a_regression_that_diverges_is_a_cell_without_numbers():
+    regimes = {"calm": {"learning_rate": 1e-3, "dropout": 0.0}, "wild": {"learning_rate": 1e30, "dropout": 0.0}}
+    cells = [{"regime": name, "seed": 0} for name in regimes]
+    made = regression.train_regressions(cells, regimes=regimes, epochs=3, width=6)
+    for name in ("load_curve", "error", "loss", "curvature"):
+        assert np.isfinite(made[name][0]).all() and np.isnan(made[name][1]).all(), name
+
+
+def test_survivors_say_how_many_did_not():
+    grid = {"temperature": [0.0, 1.0], "seed": range(4)}
+    lost = np.zeros((2, 4), bool)
+    lost[1, [0, 2]] = True
+    run_ = walks.kept(xr.Dataset({"diverged": (tuple(grid), lost)}, grid))
+    assert run_.sizes["seed"] == 2 and run_.attrs["left_out"] == 2
+    assert relaxation.survivors({"warm": run_}) == "2 warm (2 more diverged)"
+    assert relaxation.survivors({"warm": walks.kept(run_)}) == "2 warm"
+
+
+SMALL = {"name": "digits", "n_data": 300}
+
+
+def at_rest() -> xr.Dataset:
+    sweep = transitions.plane(SMALL, [4, 6, 8], [0.0, 0.01, 0.1], 3)
+    loss = np.full(sweep.grid.shape, 0.5)
+    loss[:, 0] = np.array([1e-1, 1e-3, 1e-5])[:, None]
+    loss[:, 1, :] = [0.1, 0.2, 0.5]
+    loss[0, 1, 2] = np.nan  # width 4, λ = 0.01, seed 2
+    loss[2, 0, 0] = np.nan  # width 8, λ = 0, seed 0
+    grid = {"width": [4, 6, 8], "regularisation": [0.0, 0.01, 0.1], "seed": range(3)}
+    data = {"data_loss": (tuple(grid), loss), "diverged": (tuple(grid), np.isnan(loss))}
+    return xr.Dataset(data, grid, {"spec": json.dumps(sweep.to_json())})
+
+
+def test_networks_that_never_came_to_rest_are_counted():
+    made = at_rest()
+    middle = transitions.typical(transitions.by_ratio(made))
+    np.testing.assert_allclose(middle, [1e-1, 1e-3, 1e-5])
+    assert middle.attrs["left_out"] == 1
+    points = transitions.collapse_points(made)
+    assert points.attrs["left_out"] == 2
+    # Not "the loss stayed below": whether this network had collapsed at 0.01 nobody knows.
+    np.testing.assert_array_equal(points.sel(width=4), [0.1, 0.1, np.nan])
+    np.testing.assert_array_equal(points.sel(width=6), [0.1, 0.1, 0.01])
+    found = transitions.falls(made)["lambda_star"]
+    assert "2 of 27 diverged" in found["detail"] and "later" not in found["detail"]
+    assert transitions.single_and_mean(made, 2).attrs["left_out"] == 1
+    assert cifar.by_size({"own": made})["left_out"].values.ravel().tolist() == [0, 0, 1]
+
+
+def test_a_network_that_diverges_while_it_settles_has_no_error():
+    sweep = transitions.plane(SMALL, [4], [0.0], 2, {"sgd_steps": 400, "learning_rate": 1e6})
+    made = run(sweep)
+    assert made["diverged"].all()
+    for name in ("loss", "data_loss", "error", "norm"):
+        assert made[name].isnull().all(), name
