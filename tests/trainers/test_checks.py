@@ -30,13 +30,12 @@ def _signs():
 
 IMAGES, SIGNS = _images(), _signs()
 TRAINERS = {
-    "train reference": lambda data, **how: train(*SMALL, data, **{"engine": "reference", **how}),
-    "train fused": lambda data, **how: train(*SMALL, data, **{"engine": "fused", **how}),
-    "train batched": lambda data, **how: train(*SMALL, data, **{"engine": "batched", **how}),
+    "train compiled": lambda data, **how: train(*SMALL, data, **{"engine": "compiled", **how}),
+    "train torch": lambda data, **how: train(*SMALL, data, **{"engine": "torch", **how}),
     "train without metrics": lambda data, **how: train(*SMALL, data, **{"metrics": (), **how}),
-    "train_lenet fused": lambda data, **how: train_lenet(SingleSample(iterations=3), data, **how),
-    "train_lenet reference": lambda data, **how: train_lenet(
-        SingleSample(iterations=3), data, **{"engine": "reference", **how}
+    "train_lenet compiled": lambda data, **how: train_lenet(SingleSample(iterations=3), data, **how),
+    "train_lenet torch": lambda data, **how: train_lenet(
+        SingleSample(iterations=3), data, **{"engine": "torch", **how}
     ),
 }
 WALKERS = {
@@ -45,7 +44,7 @@ WALKERS = {
         "walk": lambda data, **how: walk(*STILL, data, **{"steps": 10, **how}),
         "settle": lambda data, **how: settle(*STILL, data, **how),
     }.items()
-    for engine in ("blocked", "reference", "batched")
+    for engine in ("compiled", "torch")
 }
 SMALL = MLP(depth=2, width=3), Training(epochs=2)
 STILL = Dynamics(width=3, hidden=1), Preparation(sgd_steps=5)
@@ -268,7 +267,7 @@ REQUESTS = [
             ({"threads": True}, "threads = True"),
             ({"experiment": None}, "experiment = None: must be a name"),
             ({"engine": None}, "engine = None: must be"),
-            ({"engine": ["fused"]}, r"engine = \['fused'\]: must be"),
+            ({"engine": ["torch"]}, r"engine = \['torch'\]: must be"),
             ({"seed": None}, "seed = None: must be a whole number"),
             ({"seed": [0, 1]}, r"seed: dimension 'dim_0' has no labels.*over"),
             ({"seed": True}, "seed = True: must be a whole number"),
@@ -276,7 +275,7 @@ REQUESTS = [
     ],
     *[
         (trainer, how, words)
-        for trainer in ("train fused", "train batched", *WALKERS)
+        for trainer in ("train compiled", "train torch", *WALKERS)
         for how, words in (
             ({"device": "warp"}, r"device = 'warp': must be 'cpu', 'cuda'"),
             ({"device": 0}, "device = 0: must be 'cpu', 'cuda'"),
@@ -289,7 +288,7 @@ REQUESTS = [
         )
     ],
     *[
-        ("train fused", how, words)
+        ("train compiled", how, words)
         for how, words in (
             ({"record": 5}, r"record = 5: must be a list of different whole numbers between 0 and Training.epochs = 2"),
             ({"record": []}, r"record = \[\]: must be"),
@@ -303,7 +302,7 @@ REQUESTS = [
         )
     ],
     *[
-        ("train_lenet fused", how, words)
+        ("train_lenet compiled", how, words)
         for how, words in (
             ({"validate": 3}, "validate = 3: must be a list of increasing whole numbers between 0 and"),
             ({"validate": None}, "validate = None: must be"),
@@ -313,7 +312,7 @@ REQUESTS = [
         )
     ],
     *[
-        ("walk blocked", how, words)
+        ("walk compiled", how, words)
         for how, words in (
             ({"chi": ()}, r"chi = \[\]: must be a list of different numbers above 0"),
             ({"chi": [0.0]}, r"chi = \[0.0\]: must be"),
