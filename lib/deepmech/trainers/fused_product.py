@@ -1,4 +1,4 @@
-"""Small matrix products in registers: the arithmetic of the fused engine.
+"""Small matrix products in registers: the arithmetic of the compiled engine.
 
 A library's product of 100 × 100 numbers with a few samples spends its time on being called, and with thousands of
 samples it has to send the result to memory before anybody may look at it. The products here work on blocks of samples
