@@ -24,8 +24,16 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
+from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import layer_weights
-from deepmech.trainers.specs import CNN, Member, Own
+from deepmech.trainers.specs import CNN, INITS, MLP, POOLINGS, Member, Own
+
+#: What of each spec :func:`of_member` makes a network of.
+NETWORKS: Known = {
+    MLP: knows("depth width slope dropout batch_norm scale bias", init=INITS),
+    CNN: knows("convolutions channels slope dropout", pooling=POOLINGS),
+    Own: knows("factory arguments"),
+}
 
 
 class Network(nn.Module):

@@ -27,9 +27,9 @@ from deepmech.metrics.probing import LayerProbe
 from deepmech.trainers.batched_draws import BatchedStream
 from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, of_member
+from deepmech.trainers.modules import GENERATORS, NETWORKS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
-from deepmech.trainers.specs import CNN, DTYPES, INITS, MLP, POOLINGS, Member, Own, Training
+from deepmech.trainers.specs import DTYPES, Member, Own, Training
 
 #: Fields of Training that networks trained together have in common; all others may differ.
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
@@ -245,9 +245,7 @@ class Torch:
     """
 
     KNOWN: ClassVar[Known] = {
-        MLP: knows("depth width slope dropout batch_norm scale bias", init=INITS),
-        CNN: knows("convolutions channels slope dropout", pooling=POOLINGS),
-        Own: knows("factory arguments"),
+        **NETWORKS,
         Training: knows(
             "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
             optimizer=tuple(OPTIMIZERS),
