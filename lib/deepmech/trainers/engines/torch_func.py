@@ -332,8 +332,9 @@ class Torch:
             self.optimizer(self.together.rows, gradient, rate, self.momentum, self.steps, self.memory)
             total += loss.double() * (n if index is None else index.shape[1])
         for carried in self.together.buffers.values():
-            # A variance that overflows makes a unit constant: finite, and no longer what it should be.
-            total += torch.where(carried.isfinite().flatten(1).all(1) if carried.ndim > 1 else True, 0.0, torch.nan)
+            if carried.ndim > 1:
+                # A variance that overflows makes a unit constant: finite, and no longer what it should be.
+                total[~carried.isfinite().flatten(1).all(1)] = torch.nan
         return (total / n).cpu().numpy()
 
     @torch.no_grad()
