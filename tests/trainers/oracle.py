@@ -13,6 +13,7 @@ from deepmech.trainers.specs import Own
 OPTIMIZERS = {
     "adam": lambda p, t: torch.optim.Adam(p, lr=t.learning_rate),
     "sgd": lambda p, t: torch.optim.SGD(p, lr=t.learning_rate, momentum=t.momentum),
+    "rmsprop": lambda p, t: torch.optim.RMSprop(p, lr=t.learning_rate, momentum=t.momentum),
 }
 
 

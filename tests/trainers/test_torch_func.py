@@ -23,6 +23,7 @@ from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
 from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made, of_member
+from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
 
 DOUBLE = Training(dtype="float64")
@@ -84,7 +85,7 @@ networks = st.fixed_dictionaries(
 )
 trainings = st.fixed_dictionaries(
     {
-        "optimizer": st.sampled_from(["adam", "sgd"]),
+        "optimizer": st.sampled_from(sorted(OPTIMIZERS)),
         "batch_size": st.sampled_from([None, 11, 64]),
         "loss": st.sampled_from(["cross_entropy", "mse"]),
         "schedule": st.sampled_from([(), ((2, "dropout", 0.4), (3, "learning_rate", 1e-4))]),
@@ -166,12 +167,13 @@ def small_transformer(width=8, dropout=0.0):
     ids=["cnn", "encoder", "vision transformer", "residual"],
 )
 @pytest.mark.parametrize("seeds", [[3], [0, 1, 0]])
-@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
 def test_networks_of_one_s_own(factory, seeds, optimizer):
     probed = made(factory, Stream.of("x"))
     data = pictures() if isinstance(probed, nn.Sequential) and not hasattr(probed, "rows") else clusters(40, 64, 3)
     training = Training(batch_size=16, dtype="float64", data_noise=0.1, optimizer=optimizer, learning_rate=0.01)
-    agree([Member(own(factory), training, seed) for seed in seeds], data)
+    # Attention's biases of keys have gradients of zero, whose rounding the optimisers divide by their ε of 1e-8.
+    agree([Member(own(factory), training, seed) for seed in seeds], data, atol=1e-10)
 
 
 def test_members_that_differ_in_numbers_of_their_own_run_together():

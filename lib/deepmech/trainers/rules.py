@@ -41,5 +41,13 @@ def adam(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory
     p.sub_(rate / (1 - 0.9**step) * (first / denominator))
 
 
+def rmsprop(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory: dict[str, Tensor]) -> None:
+    """As ``torch.optim.RMSprop`` with α = 0.99, ε = 1e-8."""
+    if not memory:
+        memory |= {name: torch.zeros_like(p) for name in ("square", "velocity")}
+    square = memory["square"].mul_(0.99).addcmul_(g, g, value=1 - 0.99)
+    p.sub_(rate * memory["velocity"].mul_(momentum).add_(g / square.sqrt().add_(1e-8)))
+
+
 LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse}
-OPTIMIZERS: dict[str, Optimizer] = {"adam": adam, "sgd": sgd}
+OPTIMIZERS: dict[str, Optimizer] = {"adam": adam, "sgd": sgd, "rmsprop": rmsprop}

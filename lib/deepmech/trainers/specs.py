@@ -149,9 +149,9 @@ class Training(Checked):
 
     Parameters
     ----------
-    optimizer : ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8) or ``"sgd"``.
+    optimizer : ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8), ``"sgd"`` or ``"rmsprop"`` (α = 0.99, ε = 1e-8).
     learning_rate : step size.
-    momentum : of ``"sgd"``, in [0, 1).
+    momentum : of ``"sgd"`` and ``"rmsprop"``, in [0, 1).
     batch_size : samples per step; None is the whole training set. A new random order every epoch; a last, smaller batch
         is used too.
     epochs : passes over the training set, at most.
@@ -198,7 +198,7 @@ class Training(Checked):
         self.require_positive("learning_rate")
         self.require_between("momentum", 0, 1, "at least 0 and below 1")
         if np.any(np.asarray(self.momentum) > 0):
-            self.require("momentum", np.all(np.asarray(self.optimizer) == "sgd"), "0 with adam, which has its own")
+            self.require("momentum", np.all(np.asarray(self.optimizer) != "adam"), "0 with adam, which has its own")
         if self.batch_size is not None:
             self.require_whole("batch_size", 1)
         self.require_whole("epochs", 0)
