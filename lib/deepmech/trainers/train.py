@@ -327,7 +327,7 @@ def _check(
             )
         if data.x_train.dtype == np.int64 and isinstance(m.network, Own) and m.settings(1).data_noise:
             raise ValueError("Training.data_noise: must be 0 where samples are whole numbers (int64)")
-        if not data.n_classes and (m.training.loss == "cross_entropy" or metrics or class_means):
+        if not data.n_classes and (m.training.loss != "mse" or metrics or class_means):
             raise ValueError(
                 f"train: data.n_classes = {data.n_classes}: without classes Training.loss must be 'mse', with "
                 "metrics=() and class_means=False"
