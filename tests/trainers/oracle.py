@@ -55,6 +55,8 @@ class Oracle:
         output, target = self.module(torch.from_numpy(x).to(self.dtype)), torch.from_numpy(y)
         if self.member.training.loss == "cross_entropy":
             return nn.functional.cross_entropy(output, target)
+        if self.member.training.loss == "hinge":
+            return nn.functional.multi_margin_loss(output, target)
         target = nn.functional.one_hot(target, self.n_classes) if self.n_classes else target[:, None]
         return ((output - target.to(self.dtype)) ** 2).mean()
 

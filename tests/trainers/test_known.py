@@ -29,7 +29,7 @@ def lax(monkeypatch):
     ("spec", "field", "value"),
     [
         (Training, "optimizer", "lion"),
-        (Training, "loss", "hinge"),
+        (Training, "loss", "poisson"),
         (Training, "dtype", "float16"),
         (MLP, "init", "zeros"),
         (CNN, "pooling", "median"),

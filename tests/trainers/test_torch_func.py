@@ -23,7 +23,7 @@ from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
 from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made, of_member
-from deepmech.trainers.rules import OPTIMIZERS
+from deepmech.trainers.rules import LOSSES, OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
 
 DOUBLE = Training(dtype="float64")
@@ -87,7 +87,7 @@ trainings = st.fixed_dictionaries(
     {
         "optimizer": st.sampled_from(sorted(OPTIMIZERS)),
         "batch_size": st.sampled_from([None, 11, 64]),
-        "loss": st.sampled_from(["cross_entropy", "mse"]),
+        "loss": st.sampled_from(sorted(LOSSES)),
         "schedule": st.sampled_from([(), ((2, "dropout", 0.4), (3, "learning_rate", 1e-4))]),
     }
 )

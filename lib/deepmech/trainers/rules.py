@@ -23,6 +23,13 @@ def mse(output: Tensor, target: Tensor) -> Tensor:
     return F.mse_loss(output, target.view_as(output))
 
 
+def hinge(output: Tensor, target: Tensor) -> Tensor:
+    """Mean over samples and classes of how far another class comes within 1 of the true one, as multi_margin_loss."""
+    true = output.gather(1, target[:, None])
+    margins = (1 - true + output).clamp_min(0).scatter(1, target[:, None], 0)
+    return margins.mean()
+
+
 def sgd(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory: dict[str, Tensor]) -> None:
     """As ``torch.optim.SGD``."""
     if not memory:
@@ -49,5 +56,5 @@ def rmsprop(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, mem
     p.sub_(rate * memory["velocity"].mul_(momentum).add_(g / square.sqrt().add_(1e-8)))
 
 
-LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse}
+LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse, "hinge": hinge}
 OPTIMIZERS: dict[str, Optimizer] = {"adam": adam, "sgd": sgd, "rmsprop": rmsprop}

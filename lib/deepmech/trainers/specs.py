@@ -158,7 +158,8 @@ class Training(Checked):
     data_noise : p of Fig. 1(a): at every step ``p · std(x_train) · N(0, 1)`` is added to the inputs, and a fraction p
         of the labels is replaced by uniform random ones.
     label_noise : that fraction, if it is to differ from ``data_noise``; None follows ``data_noise``.
-    loss : ``"cross_entropy"``, or ``"mse"`` against one-hot labels (or against real-valued targets).
+    loss : ``"cross_entropy"``; ``"hinge"``, the mean over samples and classes k of max(0, 1 - f_true + f_k), k not the
+        true one; or ``"mse"`` against one-hot labels (or against real-valued targets).
     schedule : changes during training as ``(epoch, field, value)``, for example ``((4001, "dropout", 0.05),)``: from
         epoch 4,001 on (epochs count from 1). Fields: dropout, learning_rate, data_noise, label_noise.
     stop_loss, stop_change : training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that
