@@ -19,10 +19,10 @@ from trainer_data import clusters
 
 from deepmech.core.random import Stream
 from deepmech.experiments.your_network import transformer
-from deepmech.trainers import CNN, MLP, Training
+from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
-from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made, of_member
+from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
 
@@ -116,6 +116,18 @@ own_trainings = st.fixed_dictionaries(
 def test_fully_connected_networks(network, training, several):
     training = Training(dtype="float64", **training)
     agree([Member(MLP(**network, **n), replace(training, **t), seed) for n, t, seed in several], clusters(64, 5, 3))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("activation", sorted(SMOOTH))
+def test_smooth_activations(activation, n):
+    spec = MLP(depth=4, width=9, dropout=0.1, activation=activation)
+    agree([Member(spec, replace(DOUBLE, batch_size=16), seed) for seed in range(n)], clusters(64, 5, 3))
+    result = train(spec, Training(epochs=2), clusters(64, 5, 3))
+    assert (result.attrs["engine"], result.attrs["not_compiled"]) == (
+        "torch",
+        f"it does not know MLP.activation = {activation!r}",
+    )
 
 
 @pytest.mark.parametrize("n", [1, 3])

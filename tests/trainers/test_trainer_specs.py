@@ -19,6 +19,7 @@ from deepmech.trainers.specs import Member
         (MLP, "batch_norm", "yes", "True, False"),
         (MLP, "scale", 2.0, "batch_norm"),
         (MLP, "init", "zeros", "orthogonal"),
+        (MLP, "activation", "softsign", "tanh"),
         (Training, "optimizer", "lbfgs", "sgd"),
         (Training, "learning_rate", 0.0, "positive"),
         (Training, "momentum", 0.9, "adam"),
@@ -27,7 +28,7 @@ from deepmech.trainers.specs import Member
         (Training, "data_noise", -0.1, "at least 0"),
         (Training, "data_noise", 1.5, "label_noise"),
         (Training, "label_noise", 1.5, "fraction"),
-        (Training, "loss", "hinge", "mse"),
+        (Training, "loss", "poisson", "mse"),
         (Training, "stop_loss", -1, "at least 0"),
         (Training, "dtype", "float16", "float64"),
         (Training, "schedule", ((10, "width", 5.0),), "dropout"),
@@ -40,6 +41,14 @@ def test_errors_name_field_value_and_remedy(spec, field, value, remedy):
     with pytest.raises(ValueError, match=rf"{spec.__name__}\.{field}.*{remedy}") as error:
         spec(**{field: value})
     assert str(value if not isinstance(value, str) else repr(value)) in str(error.value)
+
+
+def test_a_smooth_activation_has_no_slope_and_wants_its_scale():
+    with pytest.raises(ValueError, match=r"MLP\.slope = 0\.1: must be 0 with a smooth"):
+        MLP(activation="tanh", slope=0.1)
+    with pytest.raises(ValueError, match=r"MLP\.scale = None: must be a number with a smooth"):
+        MLP(activation="gelu", batch_norm=False)
+    assert MLP(activation="gelu", batch_norm=False, scale=1.5).scale == 1.5
 
 
 def test_a_bad_value_inside_a_labelled_array_is_named():

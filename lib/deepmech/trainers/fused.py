@@ -29,7 +29,9 @@ class Fused:
     WIDEST = 700
 
     KNOWN: ClassVar[Known] = {
-        MLP: knows("depth width slope dropout batch_norm scale bias", init=("torch", "orthogonal")),
+        MLP: knows(
+            "depth width slope dropout batch_norm scale bias", init=("torch", "orthogonal"), activation=("leaky_relu",)
+        ),
         Training: knows(
             "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
             optimizer=("adam", "sgd"),

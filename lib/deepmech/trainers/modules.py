@@ -26,11 +26,11 @@ from torch.nn import functional as F
 from deepmech.core.random import Stream
 from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import layer_weights
-from deepmech.trainers.specs import CNN, INITS, MLP, POOLINGS, Member, Own
+from deepmech.trainers.specs import ACTIVATIONS, CNN, INITS, MLP, POOLINGS, Member, Own
 
 #: What of each spec :func:`of_member` makes a network of.
 NETWORKS: Known = {
-    MLP: knows("depth width slope dropout batch_norm scale bias", init=INITS),
+    MLP: knows("depth width slope dropout batch_norm scale bias", init=INITS, activation=ACTIVATIONS),
     CNN: knows("convolutions channels slope dropout", pooling=POOLINGS),
     Own: knows("factory arguments"),
 }
@@ -132,10 +132,14 @@ class _Kept(torch.autograd.Function):
         return keep(which, below, shape), 0
 
 
+#: Activations other than LeakyReLU.
+SMOOTH: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "gelu": nn.GELU, "silu": nn.SiLU}
+
+
 class FullyConnected(Network):
     """The network of :class:`deepmech.trainers.MLP`: [BatchNorm], hidden layers, Linear.
 
-    A hidden layer is [Linear, [BatchNorm], LeakyReLU, times ``scale`` where there is no BatchNorm, Dropout]. Dropout
+    A hidden layer is [Linear, [BatchNorm], activation, times ``scale`` where there is no BatchNorm, Dropout]. Dropout
     draws unit by unit.
     """
 
@@ -150,11 +154,13 @@ class FullyConnected(Network):
         batch_norm: bool = True,
         scale: float = 1.0,
         bias: bool = True,
+        activation: str = "leaky_relu",
     ) -> None:
         super().__init__()
         self.linear = nn.ModuleList([nn.Linear(a, b, bias) for a, b in pairwise(sizes)])
         self.norm = nn.ModuleList([_uncounted(nn.BatchNorm1d(n)) for n in sizes[:-1]] if batch_norm else [])
-        self.activation, self.dropout = LeakyReLU(slope), Dropout(dropout)
+        self.activation = LeakyReLU(slope) if activation == "leaky_relu" else SMOOTH[activation]()
+        self.dropout = Dropout(dropout)
         self.register_buffer("scale", None if batch_norm else torch.tensor(float(scale), dtype=torch.float64))
         if batch_norm:
             _subtracted(self.norm[0], *(self.linear[:-1] if bias else []))
@@ -294,6 +300,7 @@ def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stre
         module = made(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
     else:
         own |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
+        own["activation"] = str(spec.activation)
         module = made(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
     initialise(module.to(dtype), stream, str(getattr(spec, "init", "torch")))
     return module

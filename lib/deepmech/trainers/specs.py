@@ -20,6 +20,7 @@ SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 #: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. Each engine says which of it it knows.
 DTYPES = ("float32", "float64")
 INITS = ("torch", "orthogonal")
+ACTIVATIONS = ("leaky_relu", "tanh", "gelu", "silu")
 POOLINGS = ("max", "average")
 
 Choice = str | xr.DataArray
@@ -38,13 +39,14 @@ class MLP(Checked):
     ----------
     depth : number of Linear layers, at least 2; the load curve has ``depth`` points (input and hidden layers).
     width : units of every hidden layer.
+    activation : ``"leaky_relu"``, or a smooth one: ``"tanh"``, ``"gelu"`` or ``"silu"``.
     slope : slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear network).
     dropout : probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
         ``1 - dropout``. Resolved to 2⁻¹⁶.
     batch_norm : normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
     scale : the constant c of networks without BatchNorm. None takes the value that keeps the mean square of the
         features at initialisation: :math:`\sqrt{6/(1+α^2)}` for ``init="torch"``, whose weights have variance 1/(3 n),
-        :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``.
+        :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``; with a smooth activation it has to be given.
     bias : whether the Linear layers have biases.
     init : ``"torch"``: weights and biases uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: random
         orthogonal weights (orthonormal rows or columns), zero biases.
@@ -75,6 +77,7 @@ class MLP(Checked):
     scale: Number | None = None
     bias: Switch = True
     init: Choice = "torch"
+    activation: Choice = "leaky_relu"
 
     def __post_init__(self) -> None:
         self.require_whole("depth", 2)
@@ -84,6 +87,11 @@ class MLP(Checked):
         self.require_one_of("batch_norm", True, False)
         self.require_one_of("bias", True, False)
         self.require_one_of("init", *INITS)
+        self.require_one_of("activation", *ACTIVATIONS)
+        if np.any(np.asarray(self.activation) != "leaky_relu"):
+            self.require("slope", not np.any(np.asarray(self.slope) > 0), "0 with a smooth activation, which has none")
+            given = self.scale is not None or np.all(np.asarray(self.batch_norm))
+            self.require("scale", given, "a number with a smooth activation and batch_norm off")
         if self.scale is not None:
             self.require_positive("scale", "positive, or None")
             self.require("scale", not np.any(self.batch_norm), "None when batch_norm is on; BatchNorm cancels it")
