@@ -131,6 +131,20 @@ def test_smooth_activations(activation, n):
 
 
 @pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("bias", [True, False])
+def test_layer_norm(bias, n):
+    spec = MLP(depth=4, width=9, dropout=0.1, slope=0.2, bias=bias, batch_norm=False, layer_norm=True)
+    members, data = [Member(spec, replace(DOUBLE, batch_size=16), seed) for seed in range(n)], clusters(64, 5, 3)
+    agree(members, data)
+    x = torch.tensor(data.x_test, dtype=torch.float64)
+    network = module(members[0], data)
+    norm, linear = network.norm[1], network.linear[0]
+    with torch.no_grad():
+        expected = F.leaky_relu(F.layer_norm(linear(F.layer_norm(x, (5,))), (9,), norm.weight, norm.bias), 0.2)
+        np.testing.assert_allclose(network.layers(x)[1], expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize(("pooling", "side"), [("max", 6), ("average", 7)])
 def test_convolutional_networks(n, pooling, side):
     networks = [

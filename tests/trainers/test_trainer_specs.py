@@ -18,6 +18,7 @@ from deepmech.trainers.specs import Member
         (MLP, "dropout", float("nan"), "finite"),
         (MLP, "batch_norm", "yes", "True, False"),
         (MLP, "scale", 2.0, "batch_norm"),
+        (MLP, "layer_norm", True, "batch_norm"),
         (MLP, "init", "zeros", "orthogonal"),
         (MLP, "activation", "softsign", "tanh"),
         (Training, "optimizer", "lbfgs", "sgd"),

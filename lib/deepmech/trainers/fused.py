@@ -30,7 +30,10 @@ class Fused:
 
     KNOWN: ClassVar[Known] = {
         MLP: knows(
-            "depth width slope dropout batch_norm scale bias", init=("torch", "orthogonal"), activation=("leaky_relu",)
+            "depth width slope dropout batch_norm scale bias",
+            init=("torch", "orthogonal"),
+            activation=("leaky_relu",),
+            layer_norm=("False",),
         ),
         Training: knows(
             "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",

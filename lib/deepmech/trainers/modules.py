@@ -30,7 +30,7 @@ from deepmech.trainers.specs import ACTIVATIONS, CNN, INITS, MLP, POOLINGS, Memb
 
 #: What of each spec :func:`of_member` makes a network of.
 NETWORKS: Known = {
-    MLP: knows("depth width slope dropout batch_norm scale bias", init=INITS, activation=ACTIVATIONS),
+    MLP: knows("depth width slope dropout batch_norm layer_norm scale bias", init=INITS, activation=ACTIVATIONS),
     CNN: knows("convolutions channels slope dropout", pooling=POOLINGS),
     Own: knows("factory arguments"),
 }
@@ -137,10 +137,10 @@ SMOOTH: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "gelu": nn.GELU, "silu": 
 
 
 class FullyConnected(Network):
-    """The network of :class:`deepmech.trainers.MLP`: [BatchNorm], hidden layers, Linear.
+    """The network of :class:`deepmech.trainers.MLP`: [norm], hidden layers, Linear.
 
-    A hidden layer is [Linear, [BatchNorm], activation, times ``scale`` where there is no BatchNorm, Dropout]. Dropout
-    draws unit by unit.
+    A hidden layer is [Linear, [norm], activation, times ``scale`` where there is no BatchNorm, Dropout]. Dropout draws
+    unit by unit.
     """
 
     many = True
@@ -155,10 +155,12 @@ class FullyConnected(Network):
         scale: float = 1.0,
         bias: bool = True,
         activation: str = "leaky_relu",
+        layer_norm: bool = False,
     ) -> None:
         super().__init__()
         self.linear = nn.ModuleList([nn.Linear(a, b, bias) for a, b in pairwise(sizes)])
-        self.norm = nn.ModuleList([_uncounted(nn.BatchNorm1d(n)) for n in sizes[:-1]] if batch_norm else [])
+        norm: Any = nn.LayerNorm if layer_norm else lambda n: _uncounted(nn.BatchNorm1d(n))
+        self.norm = nn.ModuleList([norm(n) for n in sizes[:-1]] if batch_norm or layer_norm else [])
         self.activation = LeakyReLU(slope) if activation == "leaky_relu" else SMOOTH[activation]()
         self.dropout = Dropout(dropout)
         self.register_buffer("scale", None if batch_norm else torch.tensor(float(scale), dtype=torch.float64))
@@ -300,7 +302,7 @@ def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stre
         module = made(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
     else:
         own |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
-        own["activation"] = str(spec.activation)
+        own |= {"activation": str(spec.activation), "layer_norm": bool(spec.layer_norm)}
         module = made(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
     initialise(module.to(dtype), stream, str(getattr(spec, "init", "torch")))
     return module
@@ -380,7 +382,11 @@ def _product(linear: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def _normalised(norm: Any, x: torch.Tensor) -> torch.Tensor:
-    """BatchNorm on (networks, units, samples): a channel for every unit of every network."""
+    """BatchNorm on (networks, units, samples), a channel for every unit of every network; or LayerNorm."""
+    if isinstance(norm, nn.LayerNorm):
+        variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
+        gain, shift = (v.view(-1, x.shape[1], 1) for v in (norm.weight, norm.bias))
+        return (x - mean) * torch.rsqrt(variance + norm.eps) * gain + shift
     mean, variance, gain, shift = (v.reshape(-1) for v in (norm.running_mean, norm.running_var, norm.weight, norm.bias))
     x = x.expand(len(mean) // x.shape[1], -1, -1)
     channels = x.reshape(1, -1, x.shape[2])

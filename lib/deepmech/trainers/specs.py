@@ -44,7 +44,9 @@ class MLP(Checked):
     dropout : probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
         ``1 - dropout``. Resolved to 2⁻¹⁶.
     batch_norm : normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
-    scale : the constant c of networks without BatchNorm. None takes the value that keeps the mean square of the
+    layer_norm : normalise every sample over the units of a layer instead (LayerNorm, ε = 1e-5), at the places of
+        BatchNorm, which must be off.
+    scale : the constant c of networks without either. None takes the value that keeps the mean square of the
         features at initialisation: :math:`\sqrt{6/(1+α^2)}` for ``init="torch"``, whose weights have variance 1/(3 n),
         :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``; with a smooth activation it has to be given.
     bias : whether the Linear layers have biases.
@@ -78,6 +80,7 @@ class MLP(Checked):
     bias: Switch = True
     init: Choice = "torch"
     activation: Choice = "leaky_relu"
+    layer_norm: Switch = False
 
     def __post_init__(self) -> None:
         self.require_whole("depth", 2)
@@ -86,15 +89,20 @@ class MLP(Checked):
         self.require_between("dropout", 0, 1, "at least 0 and below 1")
         self.require_one_of("batch_norm", True, False)
         self.require_one_of("bias", True, False)
+        self.require_one_of("layer_norm", True, False)
+        normed = np.all(np.asarray(self.batch_norm)) or np.all(np.asarray(self.layer_norm))
+        if np.any(np.asarray(self.layer_norm)):
+            self.require("layer_norm", not np.any(np.asarray(self.batch_norm)), "False when batch_norm is on")
         self.require_one_of("init", *INITS)
         self.require_one_of("activation", *ACTIVATIONS)
         if np.any(np.asarray(self.activation) != "leaky_relu"):
             self.require("slope", not np.any(np.asarray(self.slope) > 0), "0 with a smooth activation, which has none")
-            given = self.scale is not None or np.all(np.asarray(self.batch_norm))
-            self.require("scale", given, "a number with a smooth activation and batch_norm off")
+            given = self.scale is not None or normed
+            self.require("scale", given, "a number with a smooth activation and no normalisation")
         if self.scale is not None:
             self.require_positive("scale", "positive, or None")
-            self.require("scale", not np.any(self.batch_norm), "None when batch_norm is on; BatchNorm cancels it")
+            norm = np.any(np.asarray(self.batch_norm)) or np.any(np.asarray(self.layer_norm))
+            self.require("scale", not norm, "None when batch_norm or layer_norm is on; they cancel it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +346,8 @@ class Member:
 
     @property
     def scale(self) -> float:
-        """The factor c after each nonlinearity of an MLP: 1 with BatchNorm."""
-        if self.network.batch_norm:
+        """The factor c after each nonlinearity of an MLP: 1 with BatchNorm or LayerNorm."""
+        if self.network.batch_norm or self.network.layer_norm:
             return 1.0
         if self.network.scale is not None:
             return float(self.network.scale)
