@@ -8,8 +8,7 @@ import pytest
 from trainer_data import clusters
 
 from deepmech.core.random import Stream
-from deepmech.trainers import rules
-from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
+from deepmech.trainers import CNN, MLP, SingleSample, Training, rules, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
 from deepmech.trainers.train import ENGINES
 

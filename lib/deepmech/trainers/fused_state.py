@@ -1,4 +1,4 @@
-"""What the compiled steps of the compiled engine work on: one network, buffers, the training set, an epoch's constants."""
+"""What the compiled engine's steps work on: one network, buffers, the training set, an epoch's constants."""
 
 from __future__ import annotations
 
