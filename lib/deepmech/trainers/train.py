@@ -215,8 +215,8 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
     """A spec, of a user's own network too, if it fits what belongs to it."""
     if isinstance(network, nn.Module):
         raise ValueError(
-            f"train: network = {checks.shown(network)}: must be a spec, or a function that makes a module, which is called "
-            "for every member"
+            f"train: network = {checks.shown(network)}: must be a spec, or a function that makes a module, "
+            "to be called for every member"
         )
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return Own(network, arguments)
