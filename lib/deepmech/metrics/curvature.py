@@ -102,19 +102,6 @@ def second_difference_sum(load: Any, dim: str | int | None = None) -> Any:
     return _reduce(load, dim, lambda d: (d[..., 0] - d[..., 1]) - (d[..., -2] - d[..., -1]), 3)
 
 
-def last_minus_first(load: Any, dim: str | int | None = None) -> Any:
-    """Last step minus first step, d_L − d_1: positive for concave curves, the negative of the authors' measure.
-
-    Parameters, return value and errors as :func:`curvature`, but in the units of ``load``.
-
-    Examples
-    --------
-    >>> last_minus_first(np.array([3.0, 1.0, 0.5, 0.0]))
-    -1.5
-    """
-    return _reduce(load, dim, lambda d: (d[..., -2] - d[..., -1]) - (d[..., 0] - d[..., 1]), 3)
-
-
 def descent(load: Any, dim: str | int | None = None) -> Any:
     """How far a curve is from falling all the way: (D_0 − D_L) / (max D − min D), 1 for curves that never rise.
 

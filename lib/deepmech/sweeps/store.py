@@ -173,10 +173,6 @@ class Store:
             raise StoreError(f"{self.path}: a failure could not be recorded ({error}):\n{traceback}") from error
         return path
 
-    def failures(self) -> dict[Path, str]:
-        """Tracebacks of chunks that raised and were not computed since."""
-        return {f: json.loads(f.read_text())["traceback"] for f in sorted(self.path.glob("failed-*.json"))}
-
     @staticmethod
     def _cells_of(failure: Path) -> range:
         first, last = failure.stem.split("-")[1:]

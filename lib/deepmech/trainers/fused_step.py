@@ -120,7 +120,7 @@ def _ahead(rows, q, n, forward):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _below(net, work, x, layer, start, stop, positive, negative, dropped):
+def _below(work, x, layer, start, stop, positive, negative, dropped):
     """What a block of samples brings to ``layer``: the inputs, or the activations of the layer below."""
     if layer == 1:
         return x[start:stop]
@@ -159,7 +159,7 @@ def gradient(net, work, data, index, step, now):
         forward = not forward
         for q in range(blocks):
             start, stop = _block(q, n, forward)
-            lower = _below(net, work, x, layer, start, stop, positive, negative, dropped)
+            lower = _below(work, x, layer, start, stop, positive, negative, dropped)
             if layer == last:
                 multiply(work.out[start:stop], lower, weight, net.units[layer - 1], lower[:0])
                 continue
@@ -198,7 +198,7 @@ def gradient(net, work, data, index, step, now):
             if layer < last:
                 upper = work.upper[: stop - start]
                 through_norm(work.d[start:stop], work.h[layer - 1, start:stop], upper, work.coefficients[layer - 1])
-            lower = _below(net, work, x, layer, start, stop, positive, negative, dropped)
+            lower = _below(work, x, layer, start, stop, positive, negative, dropped)
             accumulate(d_weight, lower, upper, _ahead(work.d, q, n, forward))
             if layer > 1:
                 d = work.d[start:stop]

@@ -19,7 +19,7 @@ WALL = 1e300
 
 
 @njit(cache=True, nogil=True)
-def at_height(w, y, size, height):
+def at_height(w, y, height):
     """Where the polyline first reaches ``height``."""
     j = 0
     while y[j] < height:
@@ -69,7 +69,7 @@ def step(v, speed, bound, lo, hi, f, drag, out, lows, highs, w, y, w2, y2):
     for i in range(1, n + 1):
         # A pair: inside its bounds it is locked; at a bound it slides freely up to its stop.
         low = last_at_height(w, y, size, -bound[i])
-        high = at_height(w, y, size, bound[i])
+        high = at_height(w, y, bound[i])
         lows[i], highs[i] = low, high
         m = 0
         for j in range(size):

@@ -109,7 +109,7 @@ def simulate(
         shared=shared_noise,
         bound=np.inf if truncation is None else truncation,
         device=device,
-        **{k: np.repeat(v, n_runs) for k, v in _arrays(chain, batch, dt).items()},
+        **{k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()},
     )
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
     setting = {
@@ -144,7 +144,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
     substeps = checks.whole("averaged: substeps", substeps)
     began = time.perf_counter()
-    p = _arrays(chain, batch, dt)
+    p = _arrays(batch, dt)
     h = dt / substeps
     x = np.zeros((batch.n, chain.n_blocks + 2))
     x[:, -1] = p["target"]
@@ -224,7 +224,7 @@ def stability_bound(chain: Chain, order: str) -> tuple[float, str]:
     return float(np.min(bound)), "(−γ + √(γ² + 4ω²))/ω², ω² = stiffness · (2 + 2 cos(π/(n_blocks+1))), γ = damping"
 
 
-def _arrays(chain: Chain, batch: Batch, dt: float) -> dict[str, np.ndarray]:
+def _arrays(batch: Batch, dt: float) -> dict[str, np.ndarray]:
     flat = {k: np.ascontiguousarray(v, dtype=float) for k, v in batch.flat.items()}
     return {
         "stiffness": flat["stiffness"],
