@@ -4,9 +4,59 @@ Rooms, physics first: :mod:`~deepmech.simulators`, :mod:`~deepmech.trainers`, :m
 :mod:`~deepmech.data`, :mod:`~deepmech.experiments`; then the plumbing that carries them:
 :mod:`~deepmech.sweeps`, :mod:`~deepmech.ledger`, :mod:`~deepmech.figures`, :mod:`~deepmech.explorers`,
 :mod:`~deepmech.book`; and :mod:`~deepmech.core`, which all of them may use.
+
+What most users need can be taken from here: ``from deepmech import over, train, MLP, Training``. A name is imported
+from its room when it is first asked for, so that ``import deepmech`` itself costs nothing.
 """
 
-from deepmech.core.labels import over
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deepmech.core.labels import over
+    from deepmech.data import load
+    from deepmech.metrics.curvature import curvature
+    from deepmech.metrics.monitor import LoadCurveMonitor
+    from deepmech.metrics.reading import read
+    from deepmech.metrics.separation import data_separation, load_curve
+    from deepmech.simulators import simulate
+    from deepmech.simulators.brownian import Well
+    from deepmech.simulators.elastic_sde import ElasticSDE
+    from deepmech.simulators.folding_ruler import Pull, Ruler
+    from deepmech.simulators.spring_block import Chain
+    from deepmech.sweeps import Sweep, result
+    from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
+    from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "over"]
+
+_ROOMS = {
+    "core.labels": ("over",),
+    "data": ("load",),
+    "metrics.curvature": ("curvature",),
+    "metrics.monitor": ("LoadCurveMonitor",),
+    "metrics.reading": ("read",),
+    "metrics.separation": ("data_separation", "load_curve"),
+    "simulators": ("simulate",),
+    "simulators.brownian": ("Well",),
+    "simulators.elastic_sde": ("ElasticSDE",),
+    "simulators.folding_ruler": ("Pull", "Ruler"),
+    "simulators.spring_block": ("Chain",),
+    "sweeps": ("Sweep", "result"),
+    "trainers": ("CNN", "MLP", "SingleSample", "Training", "train", "train_lenet"),
+    "trainers.langevin": ("Dynamics", "Preparation", "settle", "walk"),
+}
+_HOMES = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

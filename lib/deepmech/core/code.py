@@ -121,7 +121,7 @@ def _home(module: str, name: str) -> str:
         return module
     if (path.parent / f"{name}.py").is_file() or (path.parent / name / "__init__.py").is_file():
         return f"{module}.{name}"
-    for node in _tree(path).body:
+    for node in ast.walk(_tree(path)):  # names that come when they are asked for stand under TYPE_CHECKING
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 if name == (alias.asname or alias.name):

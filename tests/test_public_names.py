@@ -1,0 +1,50 @@
+"""What the library offers at its front door."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import deepmech
+from deepmech.core import code
+from deepmech.simulators import spring_block
+
+
+def test_every_public_name_is_there_and_typed():
+    tree = ast.parse(Path(deepmech.__file__).read_text())
+    typed = {
+        alias.name: node.module
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        for alias in node.names
+    }
+    assert typed == deepmech._HOMES
+    for name in deepmech.__all__:
+        assert getattr(deepmech, name) is not None
+    assert set(deepmech.__all__) <= set(dir(deepmech))
+    with pytest.raises(AttributeError, match="no attribute 'tran'"):
+        deepmech.tran  # noqa: B018
+
+
+def test_the_front_door_imports_nothing_until_it_is_asked():
+    said = "import sys, deepmech; print([name for name in ('numpy', 'torch', 'xarray') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_code_follows_a_public_name_to_its_home(tmp_path, monkeypatch):
+    """A result answers to the code it uses, also where that is taken from the front door."""
+    (tmp_path / "somebodys.py").write_text("from deepmech import over\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "deepmech.core.labels" in code.reach("somebodys")
+
+
+def test_one_simulate_takes_every_spec():
+    chain = deepmech.Chain(n_blocks=3, noise=0.1)
+    assert deepmech.simulate(chain, t_end=1.0).equals(spring_block.simulate(chain, t_end=1.0))
+    assert deepmech.simulate(deepmech.Well(), [1, 2], n_weights=10).sizes["time"] == 2
+    with pytest.raises(ValueError, match="spec of type dict: must be one of Chain"):
+        deepmech.simulate({})
