@@ -20,8 +20,8 @@ from torch import nn
 from deepmech.core.provenance import machine, versions
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.experiments import your_network
 from deepmech.metrics.monitor import BUDGET, LoadCurveMonitor
+from deepmech_book.experiments import your_network
 
 WIDTHS = (14, 9, 11, 16, 9, 8, 8)
 

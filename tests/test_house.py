@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deepmech.book.sources import PROFILES, House
+from deepmech_book.press.sources import PROFILES, House
 
 ROOT = Path(__file__).parents[1]
 HOUSE = House(ROOT)
@@ -108,11 +108,11 @@ def test_notebooks_import_nothing_that_the_key_overlooks():
     """The key of a result does not cover the press, so no notebook may depend on it."""
     for name in HOUSE.names:
         code = "\n".join(c.source for c in HOUSE.source(name).notebook.cells if c.cell_type == "code")
-        assert not re.search(r"deepmech\.book|from deepmech import .*\bbook\b", code), name
+        assert not re.search(r"deepmech_book\.press|from deepmech_book import .*\bpress\b", code), name
 
 
 def test_pages_of_the_registry_are_notebooks():
-    from deepmech import ledger
+    from deepmech_book import ledger
 
     promised = {x.page for x in [*ledger.figures().values(), *ledger.claims().values()] if x.built}
     assert promised <= set(HOUSE.names), f"no notebook: {', '.join(sorted(promised - set(HOUSE.names)))}"
@@ -127,12 +127,13 @@ class Absent:
         if name.split(".")[0] in {BOOK_ONLY!r}:
             raise ImportError(f"{{name}} is not installed")
 sys.meta_path.insert(0, Absent())
-import deepmech
-for module in pkgutil.walk_packages(deepmech.__path__, "deepmech."):
-    # The press, and the live host of the explorers, are the book's.
-    if not module.name.startswith(("deepmech.book.", "deepmech.explorers.widget")):
-        importlib.import_module(module.name)
-from deepmech.book import cli
+import deepmech, deepmech_book
+for house in (deepmech, deepmech_book):
+    for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
+        # The press, and the live host of the explorers, need the book's packages.
+        if not module.name.startswith(("deepmech_book.press.", "deepmech_book.explorers.widget")):
+            importlib.import_module(module.name)
+from deepmech import cli
 try:
     cli.main(["--help"])
 except SystemExit as done:
@@ -145,7 +146,7 @@ except SystemExit as done:
 def test_help_answers_without_loading_the_heavy_packages():
     code = """
 import sys
-from deepmech.book import cli
+from deepmech import cli
 try:
     cli.main(["book", "--help"])
 except SystemExit:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from miniature import make_house
 
-from deepmech.book.sources import House
+from deepmech_book.press.sources import House
 
 
 @pytest.fixture

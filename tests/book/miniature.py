@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from deepmech.book.sources import House
+from deepmech_book.press.sources import House
 
 ROOT = Path(__file__).parents[2]
 MINI = Path(__file__).parent / "mini"

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import erfinv
 
 from deepmech.data.geomnist import TRIANGLE
-from deepmech.experiments.glass import cifar, settings
-from deepmech.experiments.glass.data import binary
+from deepmech_book.experiments.glass import cifar, settings
+from deepmech_book.experiments.glass.data import binary
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("its own time below 5 % of"),
     ],
     "elastic_sde/corruption": [
-        Setting("at shares of 0.6 and 2/3", ("deepmech.experiments.elastic_sde.networks",)),
-        Setting("with 60 % and two thirds of the labels wrong", ("deepmech.experiments.elastic_sde.networks",)),
+        Setting("at shares of 0.6 and 2/3", ("deepmech_book.experiments.elastic_sde.networks",)),
+        Setting("with 60 % and two thirds of the labels wrong", ("deepmech_book.experiments.elastic_sde.networks",)),
     ],
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
@@ -97,11 +97,11 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
     "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
     "elastic_sde/logits": [
-        Setting("with step size 0.005, many times", ("deepmech.experiments.elastic_sde.networks",)),
-        Setting("with step size 0.001 and 5,000 samples", ("deepmech.experiments.elastic_sde.networks_data",)),
+        Setting("with step size 0.005, many times", ("deepmech_book.experiments.elastic_sde.networks",)),
+        Setting("with step size 0.001 and 5,000 samples", ("deepmech_book.experiments.elastic_sde.networks_data",)),
         Paper("accuracies above 90 %, from 300,000 iterations with a step size of 0.005"),
         Paper("the scripts have 30,000 with 0.001"),
-        Setting("over 300,000 iterations with step size 0.005", ("deepmech.experiments.elastic_sde.networks",)),
+        Setting("over 300,000 iterations with step size 0.005", ("deepmech_book.experiments.elastic_sde.networks",)),
         Setting("line: 90 %"),
         Paper("The rest, up to 90 %"),
     ],
@@ -127,7 +127,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
             lambda: (cifar.single_path(binary(cifar.NAME, 3000)), cifar.single_path(binary("mnist", 4000))),
         ),
         Setting("displacements at $T = 10^{-8}$"),
-        Setting(r"at $\lambda$ = 0.001 the", ("deepmech.experiments.glass.settings",)),
+        Setting(r"at $\lambda$ = 0.001 the", ("deepmech_book.experiments.glass.settings",)),
         Follows("by a factor of $e^{%.0f}$ only", lambda: (_prepared(1e-3),)),
         Setting("would take them at $T = 10^{-8}$"),
         Follows("it is $e^{%.0f}$", lambda: (_prepared(1e-2),)),
@@ -154,7 +154,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("and $N/P_D$ = 0.45, in the paper enough"),
         Words("at which it falls to 0.9", "the definition of τ₉₀"),
         FREE,
-        Setting("prepared with steps of 0.02", ("deepmech.experiments.glass.settings",)),
+        Setting("prepared with steps of 0.02", ("deepmech_book.experiments.glass.settings",)),
         Paper(", not 0.001. Scaling changes"),
     ],
     "glass/scaling": [FREE],

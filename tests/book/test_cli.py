@@ -6,7 +6,7 @@ import sys
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech.book import cli
+from deepmech import cli
 
 
 @pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore"])
@@ -79,7 +79,7 @@ def test_explore_names_its_explorers(capsys):
 
 
 def test_module_and_script_are_the_same_program():
-    done = subprocess.run([sys.executable, "-m", "deepmech.book.cli", "--help"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "deepmech.cli", "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "book" in done.stdout
 
 

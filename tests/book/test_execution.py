@@ -2,8 +2,8 @@
 
 import pytest
 
-from deepmech.book import execution
-from deepmech.book.execution import NotebookFailed
+from deepmech_book.press import execution
+from deepmech_book.press.execution import NotebookFailed
 
 
 def notebook(*outputs, metadata=None):

@@ -10,11 +10,12 @@ import time
 
 import pytest
 
-from deepmech.book import keys
+from deepmech.core.files import write_whole
+from deepmech_book.press import keys
 
 
 def key_of(house, name="springs/one", profile="quick"):
-    from deepmech.book.sources import House
+    from deepmech_book.press.sources import House
 
     house = House(house.root)
     return keys.key(house.source(name), house.profile(profile)[name], keys.surroundings(house))
@@ -30,8 +31,8 @@ def edit(path, text="\n# changed\n"):
     [
         "notebooks/springs/one.md",
         "lib/deepmech/physics.py",
-        "lib/deepmech/ledger/claims_a.yml",
-        "lib/deepmech/book/execution.py",
+        "lib/deepmech_book/ledger/claims_a.yml",
+        "lib/deepmech_book/press/execution.py",
         "book/results/sweep.nc",
         "requirements.lock",
     ],
@@ -61,7 +62,7 @@ def test_the_key_sees_data(house, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "path",
-    ["notebooks/springs/two.md", "book/intro.md", "lib/deepmech/book/site.py", "lib/deepmech/__pycache__/x.pyc"],
+    ["notebooks/springs/two.md", "book/intro.md", "lib/deepmech_book/press/site.py", "lib/deepmech/__pycache__/x.pyc"],
 )
 def test_the_key_does_not_mind(house, path):
     before = key_of(house)
@@ -75,7 +76,7 @@ def result(tmp_path):
     notebook = {"cells": cells, "metadata": {"deepmech": {"key": "k"}}}
     notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
     path = tmp_path / "result.ipynb"
-    keys.write_whole(path, json.dumps(notebook))
+    write_whole(path, json.dumps(notebook))
     return path
 
 
@@ -101,7 +102,7 @@ def test_killed_while_writing(tmp_path):
     """Whenever the writer is killed, the file is one of the texts it wrote, from first letter to last."""
     path = tmp_path / "result.txt"
     code = (
-        "import sys; from pathlib import Path; from deepmech.book.keys import write_whole\n"
+        "import sys; from pathlib import Path; from deepmech.core.files import write_whole\n"
         "for i in range(10**6): write_whole(Path(sys.argv[1]), str(i % 10) * 300_000)"
     )
     pause = random.Random(0)

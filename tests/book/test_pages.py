@@ -12,8 +12,8 @@ import pytest
 from bs4 import BeautifulSoup
 from miniature import ROOT, make_house
 
-from deepmech.book import press, site
-from deepmech.book.sources import House
+from deepmech_book.press import press, site
+from deepmech_book.press.sources import House
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech.book import keys, press
-from deepmech.book.sources import BookError, House
+from deepmech_book.press import keys, press
+from deepmech_book.press.sources import BookError, House
 
 
 def run(house, *arguments, **options):
@@ -101,7 +101,7 @@ def test_a_change_while_it_runs_is_not_trusted_next_time(house):
 
 
 def start(house):
-    command = [sys.executable, "-m", "deepmech.book.cli", "book", "--no-site"]
+    command = [sys.executable, "-m", "deepmech.cli", "book", "--no-site"]
     # A shell that runs the tests in the background has them ignore SIGINT, and so would the press.
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen(command, cwd=house.root, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
@@ -158,7 +158,7 @@ def test_a_long_notebook_ends_with_the_press(house, ending):
 
 
 def test_two_presses_do_not_work_in_one_house(house):
-    from deepmech.book.site import only_press
+    from deepmech_book.press.site import only_press
 
     with only_press(house), pytest.raises(BookError, match="another press is at work"), only_press(house):
         pass

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech.book import press
-from deepmech.book.sources import BookError, House
 from deepmech.data import DataCorrupt, catalogue, fingerprint, load
+from deepmech_book.press import press
+from deepmech_book.press.sources import BookError, House
 
 ROOT = Path(__file__).parents[2]
 MODULE = """\
@@ -133,9 +133,9 @@ def test_a_data_file_with_one_byte_changed_is_refused_or_is_other_data(tmp_path,
 
 def test_fingerprints_need_no_data(tmp_path, monkeypatch):
     """The keys of everything that ships follow from specs alone, with data at hand or without."""
-    from deepmech.experiments.glass import walks
-    from deepmech.experiments.spring_block import networks
     from deepmech.sweeps import results
+    from deepmech_book.experiments.glass import walks
+    from deepmech_book.experiments.spring_block import networks
 
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "none"))
     for sweep in (networks.figure_1("dropout", "mnist"), walks.standard("regularised", "cifar10-jpeg")):
@@ -180,7 +180,7 @@ def test_the_installed_package_brings_its_results(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     program = (
-        "from deepmech.experiments.spring_block import networks\n"
+        "from deepmech_book.experiments.spring_block import networks\n"
         "from deepmech.sweeps import results\n"
         "sweep = networks.figure_1('dropout', 'mnist')\n"
         "print((results.folder() / results.filename(sweep)).exists(), results.folder(), sweep.code)"
@@ -193,7 +193,7 @@ def test_the_installed_package_brings_its_results(tmp_path):
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=empty, env=env, check=True, capture_output=True, text=True
     )
-    from deepmech.experiments.spring_block import networks
+    from deepmech_book.experiments.spring_block import networks
 
     there, folder, code = ran.stdout.split()
     assert there == "True" and folder.startswith(str(tmp_path)) and code == networks.figure_1().code

@@ -5,9 +5,9 @@ import shutil
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech import ledger
-from deepmech.book import press, site
-from deepmech.book.sources import BookError, House
+from deepmech_book import ledger
+from deepmech_book.press import press, site
+from deepmech_book.press.sources import BookError, House
 
 
 def build(house, **options):

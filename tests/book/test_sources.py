@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from miniature import notebook_text, write_notebooks
 
-from deepmech.book.sources import BookError, House, with_values
+from deepmech_book.press.sources import BookError, House, with_values
 
 
 def test_order_of_the_contents(house):

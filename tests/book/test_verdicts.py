@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from miniature import ROOT, notebook_text, write_notebooks
 
-from deepmech import ledger
-from deepmech.book import cli, site, verdicts
-from deepmech.book.sources import BookError
-from deepmech.book.verdicts import Row
+from deepmech import cli
+from deepmech_book import ledger
+from deepmech_book.press import site, verdicts
+from deepmech_book.press.sources import BookError
+from deepmech_book.press.verdicts import Row
 
 PAGE = "spring_block/phase_diagram"
 
@@ -181,7 +182,7 @@ def test_the_table_of_this_repository_is_whole_and_as_it_is_written(tmp_path):
     assert path.read_text() == (tmp_path / "again.tsv").read_text()
 
 
-CLAIM = "from deepmech import ledger\n\nledger.check('A.3.concave', measured={})"
+CLAIM = "from deepmech_book import ledger\n\nledger.check('A.3.concave', measured={})"
 
 
 def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(house, monkeypatch, capsys):

@@ -65,9 +65,11 @@ def test_a_docstring_that_holds_code_and_a_hash_in_a_text_stay_apart():
 
 
 def test_the_rooms_of_a_sweep_are_reached_and_those_beside_it_are_not():
-    found = code.reach("deepmech.experiments.spring_block.networks")
+    found = code.reach("deepmech_book.experiments.spring_block.networks")
     assert {"deepmech.trainers.specs", "deepmech.core.philox", "deepmech.metrics.separation"} <= set(found)
-    assert not {m for m in found if m.startswith(("deepmech.ledger", "deepmech.figures", "deepmech.book"))}
+    assert not {
+        m for m in found if m.startswith(("deepmech_book.ledger", "deepmech_book.figures", "deepmech_book.press"))
+    }
 
 
 def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mini):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from deepmech.experiments.spring_block import chains, equilibria
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import friction
+from deepmech_book.experiments.spring_block import chains, equilibria
 
 
 @pytest.mark.parametrize("figure", chains.DIAGRAMS)

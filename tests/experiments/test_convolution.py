@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.experiments.spring_block import convolution
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import convolution
 
 TINY = {"name": "digits", "n_train": 60, "n_test": 40}
 

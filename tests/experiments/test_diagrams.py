@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import figures
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
-from deepmech.experiments.spring_block import networks, summaries
-from deepmech.experiments.spring_block.diagrams import DIAGRAMS, diagram
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
+from deepmech_book import figures
+from deepmech_book.experiments.spring_block import networks, summaries
+from deepmech_book.experiments.spring_block.diagrams import DIAGRAMS, diagram
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 

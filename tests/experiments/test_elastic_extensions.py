@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from deepmech.core.random import Stream
-from deepmech.experiments.elastic_sde import extensions, extensions_fit
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits, tabulated_paths
+from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 
 TIMES = np.arange(30) * 200.0 + 100.0
 INTRA, INTER = 0.006 * np.exp(-TIMES / 2000), -0.002 * np.exp(-TIMES / 1500)

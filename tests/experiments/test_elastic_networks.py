@@ -6,11 +6,11 @@ import xarray as xr
 
 from deepmech import over
 from deepmech.core.random import Stream
-from deepmech.experiments.elastic_sde import networks, networks_corruption, networks_effects, networks_imitation
-from deepmech.experiments.elastic_sde import networks_logits as logits
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
+from deepmech_book.experiments.elastic_sde import networks, networks_corruption, networks_effects, networks_imitation
+from deepmech_book.experiments.elastic_sde import networks_logits as logits
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
 

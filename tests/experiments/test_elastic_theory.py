@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepmech.experiments.elastic_sde import theory_errata, theory_estimators, theory_model, theory_separation
+from deepmech_book.experiments.elastic_sde import theory_errata, theory_estimators, theory_model, theory_separation
 
 
 def test_closed_forms_and_steps():

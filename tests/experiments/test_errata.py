@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from deepmech.experiments.spring_block import errata
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators.spring_block import effective_friction
+from deepmech_book.experiments.spring_block import errata
 
 
 def test_counted_friction_is_the_closed_form():

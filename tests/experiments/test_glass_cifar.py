@@ -7,11 +7,11 @@ import pytest
 import xarray as xr
 
 from deepmech import sweeps
-from deepmech.experiments.glass import cifar, groups, relaxation, scaling, shapes, transitions, walks
-from deepmech.experiments.glass.data import Binary, binary
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
+from deepmech_book.experiments.glass import cifar, groups, relaxation, scaling, shapes, transitions, walks
+from deepmech_book.experiments.glass.data import Binary, binary
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
 

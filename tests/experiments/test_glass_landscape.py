@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from deepmech import sweeps
 from deepmech.core.random import Stream
-from deepmech.experiments.glass import grounds, landscape, walks
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 from deepmech.trainers.langevin_engines import initial, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
 from deepmech.trainers.modules import BiasFree
+from deepmech_book.experiments.glass import grounds, landscape, walks
 
 GLASS = BinaryGlass()
 
@@ -211,7 +211,7 @@ def test_cells_do_not_depend_on_their_chunk():
         "calls": [10, 40], "descent": 50, "directions": 2, "images": 5, "relaxing": 10,
     }  # fmt: skip
     cells = {"system": landscape.over("system", list(networks)), "seed": landscape.over("seed", [0, 1])}
-    sweep = sweeps.Sweep("small", "deepmech.experiments.glass.landscape:survey", cells, brief)
+    sweep = sweeps.Sweep("small", "deepmech_book.experiments.glass.landscape:survey", cells, brief)
     whole, parts = sweeps.run(sweep, chunk=4), sweeps.run(sweep, chunk=1)
     xr.testing.assert_equal(whole.drop_attrs(), parts.drop_attrs())
     assert (whole["slice"].min(["u", "v"]) == 0).all() and (whole.places.shape[-2:]) == (3, 2)

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.experiments.glass import ageing, displacement, errata, regimes, relaxation, shapes, superposition, walks
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
+from deepmech_book.experiments.glass import (
+    ageing,
+    displacement,
+    errata,
+    regimes,
+    relaxation,
+    shapes,
+    superposition,
+    walks,
+)
 
 SIGMA, SEEDS = 0.3, 4
 TEMPERATURES = [0.1, 0.01, 1e-3, 0.0]

@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 from deepmech import sweeps
-from deepmech.experiments.glass import relaxation, transitions, walks
-from deepmech.experiments.glass.data import binary
+from deepmech_book.experiments.glass import relaxation, transitions, walks
+from deepmech_book.experiments.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}

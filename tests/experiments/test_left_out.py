@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.experiments.elastic_sde import networks as elastic
-from deepmech.experiments.elastic_sde import networks_corruption
-from deepmech.experiments.glass import cifar, relaxation, transitions, walks
-from deepmech.experiments.spring_block import convolution, networks, regression, summaries, tuning
 from deepmech.sweeps import run
+from deepmech_book.experiments.elastic_sde import networks as elastic
+from deepmech_book.experiments.elastic_sde import networks_corruption
+from deepmech_book.experiments.glass import cifar, relaxation, transitions, walks
+from deepmech_book.experiments.spring_block import convolution, networks, regression, summaries, tuning
 
 LENETS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.experiments.spring_block import chain_fits
-from deepmech.experiments.spring_block import network_figures as figures
-from deepmech.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
-from deepmech.experiments.spring_block.networks import figure_1
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.simulators.spring_block import Chain, averaged
 from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import chain_fits
+from deepmech_book.experiments.spring_block import network_figures as figures
+from deepmech_book.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
+from deepmech_book.experiments.spring_block.networks import figure_1
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}

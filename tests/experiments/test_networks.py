@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.experiments.spring_block import networks
-from deepmech.experiments.spring_block.networks import figure_1, measures, panel, untrained
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.networks import figure_1, measures, panel, untrained
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}

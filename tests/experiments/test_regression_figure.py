@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 from deepmech.data import load
-from deepmech.experiments.spring_block import regression
 from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import regression
 
 
 @pytest.fixture(scope="module")

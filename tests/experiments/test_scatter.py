@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepmech.experiments.glass import relaxation, walks
-from deepmech.experiments.spring_block import tuning
 from deepmech.sweeps import stored
+from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.experiments.spring_block import tuning
 
 BOOK = Path(__file__).parents[2] / "book" / "results"
 #: Largest skewness by what pages say; see deepmech.core.statistics.FEWEST.

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepmech.experiments.elastic_sde import extensions, extensions_fit
-from deepmech.experiments.elastic_sde import networks as lenets
-from deepmech.experiments.glass import landscape, scaling, transitions, walks
-from deepmech.experiments.spring_block import (
+from deepmech.sweeps.results import NOTES, filename, notes, sweep_of
+from deepmech.sweeps.store import checksum, read_netcdf
+from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
+from deepmech_book.experiments.elastic_sde import networks as lenets
+from deepmech_book.experiments.glass import landscape, scaling, transitions, walks
+from deepmech_book.experiments.spring_block import (
     convolution,
     diagrams,
     linear_networks,
@@ -18,8 +20,6 @@ from deepmech.experiments.spring_block import (
     regression,
     tuning,
 )
-from deepmech.sweeps.results import NOTES, filename, notes, sweep_of
-from deepmech.sweeps.store import checksum, read_netcdf
 
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
 

@@ -6,8 +6,8 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepmech.experiments.spring_block import networks, tuning
 from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import networks, tuning
 
 
 def made_up(accuracy, bend, loss, validation):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from deepmech import figures
 from deepmech.data import load
-from deepmech.experiments import your_network as examples
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import read
 from deepmech.metrics.separation import load_curve, over_positions
+from deepmech_book import figures
+from deepmech_book.experiments import your_network as examples
 
 
 @pytest.fixture(scope="module")

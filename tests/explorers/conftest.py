@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from deepmech import explorers
-from deepmech.explorers.bundle import bundle
+from deepmech_book import explorers
+from deepmech_book.explorers.bundle import bundle
 
 
 class Visit:

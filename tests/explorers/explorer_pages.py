@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.explorers.elastic import START_SPREAD, corners, model_of
 from deepmech.simulators.elastic_sde import simulate
+from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
 
 
 def step(page: Any, times: int) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from deepmech.core.random import Stream, purpose_word
-from deepmech.explorers.chain import chain_state, phase
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
+from deepmech_book.explorers.chain import chain_state, phase
 
 PARAMETERS = {
     "lazy": {"friction_right": 0.11, "friction_left": 0.03, "noise": 0.006},

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from explorer_pages import handle_at, numbers, step
 
-from deepmech import explorers
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium
+from deepmech_book import explorers
 
 
 def test_three_settings_give_three_regimes(visit: Any, still: Any) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from explorer_pages import numbers, simulated_points, step
 
-from deepmech import explorers
 from deepmech.core.random import Stream
-from deepmech.explorers.elastic import elastic_state
 from deepmech.metrics.separability import linearly_separable
+from deepmech_book import explorers
+from deepmech_book.explorers.elastic import elastic_state
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 from explorer_pages import handle_at, numbers, resize, step
 
-from deepmech import explorers
-from deepmech.explorers import chain, elastic
-from deepmech.explorers.bundle import ROOM, bundle
+from deepmech_book import explorers
+from deepmech_book.explorers import chain, elastic
+from deepmech_book.explorers.bundle import ROOM, bundle
 
 
 class Kind(NamedTuple):

@@ -7,9 +7,9 @@ import pytest
 import traitlets
 from explorer_pages import simulated_points, step
 
-from deepmech import explorers
-from deepmech.explorers.elastic import elastic_state
 from deepmech.simulators.spring_block import Chain, simulate
+from deepmech_book import explorers
+from deepmech_book.explorers.elastic import elastic_state
 
 PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page}
 

@@ -6,7 +6,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepmech import figures
+from deepmech_book import figures
 
 
 def table(values, rows=("one", "two", "three"), series=("a", "b")):

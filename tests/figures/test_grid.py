@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from deepmech.figures.grid import Grid, legend
+from deepmech_book.figures.grid import Grid, legend
 
 
 @settings(max_examples=30, deadline=None)

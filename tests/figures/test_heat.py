@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import figures
+from deepmech_book import figures
 
 
 def plane(nx=5, ny=4):

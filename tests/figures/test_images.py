@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import figures
+from deepmech_book import figures
 
 say = {"alt": "A made-up picture for tests."}
 

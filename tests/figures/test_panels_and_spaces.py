@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import figures
-from deepmech.figures import style
+from deepmech_book import figures
+from deepmech_book.figures import style
 
 WORDS = {"x_label": "x", "y_label": "y", "alt": "Some curves in panels."}
 T = np.linspace(0, 1, 5)

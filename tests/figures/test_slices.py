@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech import figures
+from deepmech_book import figures
 
 U = np.linspace(-1, 1, 9)
 BOWLS = xr.DataArray(

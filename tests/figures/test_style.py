@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
-from deepmech.figures import style
-from deepmech.figures.labels import apart
+from deepmech_book.figures import style
+from deepmech_book.figures.labels import apart
 
 channel = st.floats(0, 1)
 colour = st.tuples(channel, channel, channel)

@@ -9,8 +9,9 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepmech import ledger, over
-from deepmech.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, Rule, judge
+from deepmech import over
+from deepmech_book import ledger
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, Rule, judge
 
 NUMBER = st.floats(-10, 10)
 RULES = st.one_of(

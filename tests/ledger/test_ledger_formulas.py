@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deepmech.ledger import formulas, formulas_markdown
-from deepmech.ledger.formulas import cited
+from deepmech_book.ledger import formulas, formulas_markdown
+from deepmech_book.ledger.formulas import cited
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "lib" / "deepmech"

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepmech import ledger
-from deepmech.ledger.rules import Rule
+from deepmech_book import ledger
+from deepmech_book.ledger.rules import Rule
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 

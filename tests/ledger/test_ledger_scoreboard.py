@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from deepmech import ledger
-from deepmech.ledger import registry
+from deepmech_book import ledger
+from deepmech_book.ledger import registry
 
 EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
 JERKY = ledger.check("A.S1.jerky", 1.2)

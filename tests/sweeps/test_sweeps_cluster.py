@@ -12,7 +12,7 @@ import pytest
 from test_sweep_run import make, same
 from test_sweep_store import nothing_recomputed
 
-from deepmech.book import cli
+from deepmech import cli
 from deepmech.sweeps import CellsFailed, ClusterExecutor, StoreError, cli_run, connect, load, run
 from deepmech.sweeps import store as storage
 from deepmech.sweeps.store import TEMPORARY, Store

@@ -18,13 +18,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from trainer_data import clusters
 
 from deepmech.core.random import Stream
-from deepmech.experiments.your_network import transformer
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
 from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
+from deepmech_book.experiments.your_network import transformer
 
 DOUBLE = Training(dtype="float64")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import tarfile
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import pooch
 
+from deepmech.core.files import write_whole
 from deepmech.data import files
 from deepmech.data.catalogue import BUNDLED, SOURCES, Source, SourceFile, data_directory
 from deepmech.data.datasets import require_name
@@ -126,8 +126,4 @@ def _unpack(archive: Path, wanted: dict[SourceFile, Path]) -> None:
             stream = tar.extractfile(members[file.name]) if file.name in members else None
             if stream is None:
                 raise files.DataCorrupt(f"{archive}: holds no file {file.name}")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Written aside and renamed, so that a kill in between leaves no half file under the right name.
-            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as part:
-                part.write(stream.read())
-            os.replace(part.name, path)
+            write_whole(path, stream.read())

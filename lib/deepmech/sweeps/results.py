@@ -8,6 +8,8 @@ its cells with this code (:func:`verify` notes it beside the files), or because 
 from __future__ import annotations
 
 import datetime
+import importlib.metadata
+import importlib.util
 import json
 import os
 import secrets
@@ -21,14 +23,17 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance
+from deepmech.core.files import atomically
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
 from deepmech.sweeps.assemble import equal_bits
 from deepmech.sweeps.runner import check_chunk, load, run
 from deepmech.sweeps.spec import Sweep, allowed
-from deepmech.sweeps.store import atomically, checksum, read_manifest, read_netcdf, write_netcdf
+from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
 
 NOTES = "verified.json"
+#: Entry points of packages in which results ship, in their folder "results".
+GROUP = "deepmech.results"
 #: Seconds, by what cells took when they were made, that one process that draws results may spend on recomputing, and
 #: about what it spends on one result; a cell dearer than DEAR is not recomputed while a page is made.
 PAGE, ONE, DEAR = 6.0, 2.0, 6.0
@@ -97,7 +102,9 @@ def folder() -> Path | None:
     for above in (here, *here.parents, *package.parents):
         if (above / "_toc.yml").is_file() and (above / "book" / "results").is_dir():
             return above / "book" / "results"
-    return package / "results" if (package / "results").is_dir() else None
+    packages = (importlib.util.find_spec(entry.value) for entry in importlib.metadata.entry_points(group=GROUP))
+    folders = (Path(spec.origin).parent / "results" for spec in packages if spec is not None and spec.origin)
+    return next((where for where in folders if where.is_dir()), None)
 
 
 def required_folder() -> Path:

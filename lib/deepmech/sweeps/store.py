@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import secrets
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +22,10 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance
+from deepmech.core.files import TEMPORARY, atomically, publish
 from deepmech.sweeps.spec import Sweep
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
-TEMPORARY = ".writing-"
 HOUR = 3600.0
 
 
@@ -37,29 +35,6 @@ class StoreError(OSError):
 
 class DamagedChunk(UserWarning):
     """A chunk file was damaged or belongs to another sweep; its cells are computed again."""
-
-
-@contextmanager
-def atomically(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` that becomes ``path`` in one step if the block succeeds, and vanishes if not."""
-    temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(6)}{path.suffix}"
-    try:
-        yield temporary
-        publish(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def publish(temporary: Path, path: Path) -> None:
-    """Flush a finished file to disk, give it its final name, and flush the directory's entry too."""
-    for target, move in ((temporary, True), (path.parent, False)):
-        handle = os.open(target, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        if move:
-            os.replace(temporary, path)
 
 
 def checksum(path: Path) -> str:

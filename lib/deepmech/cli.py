@@ -1,0 +1,127 @@
+"""The command line: ``deepmech sweep | verify | data``, and what other packages add to it.
+
+A package adds verbs by an entry point of the group ``deepmech.commands``: a function that gets the subparsers. Rooms
+are imported by the command that needs them, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status. Bad input, a lost cluster, a full disk and
+    cells that failed are told in words, without a traceback of the program itself."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        say("stopped; finished results are kept")
+        return 130
+    except (ValueError, RuntimeError, OSError) as error:
+        say(f"deepmech {options.command}: {str(error).removeprefix(options.command + ': ')}")
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    top = argparse.ArgumentParser(
+        prog="deepmech", description="The Mechanics of Feature Learning: run sweeps, verify results, make the book."
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    sweep = commands.add_parser("sweep", help="run a sweep chunk by chunk, or complete an interrupted one")
+    sweep.add_argument("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
+    sweep.add_argument("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
+    sweep.add_argument("--chunk", type=positive, metavar="CELLS", help="cells per chunk")
+    sweep.add_argument("--workers", type=positive, default=1, help="processes (default: 1)")
+    sweep.add_argument(
+        "--scheduler", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler listens here"
+    )
+    sweep.add_argument("--ship", metavar="FOLDER", help="write the finished result there, as the book's stored results")
+    sweep.set_defaults(run=_sweep)
+
+    verify = commands.add_parser("verify", help="recompute a sample of stored cells and compare")
+    verify.add_argument("paths", nargs="*", metavar="PATH", help="results or stores (default: the book's results)")
+    verify.add_argument("--cells", type=positive, default=3, help="cells per result (default: 3)")
+    verify.add_argument("--fraction", type=float, help="share of the cells, in place of --cells")
+    verify.add_argument("--seed", type=int, default=0, help="which sample is drawn (default: 0)")
+    verify.add_argument(
+        "--tolerance",
+        type=float,
+        help="largest accepted difference, as a share of the range (default: equal bits where the result was made)",
+    )
+    verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
+    verify.add_argument(
+        "--note", action="store_true", help="note beside the results that pass that this code makes their numbers"
+    )
+    verify.set_defaults(run=_verify)
+
+    data = commands.add_parser("data", help="say which data sets are here, and fetch others")
+    data.set_defaults(run=_data, names=None)
+    actions = data.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("status", help="one line for each data set (the default)")
+    fetch = actions.add_parser("fetch", help="download data sets and check them")
+    fetch.add_argument("names", nargs="+", metavar="NAME")
+
+    for more in entry_points(group="deepmech.commands"):
+        more.load()(commands)
+    return top
+
+
+def positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from deepmech.sweeps import cli_run
+
+    summary = cli_run(
+        options.sweep,
+        store=options.store,
+        chunk=options.chunk,
+        workers=options.workers,
+        scheduler=options.scheduler,
+        results=options.ship,
+    )
+    sys.stdout.write(f"{summary}\n")
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from deepmech.sweeps import cli_verify, results
+
+    paths = options.paths or [results.required_folder()]
+    summary, passed = cli_verify(
+        paths,
+        n=options.cells,
+        fraction=options.fraction,
+        seed=options.seed,
+        tolerance=options.tolerance,
+        whole=options.whole,
+        noted=options.note,
+        say=say,
+    )
+    sys.stdout.write(f"{summary}\n")
+    return 0 if passed else 1
+
+
+def _data(options: argparse.Namespace) -> int:
+    from deepmech.data import cli_fetch, cli_status
+
+    sys.stdout.write(f"{cli_fetch(options.names) if options.names else cli_status()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""LeNets trained one sample at a time, and the class means of their logits: the data of every experimental figure.
+
+:func:`trials` describes a grid of configurations as a sweep; :func:`train_cells` trains all trials of a configuration
+and keeps what the figures need of the log: class means, spreads and counts in blocks of iterations, the same for
+groups of trials (for intervals), a thin sample of single logits, validation loss and accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.core.spec import digest
+from deepmech.sweeps import Sweep
+from deepmech_book.experiments.elastic_sde.networks_data import SETTINGS, Setting, fingerprint, images
+from deepmech_book.experiments.elastic_sde.networks_training import BITS, GROUP, rounded, train_cells
+
+__all__ = [
+    "BITS",
+    "GROUP",
+    "LABEL_ERRORS",
+    "SAMPLE_SIZES",
+    "SETTINGS",
+    "Setting",
+    "as_published",
+    "images",
+    "rounded",
+    "train_cells",
+    "trials",
+]  # fmt: skip
+
+LABEL_ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.8)
+"""p_err of Figs. 4, D.2, D.5 and D.6."""
+SAMPLE_SIZES = (80, 480, 600, 4800)
+"""Training samples per class of Fig. D.3."""
+RARE = ((0, 1.0), *((k, ratio) for ratio in (2.0, 4.0, 8.0) for k in range(3)))
+"""Balanced classes, then each class drawn less often than the others (App. E)."""
+
+
+def trials(
+    name: str,
+    dataset: str = "geomnist",
+    *,
+    n_classes: int = 3,
+    n_trials: int = 100,
+    label_error: Sequence[float] | float = 0.0,
+    per_class: Sequence[int] | int | None = None,
+    first_seed: Sequence[int] | int = 0,
+    iterations: int | None = None,
+    thin: int = 20,
+    coarse: int = 200,
+    n_checks: int = 11,
+    moments: int = 0,
+    class_weights: Sequence[float] | None = None,
+    rare: Sequence[tuple[int, float]] | None = None,
+    learning_rate: Sequence[float] | float | None = None,
+    dtype: str = "float32",
+) -> Sweep:
+    """A grid of configurations, each trained in ``n_trials`` independent trials, as a sweep.
+
+    Parameters
+    ----------
+    name : of the sweep: letters, digits and dashes.
+    dataset : ``"geomnist"``, ``"cifar10"`` or ``"cifar10-jpeg"``; step size, iterations and samples per class follow
+        the authors' scripts (:data:`SETTINGS`) unless given.
+    n_trials : a multiple of :data:`GROUP`, or less than it.
+    label_error, per_class, first_seed : one value, or several to vary over. Seeds of trials are ``first_seed`` and up:
+        another one gives other trials.
+    iterations : steps of a trial.
+    thin, coarse : iterations averaged into one for class means, and for spreads and groups of trials; both divide
+        ``iterations``.
+    n_checks : how often validation loss and accuracy are measured, from before the first step to after the last.
+    moments : iterations, evenly spread, at which every trial's own logits are kept; 0 for none.
+    class_weights, dtype : as in :class:`deepmech.trainers.SingleSample`.
+    rare : pairs (class, ratio): in each configuration one class is drawn so many times less often than every other.
+        They vary along the dimension ``case``, named "class, 1:ratio".
+    learning_rate : one step size or several instead of the authors'.
+
+    Returns
+    -------
+    Sweep
+        For :func:`deepmech.sweeps.result`; see :func:`train_cells` for its variables.
+
+    Examples
+    --------
+    >>> trials("doc", label_error=[0.0, 0.5], n_trials=5, iterations=400).grid.shape
+    (2,)
+    """
+    if dataset not in SETTINGS:
+        raise ValueError(f"trials: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
+    usual = SETTINGS[dataset]
+    iterations = usual.iterations if iterations is None else iterations
+    if n_trials < 1 or (n_trials > GROUP and n_trials % GROUP):
+        raise ValueError(f"trials: n_trials = {n_trials!r}: must be a multiple of {GROUP}, or at most {GROUP}")
+    for field, width in (("thin", thin), ("coarse", coarse)):
+        if width < 1 or iterations % width:
+            raise ValueError(f"trials: {field} = {width!r}: must divide the {iterations} iterations")
+    cells: dict[str, xr.DataArray] = {}
+    fixed: dict[str, Any] = {
+        "dataset": dataset, "n_classes": n_classes, "n_trials": n_trials, "iterations": iterations, "thin": thin,
+        "coarse": coarse, "n_checks": n_checks, "moments": moments, "dtype": dtype, "validation": usual.validation,
+        "class_weights": None if class_weights is None else list(class_weights),
+    }  # fmt: skip
+    sizes = usual.per_class if per_class is None else per_class
+    for field, value in (("label_error", label_error), ("per_class", sizes), ("first_seed", first_seed)):
+        cells[field] = over(field, np.atleast_1d(np.asarray(value)))
+    # What was added later enters the sweep only where it is used: keys of stored results stay what they were.
+    if learning_rate is not None:
+        cells["learning_rate"] = over("learning_rate", np.atleast_1d(np.asarray(learning_rate, float)))
+    many = {k: v for k, v in cells.items() if v.size > 1}
+    if rare is not None:
+        case = over("case", [f"{k}, 1:{ratio:g}" for k, ratio in rare])
+        many["rare"], many["ratio"] = (case.copy(data=[pair[i] for pair in rare]) for i in (0, 1))
+    many = many or {"first_seed": cells["first_seed"]}
+    fixed |= {k: v.values[0].item() for k, v in cells.items() if k not in many}
+    kinds = np.atleast_1d(np.asarray(sizes)).tolist()
+    prints = [fingerprint(dataset, n_classes, int(n), usual.validation) for n in kinds]
+    return Sweep(
+        name=name,
+        compute="deepmech_book.experiments.elastic_sde.networks:train_cells",
+        cells=many,
+        fixed=fixed,
+        data=prints[0] if len(prints) == 1 else digest(prints),
+    )
+
+
+def as_published(which: str) -> Sweep:
+    """One of the configurations that the figures of paper B show, at the authors' scale: 100 trials unless said.
+
+    Parameters
+    ----------
+    which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
+        ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"sizes"``: samples per class, each with two
+        sets of 100 trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5,
+        D.4, D.8, D.9); ``"cifar-sizes"``: as ``"sizes"``, sets of 50 (Fig. D.3); ``"geomnist-long"``,
+        ``"cifar-long"``: ten times as many iterations, as the text says, the first with 20 trials;
+        ``"corruption-long"``: so many for 30 trials of two shares of wrong labels; ``"imbalance"``: balanced, and each
+        class drawn 2, 4 and 8 times less often than the others; ``"mixing"``: four shares of wrong labels, with groups
+        of trials by true class (both App. E);
+        ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
+        says, 6 trials.
+
+    Examples
+    --------
+    >>> as_published("corruption").grid.shape
+    (10,)
+    """
+    jpeg: dict[str, Any] = {"dataset": "cifar10-jpeg", "thin": 10, "coarse": 300}
+    text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
+    text |= {"learning_rate": 0.005, "first_seed": range(6)}
+    sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
+    options: dict[str, dict[str, Any]] = {
+        "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
+        "corruption": {"label_error": LABEL_ERRORS},
+        "sizes": sizes,
+        "cifar": jpeg | {"moments": 101},
+        "cifar-2": jpeg | {"n_classes": 2},
+        "cifar-sizes": jpeg
+        | {
+            "per_class": SAMPLE_SIZES,
+            "thin": 60,
+            "coarse": 600,
+            "first_seed": (0, 1000),
+            "n_trials": 50,
+            "n_checks": 1,
+        },
+        "geomnist-long": {"per_class": 3000, "iterations": 100_000, "thin": 100, "coarse": 1000, "n_trials": 20},
+        "cifar-long": jpeg | {"iterations": 300_000, "thin": 300, "coarse": 3000},
+        "corruption-long": {
+            "label_error": (0.6, 2 / 3),
+            "n_trials": 30,
+            "iterations": 100_000,
+            "thin": 200,
+            "coarse": 2000,
+        },
+        "mixing": {"label_error": (0.0, 0.2, 0.4, 0.6), "n_checks": 3, "thin": 50},
+        "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50},
+        "cifar-text": jpeg | text,
+        "cifar-text-2": jpeg | text | {"n_classes": 2},
+    }
+    if which not in options:
+        raise ValueError(f"as_published: which = {which!r}: must be one of {', '.join(options)}")
+    return trials(f"elastic-{which}", **options[which])

@@ -1,0 +1,225 @@
+"""Intra- and inter-class effects of trained LeNets: Figs. 3, D.1, D.3 and D.4 of paper B."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.core.statistics import interval_of, without_each
+from deepmech.metrics.elasticity import Model, effects, integrated_effects
+from deepmech.trainers.lenet import SingleSample, train_lenet
+from deepmech_book.experiments.elastic_sde.networks import images
+
+MODELS: tuple[Model, ...] = ("I", "L")
+LATE = 0.2
+"""Share of training at its end over which models are compared with networks."""
+START = 100
+"""Iterations at the beginning whose mean stands for t = 0. Single means are too noisy: logits start near zero."""
+
+
+def step_of(means: xr.DataArray | xr.Dataset, time: str = "time") -> float:
+    """Iterations from one recorded time to the next."""
+    return float(np.diff(means[time].values[:2])[0])
+
+
+def window_of(means: xr.DataArray | xr.Dataset, iterations: int) -> int:
+    """A window of about that many iterations as an odd number of recorded times, at least 5."""
+    return max(5, 2 * round((iterations / step_of(means) - 1) / 2) + 1)
+
+
+def late(n: int) -> slice:
+    """The last fifth of ``n`` recorded times, at least one.
+
+    Examples
+    --------
+    >>> list(range(10))[late(10)], list(range(3))[late(3)]
+    ([8, 9], [2])
+    """
+    return slice(-max(1, int(LATE * n)), None)
+
+
+def late_mean(curves: xr.DataArray) -> xr.DataArray:
+    """Mean of curves over the last fifth of their times (:func:`late`)."""
+    return curves.isel(time=late(curves.sizes["time"])).mean("time")
+
+
+def estimate(
+    result: xr.Dataset, window: int = 191, models: Sequence[Model] = MODELS, mean: str = "mean", start: int = START
+) -> xr.Dataset:
+    """Â, B̂, α̂ and β̂ of a result of :func:`~deepmech_book.experiments.elastic_sde.networks.trials`, by model.
+
+    Parameters
+    ----------
+    result : with ``mean``, dims (…, time, class, logit).
+    window : of the Savitzky–Golay filter, in iterations.
+    mean : which means: ``"mean"`` (by label) or ``"mean_true"`` (by true class).
+    start : iterations averaged into t = 0.
+
+    Returns
+    -------
+    Dataset
+        Over ``model`` and ``time``: ``A``, ``B`` (pure numbers), ``intra``, ``inter``, ``gap`` (per iteration). Where a
+        mean is exactly zero and has no logarithm, A and B are taken from their neighbours.
+    """
+    means = result[mean].astype(float)
+    found = []
+    for model in models:
+        both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
+        both = both.where(np.isfinite(both)).interpolate_na("time", fill_value="extrapolate")
+        found.append(both.assign(effects(both, window_of(means, window))))
+    return xr.concat(found, xr.Variable("model", list(models)), combine_attrs="drop")
+
+
+def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.DataArray, xr.DataArray]:
+    """Class means in coarse blocks of time: over all trials, and without each group of them in turn (``group``).
+
+    A group holds ten trials or so, and their mean scatters about symmetrically.
+    """
+    groups = result[mean].rename(slow_time="time")
+    return groups.mean("group").astype(float), without_each(groups.astype(float), "group")
+
+
+def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Dataset:
+    """Growth of Â over the second half of training by model, and the ratio of two models (second by first).
+
+    Returns
+    -------
+    Dataset
+        ``growth`` (what, model) and ``ratio`` (what); ``what`` is value, low, high, over groups of trials. A ratio has
+        an interval only if both grow whichever group is left out.
+    """
+
+    def grown(means: xr.DataArray, model: Model) -> np.ndarray:
+        a = integrated_effects(means, model)["A"]
+        tenth = max(1, a.sizes["time"] // 20)
+        middle = a.sizes["time"] // 2
+        late, before = (a.isel(time=at).mean("time") for at in (slice(-tenth, None), slice(middle, middle + tenth)))
+        return (late - before).values
+
+    value, without = (np.stack([grown(means, m) for m in models], -1) for means in without_groups(result))
+    growth = interval_of(value, without, scatter="symmetric")
+    logs = [np.log(np.where(g > 0, g, np.nan)) for g in (value, without)]
+    ratio = interval_of(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
+    return xr.Dataset(
+        {
+            "growth": (("what", "model"), np.stack([value, *growth.ends])),
+            "ratio": ("what", np.stack([value[1] / value[0], *ratio.ends])),
+        },
+        {"what": ["value", "low", "high"], "model": list(models)},
+    )
+
+
+def stages(estimates: xr.Dataset) -> xr.Dataset:
+    """The rise and fall of α̂, by model.
+
+    Returns
+    -------
+    Dataset
+        ``peak``, α̂'s maximum; ``peak_at``, its time as a share of training; ``before``, the mean over the first 3 % of
+        training by the maximum; ``after``, the size of the mean over the last tenth by the maximum; ``below``, the
+        share of the times up to a third of training at which β̂ < α̂.
+    """
+    alpha, n = estimates["intra"], estimates.sizes["time"]
+    peak = alpha.max("time")
+    third = estimates.isel(time=slice(0, n // 3))
+    return xr.Dataset(
+        {
+            "peak": peak,
+            "peak_at": alpha.fillna(-np.inf).argmax("time") / n,
+            "before": alpha.isel(time=slice(0, max(1, 3 * n // 100))).mean("time") / peak,
+            "after": abs(alpha.isel(time=slice(-(n // 10), None)).mean("time")) / peak,
+            "below": (third["inter"] < third["intra"]).mean("time"),
+        }
+    )
+
+
+def roughness(
+    result: xr.Dataset, windows: Sequence[int], trend: int = 551, models: Sequence[Model] = MODELS
+) -> xr.Dataset:
+    """α̂ for several windows (Fig. D.1), and what each adds to the trend.
+
+    Returns
+    -------
+    Dataset
+        Over ``window`` (iterations): ``intra``, ``inter`` (model, time), and ``rough`` (model), the root mean square
+        difference of α̂ from that with the window ``trend``, as a share of the trend's maximum.
+    """
+    found = xr.concat([estimate(result, w, models) for w in windows], xr.Variable("window", list(windows)))
+    smooth = estimate(result, trend, models)["intra"]
+    rough = np.sqrt(((found["intra"] - smooth) ** 2).mean("time")) / smooth.max("time")
+    return found[["intra", "inter"]].assign(rough=rough)
+
+
+def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -> xr.Dataset:
+    """How far curves of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
+
+    Parameters
+    ----------
+    estimates : dims (per_class, first_seed, …, time).
+    name : the curve, A or B.
+    skip : share of the training at its beginning that is left out; both are zero there.
+
+    Returns
+    -------
+    Dataset
+        Root mean square differences over time: ``between_sizes``, of means over sets of trials, over ``pair`` of sizes;
+        ``between_sets``, between two sets of trials, over ``per_class``, divided by √2: the noise that a difference of
+        means over the sets has.
+    """
+    curves = estimates[name].isel(time=slice(int(skip * estimates.sizes["time"]), None))
+    means = curves.mean("first_seed")
+    pairs = list(combinations(curves["per_class"].values.tolist(), 2))
+
+    def rms(gap: xr.DataArray) -> xr.DataArray:
+        return (gap**2).mean("time") ** 0.5
+
+    sizes = [
+        rms(means.sel(per_class=a) - means.sel(per_class=b)).drop_vars("per_class", errors="ignore") for a, b in pairs
+    ]
+    two = curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)
+    names = [f"{a:g} and {b:g}" for a, b in pairs]
+    return xr.Dataset(
+        {"between_sizes": xr.concat(sizes, xr.Variable("pair", names)), "between_sets": rms(two) / np.sqrt(2)}
+    )
+
+
+def growth(estimates: xr.Dataset, first: float, last: float) -> xr.Dataset:
+    """Â and B̂ less their means over the times from ``first`` to ``last``, and only from ``last`` on.
+
+    Both integrals refer to the first recorded iterations, where logits are smallest and noisiest; growth does not.
+    """
+    both = estimates[["A", "B"]]
+    return (both - both.sel(time=slice(first, last)).mean("time")).sel(time=slice(last, None))
+
+
+def precision(n_trials: int = 10, iterations: int = 3000, every: int = 100) -> xr.Dataset:
+    """What single precision changes: the same trials of GEOMNIST in float32 and in float64.
+
+    Returns
+    -------
+    Dataset
+        Over ``time`` (blocks of ``every`` iterations), medians over trials of the root mean square distance of logits:
+        ``rounding``, between the two precisions of one trial; ``trials``, between one trial and the next, both float64,
+        on the samples that each has drawn.
+    """
+    data = images("geomnist", 3, 500, 1)
+    logs = []
+    for dtype in ("float32", "float64"):
+        training = SingleSample(iterations=iterations, dtype=dtype)
+        log = train_lenet(training, data, seed=over("trial", range(n_trials)), experiment="elastic networks")
+        logs.append(log["logits"].values.astype(float))
+    blocks = iterations // every
+
+    def distance(gap: np.ndarray) -> np.ndarray:
+        square = (gap**2).sum(-1)[:, : blocks * every].reshape(len(gap), blocks, every).mean(-1)
+        return np.median(np.sqrt(square), axis=0)
+
+    values = {
+        "rounding": ("time", distance(logs[0] - logs[1])),
+        "trials": ("time", distance(logs[1] - np.roll(logs[1], 1, axis=0))),
+    }
+    return xr.Dataset(values, {"time": (np.arange(blocks) + 0.5) * every})

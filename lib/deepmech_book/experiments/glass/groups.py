@@ -1,0 +1,79 @@
+"""What groups of Gaussian weights would show: layers of unequal pace and silent units, the nulls of heterogeneity.
+
+Nothing in such a population ever changes its pace. Functions take survivors of a phase
+(:func:`~deepmech_book.experiments.glass.walks.kept`) and take the groups from what was measured at the last recorded
+time: the mean square of each layer, weights at silent units apart, network by network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import erf
+
+from deepmech.core.random import Stream
+from deepmech.metrics.glass import MOTILITY_EDGES
+from deepmech.metrics.glass_modes import DipTest, dip, dip_test
+from deepmech_book.experiments.glass import regimes, shapes
+
+
+def scales(run: xr.Dataset, temperature: float, apart: bool = True, waiting: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Root mean square displacement and number of weights of every group that moved, initial conditions not pooled.
+
+    Parameters
+    ----------
+    apart : whether weights at silent units are groups of their own; else there is one group per layer.
+
+    Raises
+    ------
+    ValueError
+        If the run does not hold the sums of its groups.
+    """
+    if "end_square" not in run:
+        raise ValueError("scales: run has no end_square; compute it anew with walks.walk_cells, which records it")
+    one = run[["end_square", "end_count"]].isel(waiting=waiting).sel(temperature=temperature)
+    one = one if apart else one.sum("alive", skipna=False)
+    square, count = one.end_square.values.ravel(), one.end_count.values.ravel()
+    moved = (count > 0) & (square > 0)
+    return np.sqrt(square[moved] / count[moved]), count[moved].astype(int)
+
+
+def motilities(run: xr.Dataset, temperatures: Sequence[float], apart: bool = True, waiting: int = 0) -> xr.DataArray:
+    """Histogram of log₁₀|Δw| that the groups would have, on the scale of ``shapes.motilities``."""
+    edges = np.append(0.0, 10.0 ** MOTILITY_EDGES[1:])  # what lies below is counted in the first bin
+    rows = []
+    for t in temperatures:
+        size, count = scales(run, t, apart, waiting)
+        rows.append(np.rint(count @ np.diff(erf(edges / (np.sqrt(2) * size[:, None])), axis=1)))
+    expected = xr.DataArray(
+        np.stack(rows), dims=("temperature", "bin"), coords={"temperature": list(temperatures), "bin": run.bin}
+    )
+    some = run[["motility", "still"]].sel(temperature=list(temperatures)).isel(waiting=[waiting], seed=[0])
+    made = some.assign(motility=expected.expand_dims(["seed", "waiting"]), still=some.still * 0)
+    return shapes.motilities(made)
+
+
+def grouped_dip(
+    run: xr.Dataset, temperature: float, apart: bool = True, n_null: int = 200, n_draws: int = 19
+) -> DipTest:
+    """Hartigan's test of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`.
+
+    It is that of the draw with the middle dip of ``n_draws``: between one mode and two, single draws differ.
+    """
+    size, count = scales(run, temperature, apart)
+    n = int(count.sum())
+    stream = Stream.of("groups", n)
+    drawn = [np.log10(np.abs(np.repeat(size, count) * stream.normal("z", i, n))) for i in range(n_draws)]
+    return dip_test(sorted(drawn, key=dip)[n_draws // 2], stream, n_null)
+
+
+def bimodal(run: xr.Dataset) -> dict[str, Any]:
+    """The dip test of the coldest motilities above T = 0, for ``ledger.check``; the null is :func:`grouped_dip`."""
+    low = shapes.coldest({"": run})[""]
+    cold = shapes.dips(run.sel(temperature=[low]))[low]
+    apart, layers = grouped_dip(run, low), grouped_dip(run, low, apart=False)
+    said = f"{regimes.origin(run)} T = {low:g}, {cold.n} weights that moved. Gaussian layers whole: p = {layers.p:.2g}."
+    return {"measured": cold.p, "null": apart.p, "seeds": run.sizes["seed"], "detail": said}

@@ -1,0 +1,299 @@
+"""Fig. 6 measured: the loss of networks beside the energy of a real glass former, by the same moves in both.
+
+The paper draws the landscape of a glass as round basins of one size, and expects that of a network to be extended, with
+no length of its own. Each landscape here is walked in, cold, and every stretch of the walk ends in a quench. Then: a
+slice through three of the quenched places; kicks of growing length, and whether a quench undoes them; how far a descent
+goes if it is given more time; curvatures; and paths, straight and relaxed, along the walk and to a place reached
+independently.
+
+Lengths are root mean squares per coordinate, in units of the landscape's own scale: the diameter σ_AA of the large
+particles, or the standard deviation σ of a network's weights. Energies (of networks, P_D times the loss) are in units
+of the walk's temperature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.core.provenance import cores
+from deepmech.core.random import Stream
+from deepmech.metrics import landscape as shape
+from deepmech.sweeps import Sweep
+from deepmech.sweeps.results import sweep_of
+from deepmech_book.experiments.glass import walks
+from deepmech_book.experiments.glass.data import fingerprint, title_of
+from deepmech_book.experiments.glass.grounds import GLASS, Ground, ground
+
+SYSTEMS = (GLASS, *walks.PHASES)
+#: Half of the temperature at which the mixture begins to feel its landscape; of networks, in the paper's units.
+TEMPERATURES = {GLASS: 0.5, **dict.fromkeys(walks.PHASES, 0.01)}
+WIDE = 0.25
+"""Half-width of the slice that all landscapes share, in units of their own scale."""
+GRID = np.linspace(-1, 1, 33)
+PROBABILITIES = np.linspace(0, 1, 101)
+
+#: What is run for each data set; networks are those of :data:`deepmech_book.experiments.glass.walks.SETTINGS`.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "digits": {
+        "n_seeds": 1,
+        "kicks": [0.001, 0.003, 0.01, 0.03, 0.1, 0.3],
+        "directions": 1,
+        "legs": 6,
+        "leg": 1000,
+        "calls": [30, 100, 300, 1000],
+        "descent": 1500,
+        "images": 11,
+        "relaxing": 200,
+    },
+    "mnist": {
+        "n_seeds": 3,
+        "kicks": [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3],
+        "directions": 2,
+        "legs": 6,
+        "leg": 5000,
+        "calls": [30, 100, 300, 1000, 3000],
+        "descent": 3000,
+        "images": 21,
+        "relaxing": 3000,
+    },
+}
+
+
+def standard(dataset: str) -> Sweep:
+    """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on a data set.
+
+    Examples
+    --------
+    >>> standard("digits").grid.shape
+    (4, 1)
+    """
+    if dataset not in SETTINGS:
+        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
+    how = dict(SETTINGS[dataset])
+    seeds = range(how.pop("n_seeds"))
+    networks = {}
+    for phase in walks.PHASES:
+        fixed = walks.standard(phase, dataset).fixed
+        networks[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
+    return Sweep(
+        f"landscape-{dataset}",
+        f"{__name__}:survey",
+        {"system": over("system", list(SYSTEMS)), "seed": over("seed", seeds)},
+        {"networks": networks, "temperatures": TEMPERATURES, **how},
+        data="+".join(sorted({fingerprint(**how["data"]) for how in networks.values()})),
+    )
+
+
+def survey(
+    cells: list[dict[str, Any]],
+    networks: dict[str, dict[str, Any]],
+    temperatures: dict[str, float],
+    kicks: Sequence[float],
+    legs: int,
+    leg: int,
+    calls: Sequence[int],
+    descent: int,
+    directions: int,
+    images: int,
+    relaxing: int,
+) -> xr.Dataset:
+    """Measure one landscape per cell (``system``, ``seed``).
+
+    Parameters
+    ----------
+    networks : phase -> its data, width, regularisation and preparation.
+    temperatures : of every system's walk; of networks, as the paper counts them.
+    kicks : lengths, in units of the landscape's own scale.
+    legs, leg : stretches of the walk, and steps in each.
+    calls : evaluations after which a descent by L-BFGS is looked at.
+    descent : steps of a network's quench; a glass is quenched until it rests.
+    directions : kicks of each length.
+    images, relaxing : points of a path, and steps in which it relaxes.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``slice`` (u, v), energies over the plane of three quenched places, around their middle and above
+        the lowest value; ``places`` (point, axis) where they lie, ``half_width`` the length of one unit of u and v;
+        ``wide`` (u, v), the same around the first place, with :data:`WIDE` for unit; ``hop`` (leg), distance between
+        one quenched place and the next; ``strays`` (kick, direction), how far apart the quenches of a kicked and of the
+        same unkicked walker end, over the kick; ``sunk`` (calls), distance that a descent has gone, and ``sinking``,
+        its energy above the last; ``curvature`` (probability), quantiles over the largest, ``roundness`` and ``flat``
+        (share below a millionth of the largest, rigid motions left out); ``near`` and ``far`` (path, place), energies
+        to the place farthest on the walk and to another seed's, above the higher end; ``near_distance``,
+        ``far_distance``; ``gained``, energy of the unprepared state above the first place; ``unit``, ``n_coordinates``;
+        ``left_out``, networks that diverged in their preparation and were replaced.
+    """
+
+    def one(cell: dict[str, Any]) -> dict[str, Any]:
+        g = ground(cell, networks, temperatures, descent)
+        stream, root = Stream.of("landscape", int(cell["seed"])), g.unit * np.sqrt(len(g.start))
+        first, walked = _walk(g, legs, leg, root)
+        found = walked | _paths(g, first, walked.pop("farthest"), images, relaxing, root)
+        found |= _curvatures(g, first) | _descent(g, calls, root)
+        found |= {"strays": _strays(g, first, kicks, directions, stream, root), "gained": g.reference - g.value(first)}
+        found |= {"unit": g.unit, "n_coordinates": len(g.start), "left_out": g.left_out}
+        return found | {"diverged": not np.isfinite(g.value(first))}
+
+    with ThreadPoolExecutor(min(len(cells), cores())) as pool:
+        rows = list(pool.map(one, cells))
+    dims = {
+        "slice": ("u", "v"), "wide": ("u", "v"), "places": ("point", "axis"), "hop": ("leg",),
+        "strays": ("kick", "direction"), "sunk": ("calls",), "sinking": ("calls",), "curvature": ("probability",),
+        "near": ("path", "place"), "far": ("path", "place"),
+    }  # fmt: skip
+    data = {k: (("cell", *dims.get(k, ())), np.array([r[k] for r in rows])) for k in rows[0]}
+    coords = {
+        "u": GRID, "v": GRID, "kick": list(kicks), "probability": PROBABILITIES, "path": ["straight", "relaxed"],
+        "place": np.linspace(0, 1, images), "leg": np.arange(1, legs + 1), "calls": list(calls),
+    }  # fmt: skip
+    return xr.Dataset(data, coords)
+
+
+def _walk(g: Ground, legs: int, leg: int, root: float) -> tuple[np.ndarray, dict[str, Any]]:
+    """The first quenched place, and the walk from it: hops, the farthest place, and the slice through three."""
+    at, places = g.start, [g.quench(g.start)]
+    for k in range(legs):
+        at = g.step(at, k * leg, leg)
+        places.append(g.quench(at))
+    points = np.array(places)
+    plane, corners = _widest(points)
+    half = 1.6 * float(np.abs(corners).max())
+    own = plane.slice(g.value, GRID * half, GRID * half)
+    wide = shape.Plane(places[0], plane.axes).slice(g.value, GRID * WIDE * root, GRID * WIDE * root)
+    return places[0], {
+        "slice": (own - own.min()).astype("float32"),
+        "wide": (wide - wide.min()).astype("float32"),
+        "places": corners / half,
+        "half_width": half / root,
+        "hop": np.linalg.norm(np.diff(points, axis=0), axis=1) / root,
+        "farthest": points[int(np.argmax(np.linalg.norm(points - points[0], axis=1)))],
+    }
+
+
+def _strays(
+    g: Ground, first: np.ndarray, kicks: Sequence[float], directions: int, stream: Stream, root: float
+) -> np.ndarray:
+    calm = g.quench(first)
+    out = np.empty((len(kicks), directions))
+    for d in range(directions):
+        towards = stream.normal("kick", d, len(g.start))
+        if g.rigid:
+            towards = (towards.reshape(-1, g.rigid) - towards.reshape(-1, g.rigid).mean(0)).ravel()
+        towards *= root / np.linalg.norm(towards)
+        for i, kick in enumerate(kicks):
+            out[i, d] = np.linalg.norm(g.quench(first + kick * towards) - calm) / (kick * root)
+    return out
+
+
+def _descent(g: Ground, calls: Sequence[int], root: float) -> dict[str, np.ndarray]:
+    ends = [shape.quench(g.slope, g.start, n) for n in calls]
+    return {
+        "sunk": np.array([np.linalg.norm(e.x - g.start) for e in ends]) / root,
+        "sinking": np.array([e.value - ends[-1].value for e in ends]),
+    }
+
+
+def _curvatures(g: Ground, x: np.ndarray) -> dict[str, Any]:
+    k = shape.curvatures(g.gradient, x, g.fine)
+    k = np.sort(k[np.argsort(np.abs(k))][g.rigid :])
+    stiff = max(float(np.abs(k).max()), np.finfo(float).tiny)
+    return {
+        "curvature": np.quantile(k / stiff, PROBABILITIES),
+        "roundness": shape.roundness(k),
+        "flat": float(np.mean(np.abs(k) <= 1e-6 * stiff)),
+    }
+
+
+def _paths(
+    g: Ground, first: np.ndarray, farthest: np.ndarray, images: int, relaxing: int, root: float
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, end in (("near", farthest), ("far", g.quench(g.other))):
+        line = shape.straight(g.value, first, end, images)
+        bent = shape.relaxed(g.gradient, first, end, g.rate, images, relaxing, 0.02 * root)
+        found[name] = np.array([line, [g.value(p) for p in bent]]) - max(line[0], line[-1])
+        found[f"{name}_distance"] = float(np.linalg.norm(end - first)) / root
+    return found
+
+
+def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
+    """The plane through the first minimum, the one farthest from it, and the one farthest from the line between."""
+    away = points - points[0]
+    far = int(np.argmax(np.linalg.norm(away, axis=1)))
+    along = away[far] / np.linalg.norm(away[far])
+    side = int(np.argmax(np.linalg.norm(away - np.outer(away @ along, along), axis=1)))
+    plane = shape.Plane.through(points[[0, side, far]])
+    return plane, plane.place(points[[0, side, far]])
+
+
+def origin(result: xr.Dataset) -> str:
+    """Where the numbers come from, in words, for the detail of a claim."""
+    data = [how["data"] for how in sweep_of(result).fixed["networks"].values()]
+    sizes = " and ".join(str(n) for n in sorted({one["n_data"] for one in data}))
+    return f"Networks: {title_of(data[0]['name'])}, P_D = {sizes}."
+
+
+def random_roundness(result: xr.Dataset) -> xr.DataArray:
+    """1/(1 + N/P_D) per system: the roundness of a least-squares problem with as many random weights and samples.
+
+    Its matrix of second derivatives is a Wishart matrix, whose eigenvalues have mean 1 and mean square 1 + N/P_D.
+    A glass has no samples: nan.
+    """
+    networks = sweep_of(result).fixed["networks"]
+    samples = [networks[k]["data"]["n_data"] if k in networks else np.nan for k in result.system.values]
+    return 1 / (1 + result.n_coordinates.isel(seed=0) / xr.DataArray(samples, dims="system"))
+
+
+def left_by_descent(result: xr.Dataset) -> xr.DataArray:
+    """Share of any kick that as many descending steps as a network gets would leave in a harmonic basin, per system.
+
+    From the curvatures k at the first place, with steps of 0.5/k_max (the networks' own are between a third of that
+    and thrice that): the root mean square of (1 - k/(2 k_max))ⁿ over directions. It tells what a quench that is cut
+    short leaves by itself, and is the same for a kick of any length.
+    """
+    n = sweep_of(result).fixed["descent"]
+    left = (1 - 0.5 * result.curvature.clip(0, 1)) ** n
+    return ((left**2).mean("probability") ** 0.5).median("seed")
+
+
+def barriers(result: xr.Dataset, which: str) -> xr.DataArray:
+    """Highest point of the ``near`` or ``far`` paths above their higher ends, in temperatures; 0 if below both."""
+    return result[which].max("place").clip(min=0)
+
+
+def table(result: xr.Dataset) -> pd.DataFrame:
+    """What was measured in every landscape, one column for each; medians over seeds."""
+    middle = result.median("seed")
+    share = (barriers(result, "far") / result.gained).median("seed")
+    near = barriers(result, "near").sel(path="relaxed").median("seed")
+    columns = {}
+    for system in result.system.values:
+        one, far, hops = (d.sel(system=system) for d in (middle, share, result.hop))
+        columns[str(system)] = {
+            "coordinates": f"{int(one.n_coordinates)}",
+            **_left_out(result.sel(system=system)),
+            "from one quenched place to the next": f"{float(hops.min()):.2g} to {float(hops.max()):.2g}",
+            **{
+                f"left of a kick of {float(result.kick[i]):g}": f"{float(one.strays.isel(kick=i).median()):.2g}"
+                for i in (0, -1)
+            },
+            "roundness of curvatures": f"{float(one.roundness):.2g}",
+            "flat directions": f"{100 * float(one.flat):.0f} %",
+            "barrier along the walk, path relaxed (T)": f"{float(near.sel(system=system)):.2g}",
+            "barrier to another seed, straight path (share)": f"{float(far.sel(path='straight')):.2g}",
+            "the same, path relaxed": f"{float(far.sel(path='relaxed')):.2g}",
+        }
+    return pd.DataFrame(columns)
+
+
+def _left_out(result: xr.Dataset) -> dict[str, str]:
+    lost = int(result.left_out.sum()) if "left_out" in result else 0  # results from before it was counted lack it
+    return {"networks that diverged and were replaced": str(lost)} if lost else {}

@@ -1,0 +1,123 @@
+"""Shapes of displacements: non-Gaussian parameter, motilities and their modes, with the null of α₂ (Fig. 7).
+
+Functions take survivors of a phase (:func:`~deepmech_book.experiments.glass.walks.kept`) and give what the page draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.core.statistics import interval
+from deepmech.metrics.glass import MOTILITY_EDGES, susceptibility
+from deepmech.metrics.glass_modes import DipTest, dip_test, unbinned
+from deepmech_book.experiments.glass import regimes, walks
+
+
+def alphas(run: xr.Dataset, waiting: int = 0) -> xr.Dataset:
+    """α₂ over temperature (> 0) and time, mean over initial conditions: ``all`` weights, ``alive`` ones, ``mixture``.
+
+    ``mixture`` is the null: what Gaussian layers (silent weights apart), each with its own mean square, would give.
+    """
+    warm = run.sel(temperature=run.temperature > 0)
+    names = {"all": "alpha", "alive": "alpha_alive", "mixture": "alpha_mixture"}
+    made = {
+        k: warm[v].isel(waiting=waiting, drop=True).mean("seed").dropna("time", how="all") for k, v in names.items()
+    }
+    return xr.Dataset(made)
+
+
+def motilities(run: xr.Dataset, waiting: int = 0) -> xr.DataArray:
+    """Histogram of log₁₀|Δw| at the last recorded time, pooled over initial conditions: share of weights per bin."""
+    counts = run.motility.isel(waiting=waiting, drop=True).sum("seed").transpose("temperature", "bin")
+    whole = counts.sum("bin") + run.still.isel(waiting=waiting, drop=True).sum("seed")
+    share = counts / whole
+    seen = np.flatnonzero(counts.sum("temperature").values)
+    # Four bins together: as fine as a few thousand weights allow.
+    return share.isel(bin=slice(max(seen[0] - 4, 0), seen[-1] + 5)).coarsen(bin=4, boundary="pad").sum()
+
+
+def dips(run: xr.Dataset, waiting: int = 0, n_null: int = 200) -> dict[float, DipTest]:
+    """Hartigan's test of the pooled log₁₀|Δw| at every temperature; weights that did not move are left out."""
+    counts = run.motility.isel(waiting=waiting, drop=True).sum("seed")
+    found = {}
+    for t in run.temperature.values:
+        sample = unbinned(counts.sel(temperature=t).values, MOTILITY_EDGES)
+        found[float(t)] = dip_test(sample, Stream.of("dips", waiting), n_null)
+    return found
+
+
+def dynamic_susceptibility(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
+    """χ₄(t) = N Var(Q) over initial conditions, and Q(1 - Q), which independent weights would give."""
+    overlap = run.overlap.isel(chi=chi, waiting=waiting, drop=True).transpose("seed", ...).dropna("time")
+    n = float(run.n_weights.values.ravel()[0])
+    mean = overlap.mean("seed")
+    return xr.Dataset({"chi4": mean.copy(data=susceptibility(overlap.values, n)), "independent": mean * (1 - mean)})
+
+
+def coldest(runs: Mapping[str, xr.Dataset]) -> dict[str, float]:
+    """The smallest temperature above 0 of every phase."""
+    return {k: float(run.temperature.values[run.temperature.values > 0].min()) for k, run in runs.items()}
+
+
+def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str, float]:
+    """The weights that a cold network's landscape does not move, at the last recorded time.
+
+    Returns
+    -------
+    dict
+        ``free``: log₁₀ √(2Dt), where a free walk would be; ``place``: median log₁₀|Δw| of the weights below three times
+        that; ``share`` of all weights that they are; ``silent``: share of weights at units silent on all data.
+    """
+    counts = run.motility.isel(waiting=waiting).sel(temperature=temperature).sum("seed").values
+    sample = unbinned(counts, MOTILITY_EDGES)
+    waited = run.overlap.isel(waiting=waiting, chi=0, seed=0).sel(temperature=temperature).dropna("time")
+    free = 0.5 * np.log10(2 * walks.RATE * temperature / walks.P_D * float(waited.time[-1]))
+    slow = sample[sample < free + np.log10(3)]
+    silent = 1 - float(run.alive_share.isel(waiting=waiting).sel(temperature=temperature).mean())
+    return {
+        "free": free,
+        "place": float(np.median(slow)) if len(slow) else np.nan,
+        "share": len(slow) / len(sample),
+        "silent": silent,
+    }
+
+
+def gaussian_claims(run: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """``hot_is_gaussian``: α₂ hot and early; ``cold_is_not``: cold and late, beside Gaussian layers."""
+    made, origin = alphas(run), regimes.origin(run)
+    high, low = float(made.temperature.max()), float(made.temperature.min())
+    first, last = made.sel(temperature=high).isel(time=0), made.sel(temperature=low).isel(time=-1)
+    said = f"{origin} T = {low:g}, last recorded time. Weights at silent units left out: {float(last.alive):.2g}."
+    common = {"seeds": run.sizes["seed"]}
+    each = run.alpha.isel(waiting=0).sel(temperature=high, time=float(first.time))
+    return {
+        "hot_is_gaussian": {
+            "measured": float(first["all"]),
+            **interval(each, "seed", "symmetric").for_claim(),
+            "detail": f"{origin} T = {high:g}, first recorded time.",
+        } | common,
+        "cold_is_not": {"measured": float(last["all"]), "null": float(last.mixture), "detail": said} | common,
+    }  # fmt: skip
+
+
+def summary(runs: Mapping[str, xr.Dataset], colder_than: float = 1e-3) -> pd.DataFrame:
+    """Where slow weights are and how many, per phase and cold temperature, beside a free walk and silent units."""
+    rows = {}
+    for title, run in runs.items():
+        for t in run.temperature.values:
+            if 0 < t <= colder_than:
+                one, dip = slow_mode(run, float(t)), dips(run.sel(temperature=[t]))[float(t)]
+                rows[f"{title}, T = {t:g}"] = {
+                    "p of the dip test": f"{dip.p:.2g}",
+                    "median of slow log₁₀|Δw|": f"{one['place']:.2f}".replace("-", "−"),
+                    "log₁₀ of a free walk": f"{one['free']:.2f}".replace("-", "−"),
+                    "slow weights": f"{100 * one['share']:.0f} %",
+                    "at silent units": f"{100 * one['silent']:.0f} %",
+                }
+    return pd.DataFrame.from_dict(rows, orient="index")

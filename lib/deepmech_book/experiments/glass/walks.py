@@ -1,0 +1,252 @@
+"""Networks that walk in three phases (Figs. 2-5, 7, 8 and their appendices): one sweep per phase feeds them all.
+
+Scaling down. The paper's networks have P_D = 60,000 samples. Here P_D is smaller; kept are N/P_D (through the width),
+μ, λ, χ, the times, and the noise of a step, that is D = μT/P_D. Temperatures are given as the paper gives them, at
+P_D = 60,000: the walk itself runs at T · P_D / 60,000. What scaling changes is the width, hence how many units are
+silent, and the landscape, of fewer samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.metrics import glass
+from deepmech.simulators.brownian import free_overlap, free_time
+from deepmech.sweeps import Sweep, columns, recomputed
+from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
+from deepmech.trainers.langevin_engines import layer_sizes, n_weights
+from deepmech_book.experiments.glass.data import binary, fingerprint
+from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS, TEMPERATURES
+
+P_D = 60_000
+"""Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
+RATE = 1e-3
+"""Learning rate μ of the walk, the paper's."""
+
+
+def standard(kind: str, dataset: str) -> Sweep:
+    """The sweep of a phase (a name of :data:`PHASES`), or of ``"batches"``, that this book runs on a data set.
+
+    Examples
+    --------
+    >>> standard("regularised", "digits").fixed["width"]
+    6
+    """
+    if dataset not in SETTINGS:
+        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
+    how = SETTINGS[dataset]
+    arguments = dict(how[kind])
+    data = {"name": dataset, "n_data": arguments.pop("n_data", how["n_data"])}
+    return batch_sweep(data, **arguments) if kind == "batches" else phase_sweep(kind, data, **arguments)
+
+
+def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
+    """The width whose number of weights is nearest to ``ratio`` · P_D.
+
+    Examples
+    --------
+    >>> width_for(4830 / 60000, 60000), width_for(4830 / 60000, 4000), width_for(26712 / 60000, 4000)
+    (30, 7, 18)
+    """
+    sizes = range(1, 400)
+    return min(sizes, key=lambda w: abs(n_weights(layer_sizes(inputs, w, hidden)) - ratio * n_data))
+
+
+def phase_sweep(
+    phase: str,
+    data: dict[str, Any],
+    temperatures: Sequence[float] = TEMPERATURES,
+    n_seeds: int = 8,
+    steps: int = 150_000,
+    waiting: Sequence[int] = (10_000, 20_000, 50_000, 100_000),
+    per_decade: int = 8,
+    preparation: dict[str, Any] | None = None,
+    width: int | None = None,
+    name: str | None = None,
+) -> Sweep:
+    """Walks of one phase over temperatures and initial conditions.
+
+    Parameters
+    ----------
+    phase : a name of :data:`PHASES`.
+    data : arguments of :func:`~deepmech_book.experiments.glass.data.binary`, with ``n_data``.
+    temperatures : in the paper's units (at P_D = 60,000).
+    waiting : waiting times; the overlap's window comes from the first one.
+
+    Examples
+    --------
+    >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], n_seeds=3).grid.shape
+    (3, 2)
+    """
+    if phase not in PHASES:
+        raise ValueError(f"phase_sweep: phase = {phase!r}: must be one of {', '.join(map(repr, PHASES))}")
+    kind = PHASES[phase] | OTHER_PHASES.get(data["name"], {}).get(phase, {})
+    n_data = int(data["n_data"])
+    fixed = {
+        "data": dict(data),
+        "width": width_for(kind["ratio"], n_data) if width is None else width,
+        "regularisation": kind["regularisation"],
+        "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)],
+        "steps": steps,
+        "waiting": list(waiting),
+        "times": log_times(steps - min(waiting), per_decade).tolist(),
+        "preparation": PREPARATION if preparation is None else preparation,
+    }
+    return Sweep(
+        name or f"glass-{phase}-{data['name']}",
+        f"{__name__}:walk_cells",
+        {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))},
+        fixed,
+        data=fingerprint(**data),
+    )
+
+
+def batch_sweep(
+    data: dict[str, Any],
+    batches: Sequence[int],
+    n_seeds: int = 4,
+    steps: int = 120_000,
+    waiting: Sequence[int] = (20_000,),
+    per_decade: int = 8,
+    preparation: dict[str, Any] | None = None,
+    name: str | None = None,
+) -> Sweep:
+    """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
+    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting, per_decade, preparation)
+    cells = {"seed": over("seed", range(n_seeds)), "batch_size": over("batch_size", list(batches))}
+    return Sweep(name or f"glass-batches-{data['name']}", like.compute, cells, like.fixed, data=like.data)
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The same preparation, and of the record what comes soon after the first waiting time."""
+    first, soon = fixed["waiting"][0], fixed["waiting"][0] // 10
+    short = {"waiting": [first], "steps": first + soon, "times": [t for t in fixed["times"] if t <= soon]}
+    return fixed | short, ["overlap", "msd", "alpha", "alpha_alive", "msd_layer", "sigma", "n_weights"]
+
+
+@recomputed(part=_begin)
+def walk_cells(
+    cells: list[dict[str, Any]],
+    data: dict[str, Any],
+    width: int,
+    regularisation: float,
+    chi: list[float],
+    steps: int,
+    waiting: list[int],
+    times: list[int],
+    preparation: dict[str, Any],
+) -> xr.Dataset:
+    """Walk one network per cell (``seed``, and ``temperature`` or ``batch_size``) and reduce its record.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``, ``waiting`` and ``time``: ``overlap`` (also over ``chi``), ``msd``, ``alpha`` (α₂ of all
+        weights), ``alpha_alive`` (without weights at silent units), ``alpha_mixture`` (what Gaussian groups, one per
+        layer and alive or not, would give), ``loss``; ``alive_share`` (fraction of
+        weights, over waiting); ``motility`` (waiting, bin) and ``still`` at the last recorded time of each, and there
+        per group of weights (layer, alive) ``end_square`` (sum of Δw²) and ``end_count``; ``sigma``, ``n_weights``,
+        ``diverged``.
+    """
+    loaded = binary(**data)
+    n_data = len(loaded.x)
+    varied = columns(cells)
+    dynamics = Dynamics(
+        width=width,
+        regularisation=regularisation,
+        learning_rate=RATE,
+        temperature=varied["temperature"] * (n_data / P_D) if "temperature" in varied else 0.0,
+        batch_size=varied.get("batch_size", 0),
+    )
+    last = [max(t for t in times if t + w <= steps) for w in waiting]
+    made = walk(
+        dynamics, Preparation(**preparation), loaded, steps=steps, seed=varied["seed"], waiting=waiting, times=times,
+        chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
+    )  # fmt: skip
+    groups = ["layer", "alive"]
+    total = made.sum(groups, skipna=False)
+    count, alive = made["count"], made.isel(alive=1, drop=True)
+    ends = xr.DataArray(last, {"waiting": waiting}, dims="waiting")
+    found = xr.Dataset(
+        {
+            "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
+            "msd": total["square"] / total["count"],
+            "alpha": _alpha(total["square"], total["fourth"], total["count"]),
+            "alpha_alive": _alpha(*(alive[k].sum("layer", skipna=False) for k in ("square", "fourth", "count"))),
+            "alpha_mixture": _mixture(made["square"], count, groups),
+            "msd_layer": made["square"].sum("alive", skipna=False) / count.sum("alive"),
+            "loss": made["loss"],
+            "loss_waited": made["loss_waited"],
+            "alive_share": count.isel(alive=1, drop=True).sum("layer") / total["count"],
+            "motility": made["motility"].sel(motility_time=ends).drop_vars("motility_time"),
+            "still": made["still"].sel(motility_time=ends).drop_vars("motility_time"),
+            "end_square": made["square"].sel(time=ends).drop_vars("time"),
+            "end_count": count,
+            "sigma": made["sigma"],
+            "n_weights": made["n_weights"],
+            "diverged": made["diverged"],
+        }
+    ).drop_vars("cell")
+    for k, values in found.data_vars.items():
+        if values.dtype == float and k != "sigma":
+            found[k] = values.astype("float32")
+    found = found.transpose("cell", ...)
+    found.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
+    return found
+
+
+def _alpha(square: xr.DataArray, fourth: xr.DataArray, count: xr.DataArray) -> xr.DataArray:
+    return xr.apply_ufunc(glass.non_gaussian, square, fourth, count)
+
+
+def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr.DataArray:
+    one = square.stack(group=groups)
+    many = count.stack(group=groups).broadcast_like(one).transpose(*one.dims)
+    values = glass.mixture_non_gaussian(one.values, many.values, one.dims.index("group"))
+    return xr.DataArray(values, dims=[d for d in one.dims if d != "group"]).assign_coords(
+        {d: one[d] for d in one.dims if d != "group"}
+    )
+
+
+def kept(result: xr.Dataset) -> xr.Dataset:
+    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did)."""
+    dims = [d for d in result.diverged.dims if d != "seed"]
+    good = ~result.diverged.any(dims)
+    return result.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
+
+
+def left_out(run: xr.Dataset) -> str:
+    """How many initial conditions :func:`kept` left out, in words to be put behind their number."""
+    n = run.attrs.get("left_out", 0)
+    return f" ({n} more diverged)" if n else ""
+
+
+def window(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
+    """ε = σ/χ of every run."""
+    return result.sigma / float(result.chi[chi])
+
+
+def free_curve(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
+    """The mean overlap of free walks with the windows of all initial conditions, at each temperature."""
+    epsilon = window(result, chi).transpose("temperature", "seed")
+    curves = [
+        np.mean([free_overlap(result.time.values, e, RATE * float(t) / P_D) for e in row], axis=0)
+        for row, t in zip(epsilon.values, result.temperature.values, strict=True)
+    ]
+    return xr.DataArray(
+        curves, dims=("temperature", "time"), coords={"temperature": result.temperature, "time": result.time}
+    )
+
+
+def free_taus(windows: np.ndarray, temperature: float, level: float = 0.9) -> Any:
+    """When the mean overlap of free walks with ``windows`` (…, networks) falls to ``level``; infinite at T = 0.
+
+    With equal windows it is 0.1848 ε²/D at 0.9.
+    """
+    diffusion = RATE * temperature / P_D
+    return free_time(windows, diffusion, level) if temperature > 0 else np.full(windows.shape[:-1], np.inf)

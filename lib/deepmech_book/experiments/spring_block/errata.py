@@ -1,0 +1,138 @@
+"""Slips and silent assumptions of Shi, Pan, Dokmanić 2024, each as a small experiment for the errata page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.data import load
+from deepmech.metrics.curvature import curvature
+from deepmech.metrics.moments import Metric, Weights
+from deepmech.metrics.separation import data_separation
+from deepmech.simulators.spring_block import Chain, equilibrium, friction, simulate
+from deepmech_book.experiments.spring_block.chains import mean_step
+
+STRONG = 0.5
+"""A step noise ε̄, in units of ky, far above every friction on this page."""
+
+
+def balanced(dataset: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first ``per_class`` training samples of each class: x (n, d) and y (n,)."""
+    data = load(dataset)
+    chosen = np.concatenate([np.flatnonzero(data.y_train == k)[:per_class] for k in range(data.n_classes)])
+    return data.x_train[chosen].astype(float), data.y_train[chosen]
+
+
+def random_features(x: np.ndarray, depth: int = 7, seed: int = 0) -> np.ndarray:
+    """Inputs and their images in ``depth`` random ReLU layers of equal width, (depth + 1, n, d)."""
+    stream, features = Stream.of("errata features", seed), [x]
+    for layer in range(depth):
+        weights = stream.normal("weights", layer, (x.shape[1], x.shape[1])) * np.sqrt(2 / x.shape[1])
+        features.append(np.maximum(features[-1] @ weights, 0.0))
+    return np.stack(features)
+
+
+def class_weights(dataset: str = "digits", per_class: int = 80) -> xr.Dataset:
+    """What the place of the class weights in Eq. 2 does to D.
+
+    ``shift``: D as printed minus D with the weights outside, over ``layer``, balanced classes. ``moved``: largest
+    change of D over layers, per ``weights``, when every feature is moved by one unit and classes have different sizes.
+    """
+    x, y = balanced(dataset, per_class)
+    features = random_features(x)
+    printed = data_separation(features, y, weights="printed")
+    samples = data_separation(features, y, weights="samples")
+    # Class k keeps the first (k + 1) / K of its samples.
+    rank = np.array([np.sum(y[:i] == y[i]) for i in range(len(y))])
+    some = rank < (y + 1) / (y.max() + 1) * per_class
+    uneven, labels = features[:, some], y[some]
+    kinds: list[Weights] = ["printed", "samples"]
+    moved = [
+        np.abs(data_separation(uneven + 1.0, labels, weights=w) - data_separation(uneven, labels, weights=w)).max()
+        for w in kinds
+    ]
+    return xr.Dataset(
+        {"shift": ("layer", printed - samples), "moved": ("weights", moved)},
+        coords={"layer": np.arange(len(features)), "weights": kinds},
+    )
+
+
+def pixel_spread(dataset: str = "digits") -> float:
+    """std(X), the standard deviation of all training pixels, which scales the authors' data noise."""
+    return float(np.std(load(dataset).x_train, dtype=float))
+
+
+def stuck_blocks(friction_right: float = 0.11, friction_left: float = 0.03) -> int:
+    """Number of blocks of a quiet seven-block chain (k = y = 1) that never move; defaults: Fig. 4(b)."""
+    chain = Chain(friction_right=friction_right, friction_left=friction_left, noise=0.0)
+    x = simulate(chain, 300.0, dt=0.05).position.isel(run=0, block=slice(1, -1))
+    return int((x == 0.0).sum())
+
+
+def friction_by_counting(
+    noise_bars: Any, friction_right: float, friction_left: float, n: int = 200_000
+) -> xr.DataArray:
+    """Mean of kΔd − σ over the kicks that move a block, at kΔd = μ→, by averaging over drawn kicks (in ± pairs)."""
+    kick = Stream.of("errata friction", 0).normal("kick", 0, n)
+    kick = np.concatenate([kick, -kick])
+    means = []
+    for bar in noise_bars:
+        passed = friction(friction_right + bar * kick, friction_right, friction_left)
+        means.append(friction_right - passed[passed != 0].mean())
+    return xr.DataArray(means, dims="noise_bar", coords={"noise_bar": list(noise_bars)})
+
+
+def strong_noise(friction_right: Any, friction_left: Any, n_runs: int, t_end: float = 200.0) -> xr.Dataset:
+    """``step`` (mean Δd) and ``curvature`` of seven blocks under strong noise, for lists of the two frictions."""
+    right, left = np.atleast_1d(friction_right), np.atleast_1d(friction_left)
+    pairs = xr.Dataset({"right": ("case", right), "left": ("case", left)}, {"case": np.arange(len(right))})
+    chain = Chain(friction_right=pairs.right, friction_left=pairs.left, noise_bar=STRONG)
+    run = simulate(chain, t_end, n_runs=n_runs)
+    mean = run["load_curve"].mean("run")
+    return xr.Dataset({"step": mean_step(run.position).mean("run"), "curvature": curvature(mean, dim="block")})
+
+
+def d_hat_under_maps(dataset: str = "digits", per_class: int = 80, n_maps: int = 5, spread: float = 10.0) -> xr.Dataset:
+    """Largest change of D and D̂ over random invertible maps (condition number ``spread``), by number of features.
+
+    Features are the data's leading principal components. Dimensions ``features`` and ``metric``.
+    """
+    x, y = balanced(dataset, per_class)
+    x = x - x.mean(0)
+    axes = np.linalg.svd(x, full_matrices=False)[2]
+    sizes = [4, int(y.max()), 2 * int(y.max() + 1), 4 * int(y.max() + 1)]
+    metrics: list[Metric] = ["D", "D_hat"]
+    change = np.zeros((len(sizes), len(metrics)))
+    for i, size in enumerate(sizes):
+        z = x @ axes[:size].T
+        for draw in range(n_maps):
+            stream = Stream.of("errata maps", draw, size)
+            turns = [np.linalg.qr(stream.normal(side, 0, (size, size)))[0] for side in ("left", "right")]
+            there = z @ (turns[0] * np.geomspace(1, spread, size)) @ turns[1]
+            for j, metric in enumerate(metrics):
+                gap = abs(data_separation(there, y, metric=metric) - data_separation(z, y, metric=metric))
+                change[i, j] = max(change[i, j], gap)
+    return xr.DataArray(change, dims=("features", "metric"), coords={"features": sizes, "metric": metrics}).to_dataset(
+        "metric"
+    )
+
+
+def rest_without_static_friction(
+    friction_right: float = 0.011, damping: float = 2.0, dt: float = 0.01, t_end: float = 600.0
+) -> xr.Dataset:
+    """Where a quiet Langevin chain (k = 0.1, y = 1, μ← = 0.016) rests, with static friction and with f(0) = 0.
+
+    Over block: ``closed_form``, ``static`` (the simulator), ``direct`` (Euler steps of Eqs. 12, 13 with sign(0) = 0).
+    """
+    chain = Chain(friction_right=friction_right, friction_left=0.016, stiffness=0.1, damping=damping, noise=0.0)
+    static = simulate(chain, t_end, dt=dt, order="langevin").position.isel(run=0, drop=True)
+    x, v = np.zeros(chain.n_blocks + 2), np.zeros(chain.n_blocks)
+    x[-1] = 1.0
+    for _ in range(round(t_end / dt)):
+        resist = np.where(v > 0, friction_right, np.where(v < 0, -0.016, 0.0))
+        v = v + dt * (0.1 * (x[2:] - 2 * x[1:-1] + x[:-2]) - resist - damping * v)
+        x[1:-1] += dt * v
+    return xr.Dataset({"closed_form": equilibrium(chain).position, "static": static, "direct": ("block", x)})

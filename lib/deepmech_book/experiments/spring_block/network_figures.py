@@ -1,0 +1,222 @@
+"""Networks in two metrics (Figs. S10, S11), through training (Fig. 4, left) and on both sets of samples (Fig. S4).
+
+Settings are the paper's (SM S3 and captions) unless an argument says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.stats import spearmanr
+
+from deepmech.core.labels import over
+from deepmech.data import fingerprint, load
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import Sweep, columns, recomputed
+from deepmech.trainers import MLP, Training, train
+from deepmech_book.experiments.spring_block import networks
+
+
+def two_metrics(
+    data: str | dict[str, Any] = "digits",
+    dropouts: Sequence[float] | None = None,
+    slopes: Sequence[float] = networks.SLOPES,
+    n_seeds: int = 10,
+    network: dict[str, Any] | None = None,
+    training: dict[str, Any] | None = None,
+) -> Sweep:
+    """Figs. S10 and S11: the networks of Fig. 1(c), the very same, with D̂ measured beside D.
+
+    Parameters
+    ----------
+    data, slopes, n_seeds, network, training : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`.
+    dropouts : columns of the diagram; None takes those of Fig. 1(c).
+
+    Examples
+    --------
+    >>> two_metrics(dropouts=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    one = networks.figure_1("dropout", data, dropouts, slopes, n_seeds, network, training)
+    name, here = one.name.replace("figure-1c", "two-metrics"), f"{__name__}:train_in_two_metrics"
+    return replace(one, name=name, compute=here)
+
+
+def train_in_two_metrics(
+    cells: list[dict[str, Any]], data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+) -> xr.Dataset:
+    """Train one network per cell; a cell holds ``slope``, ``dropout`` and ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``load_curve`` over ``metric`` (``"D"``, ``"D_hat"``) and ``layer``, of the training samples;
+        ``curvature`` over ``metric``; ``accuracy`` of the test set.
+    """
+    varied = columns(cells)
+    seed = varied.pop("seed")
+    made = train(
+        MLP(**network, **varied),
+        Training(**training),
+        load(**data),
+        seed=seed,
+        metrics=("D", "D_hat"),
+        experiment="figure 1",
+    )
+    both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
+    curves = both.sel(split="train", drop=True).transpose("cell", "metric", "layer")
+    accuracy = made["accuracy"].sel(split="test", drop=True)
+    return _plain({"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}, made)
+
+
+def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[str]) -> xr.DataArray:
+    """Spearman's correlation of two labelled arrays along ``dims``, for every value of their other dimensions."""
+
+    def rank(a: np.ndarray, b: np.ndarray) -> float:
+        return float(spearmanr(a.ravel(), b.ravel()).statistic)
+
+    core = [dims] if isinstance(dims, str) else list(dims)
+    return xr.apply_ufunc(rank, first, second, input_core_dims=[core, core], vectorize=True)
+
+
+def layer_range(curves: xr.DataArray) -> xr.DataArray:
+    """Largest minus smallest value over the layers, the input included."""
+    return curves.max("layer") - curves.min("layer")
+
+
+#: Fig. 4, left column (SM S3); everything else as in Fig. 1.
+REGIMES = {
+    "b: small steps": {"learning_rate": 1e-4, "batch_size": 200, "dropout": 0.0},
+    "c: some dropout": {"learning_rate": 1e-3, "batch_size": 100, "dropout": 0.1},
+    "d: large steps, more dropout": {"learning_rate": 3e-3, "batch_size": 50, "dropout": 0.2},
+}
+
+
+def regimes(
+    data: str | dict[str, Any] = "digits", n_seeds: int = 3, epochs: int = 100, n_records: int = 51, width: int = 100
+) -> Sweep:
+    """The networks' side of Fig. 4: ReLU networks of three regimes through training, over ``regime`` and ``seed``.
+
+    Parameters
+    ----------
+    data : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`.
+    n_records : about how many epochs are recorded, from 1 to the last.
+
+    Examples
+    --------
+    >>> regimes(n_seeds=2, n_records=3).fixed["record"]
+    [1, 50, 100]
+    """
+    # Before training BatchNorm has no averages yet, so the record begins after one epoch.
+    record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
+    return _sweep(
+        "figure-4",
+        "train_regimes",
+        data,
+        {"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
+        {"regimes": REGIMES, "epochs": epochs, "record": record, "width": width},
+    )
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first tenth of training: later epochs do not reach back."""
+    epochs = max(fixed["record"][0], fixed["epochs"] // 10)
+    return fixed | {"epochs": epochs, "record": [e for e in fixed["record"] if e <= epochs]}, ["load_curve", "loss"]
+
+
+@recomputed(part=_begin)
+def train_regimes(
+    cells: list[dict[str, Any]],
+    data: dict[str, Any],
+    regimes: dict[str, dict[str, float]],
+    epochs: int,
+    record: list[int],
+    width: int,
+) -> xr.Dataset:
+    """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``load_curve`` of the training samples over ``at_epoch`` and ``layer``; ``loss`` at the same
+        epochs; ``curvature`` and ``accuracy`` (of the test set) at the end.
+    """
+    index = {"cell": np.arange(len(cells))}
+
+    def of(name: str) -> xr.DataArray:
+        return xr.DataArray([regimes[cell["regime"]][name] for cell in cells], index, dims="cell")
+
+    made = train(
+        MLP(width=width, dropout=of("dropout")),
+        Training(learning_rate=of("learning_rate"), batch_size=of("batch_size"), epochs=epochs),
+        load(**data),
+        seed=xr.DataArray([cell["seed"] for cell in cells], index, dims="cell"),
+        record=record,
+        experiment="figure 4",
+    )
+    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
+    loss = made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
+    accuracy = made["accuracy"].sel(split="test", drop=True).isel(at_epoch=-1, drop=True)
+    last = curvature(curves.isel(at_epoch=-1, drop=True))
+    return _plain({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}, made)
+
+
+def on_both_sets(
+    data: str | dict[str, Any] = "digits",
+    learning_rates: Sequence[float] = (1e-4, 1e-3, 1e-2),
+    width: int = 784,
+    n_seeds: int = 1,
+    epochs: int = 100,
+) -> Sweep:
+    """Fig. S4: load curves of the training and of the test samples, α = 0.2, over ``learning_rate`` and ``seed``.
+
+    Examples
+    --------
+    >>> on_both_sets(n_seeds=2).grid.shape
+    (3, 2)
+    """
+    cells = {"learning_rate": over("learning_rate", list(learning_rates)), "seed": over("seed", range(n_seeds))}
+    return _sweep("figure-S4", "train_on_both_sets", data, cells, {"width": width, "epochs": epochs})
+
+
+def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
+    """Train one network per cell; a cell holds ``learning_rate`` and ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
+    """
+    varied = columns(cells)
+    made = train(
+        MLP(width=width, slope=0.2),
+        Training(learning_rate=varied["learning_rate"], epochs=epochs),
+        load(**data),
+        seed=varied["seed"],
+        experiment="figure S4",
+    )
+    curves = made["load_curve"].transpose("cell", "split", "layer")
+    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
+    return _plain(found, made)
+
+
+def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str, Any], fixed: dict[str, Any]) -> Sweep:
+    recipe = networks.DATA[data] if isinstance(data, str) else data
+    return Sweep(
+        name=f"{name}-{recipe['name']}",
+        compute=f"{__name__}:{compute}",
+        cells=cells,
+        fixed={"data": recipe, **fixed},
+        data=fingerprint(**recipe),
+    )
+
+
+def _plain(variables: dict[str, xr.DataArray], made: xr.Dataset) -> xr.Dataset:
+    """``variables`` as a sweep wants them: without labels along ``cell``, with what they were computed on."""
+    result = xr.Dataset(variables).drop_vars("cell")
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    return result

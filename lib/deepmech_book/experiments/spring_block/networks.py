@@ -1,0 +1,291 @@
+"""Figure 1: load curves and test accuracy of networks over nonlinearity and four kinds of noise.
+
+:func:`figure_1` describes one panel as a sweep, :func:`train_cells` computes its cells, :func:`panel` averages over
+seeds, and :func:`measures` gives the numbers that the claims of Fig. 1 are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.stats import spearmanr
+
+from deepmech.core.labels import over
+from deepmech.core.statistics import RankCorrelation, rank_correlation
+from deepmech.data import Data, fingerprint, load
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import Sweep, columns
+from deepmech.trainers import MLP, Training, train
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel of Fig. 1 as printed: what varies, from no noise to most, and how long networks are trained."""
+
+    letter: str
+    values: tuple[float, ...]
+    epochs: int = 100
+    rising: bool = True
+
+    @property
+    def noise_sign(self) -> int:
+        """+1 if larger values mean more noise, -1 if smaller ones do."""
+        return 1 if self.rising else -1
+
+
+#: Columns as printed; α runs over SLOPES in each panel (authors' scripts).
+PANELS = {
+    "data_noise": Panel("a", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)),
+    "learning_rate": Panel("b", (1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.2), epochs=200),
+    "dropout": Panel("c", (0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28)),
+    "batch_size": Panel("d", (1280, 640, 320, 160, 80, 40, 20, 10), rising=False),
+}
+SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+#: What deepmech.data.load is asked for. The paper's: 2,560 images at 10×10 pixels (CIFAR-10: in three colours), and the
+#: whole official test set.
+DATA: dict[str, dict[str, Any]] = {
+    "digits": {"name": "digits"},
+    "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
+    "fashion-mnist": {"name": "fashion-mnist", "size": 10, "n_train": 2560},
+    "cifar10": {"name": "cifar10", "size": 10, "n_train": 2560},
+    "cifar10-jpeg": {"name": "cifar10-jpeg", "size": 10, "n_train": 2560},
+}
+
+_NETWORK = {f.name for f in fields(MLP)}
+_TRAINING = {f.name for f in fields(Training)}
+
+
+def figure_1(
+    panel: str = "dropout",
+    data: str | dict[str, Any] = "digits",
+    values: Sequence[float] | None = None,
+    slopes: Sequence[float] = SLOPES,
+    n_seeds: int = 10,
+    network: dict[str, Any] | None = None,
+    training: dict[str, Any] | None = None,
+) -> Sweep:
+    """One panel of Fig. 1 as a sweep over ``slope``, the panel's own parameter and ``seed``.
+
+    Parameters
+    ----------
+    panel : ``"data_noise"`` (a), ``"learning_rate"`` (b), ``"dropout"`` (c) or ``"batch_size"`` (d).
+    data : a key of :data:`DATA`, or the arguments of :func:`deepmech.data.load` as a dictionary.
+    values : the panel's columns; None takes those printed in the paper.
+    slopes : negative slopes α; the paper's by default.
+    n_seeds : networks per cell, seeds 0 … n_seeds - 1; the paper averages over ten.
+    network, training : other fields of :class:`deepmech.trainers.MLP` and :class:`~deepmech.trainers.Training`; the
+        paper's by default. Panel (b) trains for 200 epochs, the others for 100.
+
+    Returns
+    -------
+    Sweep
+        To be given to :func:`deepmech.sweeps.run`. All panels share seeds: where two panels contain the same
+        experiment, for example (a) without noise and (c) without dropout, they hold the same networks.
+
+    Raises
+    ------
+    ValueError
+        For an unknown panel or field, or values that the specs do not allow.
+
+    Examples
+    --------
+    >>> figure_1("dropout", values=[0.0, 0.1, 0.2], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    (2, 3, 3)
+    """
+    if panel not in PANELS:
+        raise ValueError(f"figure_1: panel = {panel!r}: must be one of {', '.join(PANELS)}")
+    network, training = dict(network or {}), dict(training or {})
+    training.setdefault("epochs", PANELS[panel].epochs)
+    for name, given, allowed in (("network", network, _NETWORK), ("training", training, _TRAINING)):
+        for key in given:
+            if key not in allowed or key in (panel, "slope"):
+                raise ValueError(f"figure_1: {name}[{key!r}]: must be a field of its spec that the panel does not vary")
+    values = PANELS[panel].values if values is None else values
+    cells = {
+        "slope": over("slope", list(slopes)),
+        panel: over(panel, list(values)),
+        "seed": over("seed", range(n_seeds)),
+    }
+    # Made once here so that a value that is not allowed is named before anything is computed.
+    specs(cells, network, training)
+    recipe = DATA[data] if isinstance(data, str) and data in DATA else data
+    if not isinstance(recipe, dict):
+        raise ValueError(f"figure_1: data = {data!r}: must be one of {', '.join(DATA)}, or arguments of data.load")
+    return Sweep(
+        name=f"figure-1{PANELS[panel].letter}-{recipe['name']}",
+        compute="deepmech_book.experiments.spring_block.networks:train_cells",
+        cells=cells,
+        fixed={"data": recipe, "network": network, "training": training},
+        data=fingerprint(**recipe),
+    )
+
+
+def train_cells(
+    cells: list[dict[str, Any]], data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+) -> xr.Dataset:
+    """Train one network per cell; a cell's keys are fields of the specs, or ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``load_curve`` and ``load_curve_test`` (with ``layer``), ``curvature`` (signed, of the training
+        curve, > 0 concave), ``accuracy_train`` and ``accuracy`` (of the test set), ``loss`` (of the last epoch),
+        ``epochs_run``, and whether training ``stopped`` early or ``diverged``.
+    """
+    index = np.arange(len(cells))
+    varied = columns(cells)
+    seed = varied.pop("seed")
+    made = train(*specs(varied, network, training), _load(tuple(data.items())), seed=seed, experiment="figure 1")
+    curves = made["load_curve"].transpose("cell", "split", "layer")
+    last = made["loss"].transpose("cell", "epoch").values[index, made["epochs_run"].values - 1]
+    variables = {
+        "load_curve": curves.sel(split="train", drop=True),
+        "load_curve_test": curves.sel(split="test", drop=True),
+        "curvature": curvature(curves.sel(split="train", drop=True)),
+        "accuracy_train": made["accuracy"].sel(split="train", drop=True),
+        "accuracy": made["accuracy"].sel(split="test", drop=True),
+        "loss": xr.DataArray(last, dims="cell"),
+        "epochs_run": made["epochs_run"],
+        "stopped": made["state"] == "stopped",
+        "diverged": made["state"] == "diverged",
+    }
+    plain = {k: (v.dims, v.values) for k, v in variables.items()}
+    result = xr.Dataset(plain, coords={"layer": made["layer"].values})
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    return result
+
+
+def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> Sweep:
+    """The paper's network with its initial weights: what a load curve looks like before anything is learnt.
+
+    BatchNorm needs its averages, so the data pass fifty times through a network whose learning rate is too small to
+    change any weight. The initial weights are those of the networks of :func:`figure_1` with the same seeds; the sweep
+    is a single cell of Fig. 1(c), over ``seed``.
+
+    Examples
+    --------
+    >>> untrained(n_seeds=3).grid.shape
+    (1, 1, 3)
+    """
+    still = {"learning_rate": 1e-30, "epochs": 50, "stop_change": 0.0}
+    one = figure_1("dropout", data, [0.0], [slope], n_seeds, training=still)
+    return replace(one, name=one.name.replace("figure-1c", "untrained"))
+
+
+def panel(result: xr.Dataset) -> xr.Dataset:
+    """Means over seeds of a finished sweep, beside curvature and accuracy of each; diverged runs count as NaN.
+
+    Returns
+    -------
+    Dataset
+        Over ``slope`` and the panel's parameter: ``load_curve``, ``load_curve_test``, ``curvature``, ``accuracy``,
+        ``accuracy_train``, and ``diverged``, a number of runs; ``each_curvature`` and ``each_accuracy`` over ``seed``
+        too.
+    """
+    names = ["load_curve", "load_curve_test", "curvature", "accuracy", "accuracy_train"]
+    means = result[names].mean("seed", skipna=False)
+    for name in ("curvature", "accuracy"):
+        means[f"each_{name}"] = result[name]
+    means["diverged"] = result["diverged"].sum("seed")
+    means.attrs = result.attrs
+    return means
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The numbers behind the claims of one panel of Fig. 1; see :func:`measures`."""
+
+    bends_with_noise: xr.DataArray
+    bends_with_slope: xr.DataArray
+    lazy_corner: float
+    strongest_noise: xr.DataArray
+    straight_at: xr.DataArray
+    accuracy_falls: RankCorrelation
+    accuracy_by_noise: float
+    best_cell: dict[str, float]
+    best_bend: float
+    blind_bend: float
+    left_out: int
+
+
+def measures(means: xr.Dataset) -> Measures:
+    """Shape and accuracy over one panel, from :func:`panel`.
+
+    Returns
+    -------
+    Measures
+        - ``bends_with_noise`` (per slope): rank correlation of curvature with noise; -1 when every step of noise makes
+          the curve less concave.
+        - ``bends_with_slope`` (per noise): rank correlation of curvature with α.
+        - ``lazy_corner``: curvature at the smallest α and the least noise.
+        - ``strongest_noise`` (per slope): curvature at the strongest noise.
+        - ``straight_at`` (per slope): the noise at which curvature first falls through zero, linear between columns;
+          NaN if it never does.
+        - ``accuracy_falls``: rank correlation of test accuracy with |curvature| over all cells, with its interval over
+          seeds; and its null ``accuracy_by_noise``: that of accuracy with noise at fixed α, mean over α.
+        - ``best_cell``: labels and accuracy of the most accurate cell; ``best_bend``: its |curvature| as a fraction
+          of the largest in the panel; ``blind_bend``: the same for a cell picked blindly.
+        - ``left_out``: how many cells have no numbers, since a network of theirs diverged, and are in none of these.
+    """
+    noise = next(name for name in PANELS if name in means.dims)
+    means = means.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
+    bend, accuracy = means["curvature"], means["accuracy"]
+    usable = bend.notnull() & accuracy.notnull()
+    size = abs(bend)
+    best = {k: int(v) for k, v in accuracy.where(usable).argmax(["slope", noise]).items()}
+    largest = float(size.max())
+    return Measures(
+        bends_with_noise=PANELS[noise].noise_sign * _ranks(bend, noise),
+        bends_with_slope=_ranks(bend, "slope"),
+        lazy_corner=float(bend.sortby("slope")[0, 0]),
+        strongest_noise=bend.isel({noise: -1}),
+        straight_at=_crossing(bend, noise),
+        accuracy_falls=rank_correlation(means["each_curvature"], means["each_accuracy"], "seed", of=abs),
+        accuracy_by_noise=float(PANELS[noise].noise_sign * _ranks(accuracy, noise).mean()),
+        best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
+        best_bend=float(size[best]) / largest,
+        blind_bend=float(size.mean()) / largest,
+        left_out=int((~usable).sum()),
+    )
+
+
+def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
+    """Spearman's correlation of ``values`` with the labels of ``dim``, along ``dim``; NaN where values are missing."""
+
+    def one(curve: np.ndarray) -> float:
+        return float(spearmanr(np.asarray(values[dim].values, float), curve).statistic)
+
+    return xr.apply_ufunc(one, values, input_core_dims=[[dim]], vectorize=True)
+
+
+def _crossing(bend: xr.DataArray, noise: str) -> xr.DataArray:
+    """Where ``bend`` first falls through zero along ``noise``, linearly interpolated."""
+    at = np.asarray(bend[noise].values, float)
+
+    def one(curve: np.ndarray) -> float:
+        below = np.flatnonzero((curve[:-1] > 0) & (curve[1:] <= 0))
+        if len(below) == 0:
+            return float("nan")
+        i = below[0]
+        return float(at[i] + (at[i + 1] - at[i]) * curve[i] / (curve[i] - curve[i + 1]))
+
+    return xr.apply_ufunc(one, bend, input_core_dims=[[noise]], vectorize=True)
+
+
+def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
+    """Both specs, with labelled arrays for what varies (``seed`` belongs to neither)."""
+    return (
+        MLP(**network, **{k: v for k, v in varied.items() if k in _NETWORK}),
+        Training(**training, **{k: v for k, v in varied.items() if k in _TRAINING}),
+    )
+
+
+@lru_cache(maxsize=4)
+def _load(recipe: tuple[tuple[str, Any], ...]) -> Data:
+    return load(**dict(recipe))

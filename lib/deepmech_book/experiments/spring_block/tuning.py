@@ -1,0 +1,166 @@
+"""Tuning by load curve: choose noise and nonlinearity by the straightest load curve of the training samples.
+
+The paper finds the most accurate networks where load curves are straight. If that held well enough, settings could be
+chosen without any sample held out. :func:`validated` trains the rival, networks that leave a part of the samples for
+validation, and :func:`regrets` says what each way of choosing costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.statistics import Interval, interval_of
+from deepmech.data import Data, load
+from deepmech.sweeps import Sweep, columns
+from deepmech.trainers import train
+from deepmech_book.experiments.spring_block import networks
+
+#: Ways to choose a cell from one run of every cell; the first is the paper's suggestion, the last two are nulls.
+RULES = ("straightest load curve", "validation split", "lowest training loss", "blindly")
+
+
+def validated(
+    panel: str = "dropout",
+    data: str | dict[str, Any] = "digits",
+    values: Sequence[float] | None = None,
+    slopes: Sequence[float] = networks.SLOPES,
+    n_seeds: int = 10,
+    held_out: float = 0.2,
+    training: dict[str, Any] | None = None,
+) -> Sweep:
+    """The networks of :func:`.networks.figure_1`, trained on a part of the samples.
+
+    Parameters
+    ----------
+    panel, data, values, slopes, n_seeds, training : as for ``figure_1``.
+    held_out : fraction of the training samples, in (0, 1), that networks are not trained on but validated with.
+
+    Examples
+    --------
+    >>> validated("dropout", values=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    if not 0 < held_out < 1:
+        raise ValueError(f"validated: held_out = {held_out!r}: must be between 0 and 1, both excluded")
+    whole = networks.figure_1(panel, data, values, slopes, n_seeds, training=training)
+    return replace(
+        whole,
+        name=whole.name.replace("figure-1", "validated-1"),
+        compute=f"{__name__}:train_validated",
+        fixed={**whole.fixed, "held_out": held_out},
+    )
+
+
+def train_validated(
+    cells: list[dict[str, Any]],
+    data: dict[str, Any],
+    network: dict[str, Any],
+    training: dict[str, Any],
+    held_out: float,
+) -> xr.Dataset:
+    """Train one network per cell on the first samples and validate it on the others.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``accuracy_validation``, a fraction of the samples held out.
+    """
+    whole = load(**data)
+    part = _split(whole, round((1 - held_out) * len(whole.y_train)))
+    varied = columns(cells)
+    seed = varied.pop("seed")
+    made = train(*networks.specs(varied, network, training), part, seed=seed, experiment="figure 1")
+    accuracy = made["accuracy"].sel(split="test", drop=True).drop_vars("cell")
+    attributes = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
+    return xr.Dataset({"accuracy_validation": accuracy}, attrs=attributes)
+
+
+def _split(data: Data, n: int) -> Data:
+    """The first ``n`` training samples to train on, and the others to test on."""
+    x, y = data.x_train, data.y_train
+    name = f"{data.fingerprint}, first {n}"
+    return replace(data, x_train=x[:n], y_train=y[:n], x_test=x[n:], y_test=y[n:], fingerprint=name)
+
+
+def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
+    """What every way of choosing costs in test accuracy, against the best cell of the grid.
+
+    A run is one seed in every cell: the rule sees that run alone and names a cell. The cell's worth is the mean test
+    accuracy of its *other* seeds, so that no rule is paid for the luck of the run it saw; the best cell is the best of
+    the same means. Networks that diverged are never chosen, and none of their answers counts as right.
+
+    Parameters
+    ----------
+    whole : a finished sweep of ``figure_1``, at least two seeds.
+    part : the sweep of :func:`validated` with the same grid.
+
+    Returns
+    -------
+    Dataset
+        ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0; ``without``, the mean
+        regret if the run ``seed`` had never been made, neither to choose nor to say what cells are worth; and
+        ``chosen``, the numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over
+        all cells; ``diverged`` over ``sweep`` (``"whole"``, ``"part"``), how many networks did.
+
+    Raises
+    ------
+    ValueError
+        If the grids differ, or there are fewer than two seeds.
+    """
+    if whole.sizes["seed"] < 2:
+        raise ValueError("regrets: one seed: a cell's worth is measured by its other seeds; give at least two")
+    dims = [str(d) for d in whole["accuracy"].dims if d != "seed"]
+
+    def flat(values: xr.DataArray) -> np.ndarray:
+        return values.transpose("seed", *dims).values.reshape(whole.sizes["seed"], -1).astype(float)
+
+    if not whole["accuracy"].indexes.keys() == part["accuracy_validation"].indexes.keys() or any(
+        not whole.indexes[d].equals(part.indexes[d]) for d in [*dims, "seed"]
+    ):
+        raise ValueError("regrets: the two sweeps have different grids; give both the same values, slopes and seeds")
+    accuracy = np.nan_to_num(flat(whole["accuracy"]), nan=0.0)
+    scores = {
+        "straightest load curve": -abs(flat(whole["curvature"])),
+        "validation split": flat(part["accuracy_validation"]),
+        "lowest training loss": -flat(whole["loss"]),
+    }
+    runs = len(accuracy)
+    chosen = np.full((len(RULES), runs), -1)
+    for i, rule in enumerate(RULES):
+        if rule in scores:
+            chosen[i] = np.argmax(np.nan_to_num(scores[rule], nan=-np.inf), axis=1)
+    lost = [int(values.isnull().sum()) for values in (whole["accuracy"], part["accuracy_validation"])]
+    others = [np.delete(np.arange(runs), run) for run in range(runs)]
+    # With two runs, one without the other has no other runs to be judged by.
+    without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(RULES) for o in others]
+    return xr.Dataset(
+        {
+            "regret": (("rule", "seed"), _regret(accuracy, chosen)),
+            "without": (("rule", "seed"), np.transpose(without)),
+            "chosen": (("rule", "seed"), chosen),
+            "diverged": ("sweep", lost),
+        },
+        coords={"rule": list(RULES), "seed": whole["seed"].values, "sweep": ["whole", "part"]},
+    )
+
+
+def _regret(accuracy: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """What the chosen cells (rule, run) miss; ``accuracy`` (run, cell) is that of the same runs."""
+    runs = len(accuracy)
+    worth = (accuracy.sum(0) - accuracy) / (runs - 1)
+    taken = np.where(chosen < 0, worth.mean(1), worth[np.arange(runs), chosen])
+    return worth.max(1) - taken
+
+
+def mean_and_interval(found: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+    """Mean over seeds of :func:`regrets`, of one rule or the difference of two, and its interval.
+
+    Runs judge one another's cells, so the interval is that of leaving out each with all that it says.
+    """
+    mean = found["regret"].mean("seed")
+    return mean, interval_of(mean, found["without"], dim="seed", scatter="skewed")

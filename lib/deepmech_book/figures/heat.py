@@ -1,0 +1,93 @@
+"""A quantity over a plane of two parameters, shaded, with contours and with boundaries from theory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from deepmech_book.figures import style
+from deepmech_book.figures.arrays import arranged
+from deepmech_book.figures.picture import Picture
+from deepmech_book.figures.style import Theme
+
+
+def heat(
+    values: xr.DataArray,
+    *,
+    x: str,
+    y: str,
+    label: str,
+    x_label: str,
+    y_label: str,
+    alt: str,
+    limits: tuple[float, float] | None = None,
+    contours: Sequence[float] = (),
+    boundary: tuple[Any, Any] | None = None,
+    boundary_label: str = "",
+    height: float = 4.2,
+    figure: str | None = None,
+) -> Picture:
+    """Shaded values over two parameters, each cell centred on its parameters.
+
+    Parameters
+    ----------
+    values : DataArray, dims (x, y)
+        Labels of both dimensions must rise; what is not finite is left blank.
+    label : str
+        Names the shading, with its unit.
+    limits : (low, high), optional
+        Ends of the shading; those of the values without it.
+    contours : sequence of float
+        Values along which a line is drawn (linear in between).
+    boundary : (x values, y values), optional
+        A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
+
+    Raises
+    ------
+    ValueError
+        If dimensions do not fit, labels do not rise, nothing is finite, ``boundary`` has more values of one parameter
+        than of the other, or ``alt`` is missing.
+
+    Examples
+    --------
+    >>> plane = xr.DataArray([[0.0, 1.0], [1.0, 2.0]], {"a": [0.0, 1.0], "b": [0.0, 1.0]}, ("a", "b"))
+    >>> heat(plane, x="a", y="b", label="sum", x_label="a", y_label="b", alt="Shading rises to the upper right.").figure
+    """
+    values = arranged("heat values", values, x, y)
+    for dim in (x, y):
+        if values.sizes[dim] < 2 or np.any(np.diff(np.asarray(values[dim], float)) <= 0):
+            raise ValueError(f"heat: labels along {dim!r} must be two or more and rise; sort the array first")
+    if boundary is not None and np.shape(boundary[0]) != np.shape(boundary[1]):
+        raise ValueError(
+            f"heat boundary: shapes are {np.shape(boundary[0])} along {x!r} and {np.shape(boundary[1])} along {y!r}; "
+            "give as many values of both"
+        )
+    finite = values.values[np.isfinite(values.values)]
+    if limits is None and not len(finite):
+        raise ValueError("heat values: none is finite; give limits to draw an empty plane")
+    low, high = limits if limits is not None else (float(finite.min()), float(finite.max()))
+
+    def draw(fig: Figure, theme: Theme) -> None:
+        ax = fig.subplots()
+        along = [np.asarray(values[d], float) for d in (x, y)]
+        mesh = ax.pcolormesh(*along, values.values.T, cmap=style.sequential(), norm=Normalize(low, high),
+                             shading="nearest", rasterized=True)  # fmt: skip
+        fig.colorbar(mesh, ax=ax, label=label, pad=0.015).outline.set_visible(False)
+        limits_before = ax.get_xlim(), ax.get_ylim()
+        if contours:
+            ax.contour(*along, values.values.T, levels=sorted(contours), colors="#ffffff", linewidths=1.6)
+        if boundary is not None:
+            ax.plot(*boundary, color="#ffffff", lw=3.2)
+            ax.plot(*boundary, color="#000000", lw=1.8, linestyle=style.DASHES)
+            if boundary_label:  # the name stands on the page, not on the shading
+                key = Line2D([], [], color=theme.text, lw=1.8, linestyle=style.DASHES, label=boundary_label)
+                fig.legend(handles=[key], loc="outside upper left")
+        ax.set(xlim=limits_before[0], ylim=limits_before[1], xlabel=x_label, ylabel=y_label)
+
+    return Picture(draw, alt=alt, height=height, figure=figure)

@@ -1,0 +1,108 @@
+"""Curves with bands in a grid of panels."""
+
+from __future__ import annotations
+
+import xarray as xr
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from deepmech_book.figures import style
+from deepmech_book.figures.arrays import arranged, same_labels
+from deepmech_book.figures.grid import Grid, legend
+from deepmech_book.figures.labels import palette
+from deepmech_book.figures.picture import Picture
+from deepmech_book.figures.style import Theme
+
+
+def curve_panels(
+    data: xr.DataArray,
+    *,
+    x: str,
+    by: str,
+    panel: str,
+    x_label: str,
+    y_label: str,
+    alt: str,
+    label: str = "{}",
+    title: str = "{}",
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
+    band_of_theory: bool = False,
+    theory: xr.DataArray | None = None,
+    theory_label: str = "theory",
+    level: float | None = None,
+    columns: int = 2,
+    shared: bool = True,
+    log: str = "",
+    height: float = 2.5,
+    figure: str | None = None,
+) -> Picture:
+    """Curves over ``x``, one colour per value of ``by``, one panel per value of ``panel``; theory as dashed curves.
+
+    Parameters
+    ----------
+    data : DataArray, dims (x, by, panel)
+        NaN leaves gaps.
+    label, title : str
+        Formats of a curve's and of a panel's name, given its value.
+    interval : (low, high), each with the dimensions of ``data``, optional
+        A band around each curve, or around each dashed one with ``band_of_theory``.
+    theory : DataArray, dims (x, by, panel), optional
+        May have its own labels along x.
+    level : float, optional
+        A horizontal reference line in every panel.
+    columns : int
+        Panels side by side.
+    shared : bool
+        Whether all panels have one vertical scale.
+    log : {"", "x", "y", "xy"}
+    height : float
+        Of a row of panels, in inches.
+
+    Raises
+    ------
+    ValueError
+        If dimensions, labels or ``log`` do not fit, ``band_of_theory`` lacks its theory or its interval, or ``alt`` is
+        missing.
+    """
+    if log not in ("", "x", "y", "xy"):
+        raise ValueError(f"curve_panels log = {log!r}: must be '', 'x', 'y' or 'xy'")
+    dims = (panel, by, x)
+    data = arranged("curve_panels data", data, *dims)
+    if band_of_theory and (theory is None or interval is None):
+        missing = "theory" if theory is None else "interval"
+        raise ValueError(f"curve_panels band_of_theory = True: needs {missing}; give it, or leave band_of_theory out")
+    model = None if theory is None else arranged("curve_panels theory", theory, *dims)
+    if model is not None:
+        same_labels("curve_panels theory", model, data, [panel, by])
+    ends = None if interval is None else [arranged("curve_panels interval", a, *dims) for a in interval]
+    base = model if band_of_theory and model is not None else data
+    if ends is not None:
+        for end in ends:
+            same_labels("curve_panels interval", end, base, dims)
+    grid = Grid.of(data[panel].values, title, columns)
+
+    def draw(fig: Figure, theme: Theme) -> None:
+        axes = grid.axes(fig, x_label, y_label, sharex=True, sharey=shared)
+        colours = palette(data[by].values, theme)
+        for i, ax in enumerate(axes):
+            for j, colour in enumerate(colours):
+                name = label.format(style.number(data[by].values[j])) if i == 0 else None
+                ax.plot(data[x], data[i, j], color=colour, lw=1.7, label=name)
+                if model is not None:
+                    ax.plot(model[x], model[i, j], color=colour, lw=1.4, linestyle=style.DASHES)
+                if ends is not None:
+                    ax.fill_between(base[x], ends[0][i, j], ends[1][i, j], color=colour, alpha=0.22, lw=0)
+            if level is not None:
+                ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
+            ax.set(**{f"{axis}scale": "log" for axis in log})
+            for axis in log:
+                getattr(ax, f"{axis}axis").set_major_formatter(lambda v, _: style.number(v))
+                getattr(ax, f"{axis}axis").set_minor_formatter("")
+            if "x" not in log:
+                ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2))
+            ax.grid(axis="y")
+        if model is not None:
+            axes[0].plot([], [], color=theme.muted, lw=1.4, linestyle=style.DASHES, label=theory_label)
+        legend(fig, axes[0])
+
+    return Picture(draw, alt=alt, height=0.75 + height * grid.rows, figure=figure)

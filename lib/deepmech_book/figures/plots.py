@@ -1,0 +1,165 @@
+"""General pictures: y over x with theory and intervals, and scatter with its rank correlation."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from deepmech_book.figures import style
+from deepmech_book.figures.arrays import arranged, same_labels
+from deepmech_book.figures.labels import end_labels, palette
+from deepmech_book.figures.picture import Picture
+from deepmech_book.figures.style import Theme
+
+
+def lines(
+    data: xr.DataArray,
+    *,
+    x: str,
+    x_label: str,
+    y_label: str,
+    alt: str,
+    by: str | None = None,
+    label: str = "{}",
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
+    theory: xr.DataArray | None = None,
+    theory_label: str = "theory",
+    level: float | None = None,
+    level_label: str = "",
+    log: str = "",
+    points: bool = True,
+    legend: bool = False,
+    height: float = 3.9,
+    figure: str | None = None,
+) -> Picture:
+    """Measured points over ``x``, one colour per value of ``by``, named at their right ends; theory as dashed curves.
+
+    Parameters
+    ----------
+    data : DataArray, dims (x[, by])
+    interval : (low, high), each with dims (x[, by]), optional
+        Drawn as bars from low to high.
+    theory : DataArray, dims (x[, by]), optional
+        May have its own, denser, labels along x, and only some of those along ``by``. Curves without theory are joined.
+    level : float, optional
+        A horizontal reference line, named ``level_label``.
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes.
+    points : bool
+        False draws curves only, for what is computed and not sampled.
+    legend : bool
+        Name the curves in a legend instead of at their ends, for curves that end together.
+
+    Raises
+    ------
+    ValueError
+        If dimensions or ``log`` do not fit, or ``alt`` is missing.
+    """
+    if log not in ("", "x", "y", "xy"):
+        raise ValueError(f"lines log = {log!r}: must be '', 'x', 'y' or 'xy'")
+    dims = [by, x] if by else [x]
+    arrays = {"data": data, "theory": theory}
+    arrays["low"], arrays["high"] = interval if interval is not None else (None, None)
+    ready = {k: arranged(f"lines {k}", a, *dims) for k, a in arrays.items() if a is not None}
+    if by is None:
+        ready = {k: a.expand_dims(curve=[0]) for k, a in ready.items()}
+    sampled = ready["data"]
+    for name in ("low", "high"):
+        if name in ready:
+            same_labels(f"lines {name}", ready[name], sampled, dims)
+    values = sampled[by or "curve"].values
+    explained = (
+        {v: ready["theory"][k] for k, v in enumerate(ready["theory"][by or "curve"].values)}
+        if theory is not None
+        else {}
+    )
+    names = [label.format(style.number(v)) for v in values] if by else []
+
+    def draw(fig: Figure, theme: Theme) -> None:
+        ax = fig.subplots()
+        colours = palette(values, theme) if by else style.categories(1, theme)
+        for i, colour in enumerate(colours):
+            at, known = sampled[x].values, explained.get(values[i])
+            kind = ("o" if points else "") + ("-" if known is None else "")
+            ax.plot(at, sampled[i], kind, color=colour, zorder=3, label=names[i] if legend else None)
+            if interval is not None:
+                ax.vlines(at, ready["low"][i], ready["high"][i], color=colour, lw=1.4, zorder=2)
+            if known is not None:
+                ax.plot(known[x], known, color=colour, lw=1.5, linestyle=style.DASHES)
+        if level is not None:
+            ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
+        ax.set(xlabel=x_label, ylabel=y_label, **{f"{axis}scale": "log" for axis in log})
+        for axis in log:
+            # Plain numbers: the exponents of powers of ten would be too small to read on a phone.
+            getattr(ax, f"{axis}axis").set_major_formatter(lambda v, _: style.number(v))
+            getattr(ax, f"{axis}axis").set_minor_formatter("")
+        ax.grid(axis="y")
+        name_lines(ax, colours, theme)
+
+    def name_lines(ax: Axes, colours: list[str], theme: Theme) -> None:
+        at, ends = sampled[x].values, []
+        for curve, name, colour in zip(sampled, [] if legend else names, colours, strict=False):
+            finite = np.flatnonzero(np.isfinite(curve.values))
+            if len(finite):
+                ends.append((at[finite[-1]], float(curve[finite[-1]]), name, colour))
+        if level is not None and level_label:
+            ends.append((at[-1], level, level_label, theme.muted))
+        if theory is not None:
+            ax.plot([], [], color=theme.muted, lw=1.5, linestyle=style.DASHES, label=theory_label)
+        if theory is not None or legend:
+            ax.legend(loc="best")
+        if ends:
+            ax.autoscale_view()  # limits are worked out lazily, and the names need them now
+            end_labels(ax, ends, theme, height - 0.9)
+
+    return Picture(draw, alt=alt, height=height, figure=figure)
+
+
+def scatter(
+    x: xr.DataArray,
+    y: xr.DataArray,
+    *,
+    x_label: str,
+    y_label: str,
+    alt: str,
+    colour: xr.DataArray | None = None,
+    colour_label: str = "",
+    rank: tuple[float, float, float] | None = None,
+    figure: str | None = None,
+) -> Picture:
+    """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
+
+    Parameters
+    ----------
+    x, y, colour : DataArray
+        The same dimensions and labels.
+    rank : (value, low, high), optional
+        Spearman's rank correlation of x and y and its interval, as computed by the caller.
+
+    Raises
+    ------
+    ValueError
+        If dimensions do not fit, or ``alt`` is missing.
+    """
+    dims = [str(d) for d in x.dims] if isinstance(x, xr.DataArray) else []
+    at_x, at_y = [arranged(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
+    shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
+
+    def draw(fig: Figure, theme: Theme) -> None:
+        ax = fig.subplots()
+        if shade is None:
+            ax.scatter(at_x, at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, linewidths=0)
+        else:
+            dots = ax.scatter(
+                at_x, at_y, c=shade, s=40, cmap=style.sequential(), edgecolors=theme.muted, linewidths=0.7
+            )
+            fig.colorbar(dots, ax=ax, label=colour_label, pad=0.02).outline.set_visible(False)
+        if rank is not None:
+            value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
+            ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)
+        ax.set(xlabel=x_label, ylabel=y_label)
+        ax.grid()
+
+    return Picture(draw, alt=alt, height=3.9, figure=figure)

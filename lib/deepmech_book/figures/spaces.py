@@ -1,0 +1,79 @@
+"""Points in a plane: clouds of features, one panel per moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from deepmech_book.figures import style
+from deepmech_book.figures.arrays import arranged, same_labels
+from deepmech_book.figures.grid import Grid, legend
+from deepmech_book.figures.picture import Picture
+from deepmech_book.figures.style import Theme
+
+
+def clouds(
+    points: xr.DataArray,
+    group: xr.DataArray,
+    *,
+    axes: str,
+    alt: str,
+    panel: str,
+    point: str = "point",
+    names: Sequence[str],
+    x_label: str,
+    y_label: str,
+    title: str = "{}",
+    trace: xr.DataArray | None = None,
+    columns: int = 2,
+    figure: str | None = None,
+) -> Picture:
+    """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
+
+    Parameters
+    ----------
+    points : DataArray, dims (panel, point, axes)
+        ``axes`` has two values.
+    group : DataArray, dims (panel, point)
+        0 … len(names) - 1; every group has a mark of its own beside its colour.
+    names : of the groups, for the legend.
+    trace : DataArray, dims (group, time, axes), optional
+        A path for each group, the same in every panel.
+
+    Raises
+    ------
+    ValueError
+        If dimensions, labels or groups do not fit, or ``alt`` is missing.
+    """
+    points = arranged("clouds points", points, panel, point, axes)
+    group = arranged("clouds group", group, panel, point)
+    same_labels("clouds group", group, points, [panel, point])
+    if points.sizes[axes] != 2:
+        raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
+    if len(names) > len(style.MARKS):
+        raise ValueError(f"clouds names: {len(names)} groups: at most {len(style.MARKS)} can be told apart")
+    strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
+    if strangers:
+        raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
+    path = None if trace is None else arranged("clouds trace", trace, "group", "time", axes)
+    if path is not None:
+        same_labels("clouds trace", path, points, [axes])
+        if path.sizes["group"] != len(names):
+            raise ValueError(f"clouds trace: {path.sizes['group']} paths: needs one for each of the {len(names)} names")
+    grid = Grid.of(points[panel].values, title, columns)
+
+    def draw(fig: Figure, theme: Theme) -> None:
+        panels, colours = grid.axes(fig, x_label, y_label), style.categories(len(names), theme)
+        for i, ax in enumerate(panels):
+            for k, (name, colour, mark) in enumerate(zip(names, colours, style.MARKS, strict=False)):
+                own = points[i].values[group[i].values == k]
+                ax.scatter(own[:, 0], own[:, 1], s=14, marker=mark, color=colour, alpha=0.9, lw=0, label=name)
+                if path is not None:
+                    ax.plot(*path[k].values.T, color=colour, lw=1.2)
+            ax.set_aspect("equal", adjustable="datalim")
+            ax.grid()
+        legend(fig, panels[0])
+
+    return Picture(draw, alt=alt, height=0.7 + 2.9 * grid.rows, figure=figure)

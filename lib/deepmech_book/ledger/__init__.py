@@ -1,0 +1,34 @@
+"""Room: claims as data. A notebook supplies a measurement; the verdict follows by the rule in the registry.
+
+``check("A.3.eq8", measured=..., expected=..., null=...)`` returns an :class:`Entry` that shows itself and carries its
+record in the notebook's output; the press gathers the records into the scoreboard.
+"""
+
+from deepmech_book.ledger.entry import MIME, Entry, check
+from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
+from deepmech_book.ledger.registry import Claim, Figure, claim, claims, figure, figures
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, VERDICTS, Rule
+from deepmech_book.ledger.scoreboard import missing, scoreboard_markdown
+
+__all__ = [
+    "FAILS",
+    "HOLDS",
+    "MIME",
+    "NOT_TESTABLE",
+    "TRIVIAL",
+    "VERDICTS",
+    "Claim",
+    "Entry",
+    "Figure",
+    "Formula",
+    "Rule",
+    "check",
+    "claim",
+    "claims",
+    "figure",
+    "figures",
+    "formulas",
+    "formulas_markdown",
+    "missing",
+    "scoreboard_markdown",
+]

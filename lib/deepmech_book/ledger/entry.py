@@ -1,0 +1,253 @@
+"""One claim, measured: :func:`check` turns numbers into an :class:`Entry` that shows itself and travels in outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech_book.ledger import registry
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, judge
+
+MIME = "application/vnd.deepmech+json"
+CSS = {HOLDS: "dm-holds", TRIVIAL: "dm-trivial", FAILS: "dm-fails", NOT_TESTABLE: "dm-untestable"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim with its measurement and verdict. Of an array, the element that decided the verdict is kept.
+
+    ``measured``, ``expected``, ``null`` and ``interval`` are numbers or None; ``at`` says which element they belong to
+    and ``count`` how many there were.
+    """
+
+    claim: registry.Claim
+    verdict: str
+    reason: str = ""
+    measured: float | None = None
+    expected: float | None = None
+    null: float | None = None
+    interval: tuple[float, float] | None = None
+    at: str = ""
+    count: int = 0
+    seeds: int | None = None
+    detail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The record that the scoreboard is made from: plain JSON values."""
+        c = self.claim
+        return {
+            "id": c.id,
+            "figure": c.figure,
+            "statement": c.statement,
+            "where": c.where,
+            "measure": c.measure,
+            "kind": c.kind,
+            "rule": c.rule.words,
+            "null_words": c.against,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "measured": self.measured,
+            "expected": self.expected,
+            "null": self.null,
+            "interval": list(self.interval) if self.interval else None,
+            "at": self.at,
+            "count": self.count,
+            "seeds": self.seeds,
+            "detail": self.detail,
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a reader should see beside statement and verdict, as (name, value)."""
+        rows = []
+        if self.measured is not None:
+            worst = (
+                f", the hardest of {self.count} to satisfy{f' ({self.at})' if self.at else ''}"
+                if self.count > 1
+                else ""
+            )
+            between = f" [{number(self.interval[0])}, {number(self.interval[1])}]" if self.interval else ""
+            rows.append(("measured", f"{number(self.measured)}{between}{worst}"))
+        if self.expected is not None:
+            rows.append(("expected", number(self.expected)))
+        rows.append(("rule", self.claim.rule.words))
+        if self.null is not None:
+            rows.append(("null", f"{number(self.null)} ({self.claim.against})"))
+        if self.reason:
+            rows.append(("because", self.reason))
+        return rows
+
+    def __repr__(self) -> str:
+        rows = "; ".join(f"{k} {v}" if k != "because" else v for k, v in self.rows())
+        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {rows}." + (
+            f" {self.detail}" * bool(self.detail)
+        )
+
+    def _repr_html_(self) -> str:
+        c = self.claim
+        rows = "".join(f"<dt>{k}</dt><dd>{escape(v)}</dd>" for k, v in self.rows())
+        rows += f"<dt>how</dt><dd>{escape(c.measure)}</dd>"
+        detail = f'<p class="dm-detail">{escape(self.detail)}</p>' if self.detail else ""
+        return (
+            f'<div class="dm-claim {CSS[self.verdict]}" id="claim-{escape(c.id)}">'
+            f'<div class="dm-claim-head"><span class="dm-verdict">{self.verdict}</span>'
+            f'<span class="dm-claim-id">{escape(c.id)}</span><span class="dm-where">{escape(c.where)}</span></div>'
+            f'<p class="dm-statement">{escape(c.statement)}</p><dl class="dm-numbers">{rows}</dl>{detail}</div>'
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/html": self._repr_html_(), "text/plain": repr(self), MIME: {"claim": self.to_json()}}
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, with a true minus sign; a dash for None."""
+    return "–" if value is None else f"{value + 0.0:.4g}".replace("-", "−")  # + 0.0: no sign before zero
+
+
+def check(
+    claim: str,
+    measured: Any = None,
+    *,
+    expected: Any = None,
+    null: Any = None,
+    interval: tuple[Any, Any] | None = None,
+    along: Hashable | None = None,
+    seeds: int | None = None,
+    detail: str = "",
+    not_testable: str | None = None,
+) -> Entry:
+    """Measure a claim of the registry; the verdict follows from the claim's rule.
+
+    Parameters
+    ----------
+    claim : str
+        Its id, e.g. ``"A.3.eq8"``.
+    measured : number, array or DataArray
+        What the claim's ``measure`` asks for. Of an array every element must satisfy the rule; the worst is reported
+        (with its labels, if it has any).
+    expected : number or array, optional
+        What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
+    null : number or array, optional
+        The same measurement of the claim's null. Required if the claim names a null.
+    interval : (lower, upper), optional
+        Confidence interval of ``measured`` (for rules on curves: of its steps). The claim is decided only if the whole
+        interval lies on one side of the rule.
+    along : str, optional
+        For rules on curves: the dimension along which a DataArray with several dimensions is a curve. Plain arrays are
+        curves along their last axis.
+    seeds : int, optional
+        Number of independent seeds behind the measurement.
+    detail : str
+        One or two sentences a reader should know.
+    not_testable : str, optional
+        Why this run cannot decide the claim; then nothing needs to be measured.
+
+    Returns
+    -------
+    Entry
+        Shows itself in a notebook and carries its record in the output.
+
+    Raises
+    ------
+    ValueError
+        Unknown id (near ids are named), a measurement that is missing or not finite, an expected value or a null that
+        is missing, or a null where the claim has none.
+
+    Examples
+    --------
+    >>> check("A.3.eq8", measured=-0.0497, expected=-0.05, null=0.1).verdict
+    'holds'
+    >>> check("A.S1.jerky", measured=0.9, interval=(0.7, 1.1)).verdict
+    'not testable at this profile'
+    """
+    c = registry.claim(claim)
+    if not_testable is not None:
+        return Entry(c, NOT_TESTABLE, reason=not_testable, seeds=seeds, detail=detail)
+    if measured is None:
+        raise ValueError(f"ledger.check({claim!r}): measured is missing; it should be: {c.measure}")
+    if expected is None:
+        expected = c.expected
+    if (expected is None) == (c.rule.kind == "within"):
+        want = "needs an expected value" if expected is None else "takes no expected value"
+        raise ValueError(f"ledger.check({claim!r}): the rule '{c.rule.words}' {want}")
+    if (null is None) != (c.against is None):
+        want = (
+            f"needs its null, measured: {c.against}" if null is None else "names no null in the registry; leave it out"
+        )
+        raise ValueError(f"ledger.check({claim!r}): the claim {want}")
+    if c.rule.of_curve:
+        measured, null = _steps(claim, measured, along), None if null is None else _steps(claim, null, along)
+    like = measured if isinstance(measured, xr.DataArray) else xr.DataArray(np.asarray(measured))
+    values = _finite(claim, "measured", measured, like)
+    # An empty measurement would satisfy every rule.
+    if values.size == 0:
+        raise ValueError(f"ledger.check({claim!r}): measured is empty; hand over at least one number")
+    wanted = None if expected is None else _finite(claim, "expected", expected, like)
+    other = None if null is None else _finite(claim, "null", null, like)
+    ends = None
+    if interval is not None:
+        ends = (_finite(claim, "interval", interval[0], like), _finite(claim, "interval", interval[1], like))
+        if np.any(ends[0] > ends[1]):
+            raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
+    found = judge(c.rule, values, expected=wanted, interval=ends, null=other, better_than_null=c.better_than_null)
+
+    def pick(a: np.ndarray | None) -> float | None:
+        return None if a is None else float(np.ravel(a)[found.worst])
+
+    return Entry(
+        c,
+        found.verdict,
+        reason=found.reason,
+        measured=pick(values),
+        expected=pick(wanted),
+        null=pick(other),
+        interval=None if ends is None else (float(ends[0].ravel()[found.worst]), float(ends[1].ravel()[found.worst])),
+        at=_labels(like, found.worst),
+        count=values.size,
+        seeds=seeds,
+        detail=detail,
+    )
+
+
+def _steps(claim: str, curve: Any, along: Hashable | None) -> Any:
+    if not isinstance(curve, xr.DataArray):
+        return np.diff(np.asarray(curve, dtype=float), axis=-1)
+    if along is None and curve.ndim > 1:
+        raise ValueError(
+            f"ledger.check({claim!r}): say along which of the dimensions {curve.dims} the curve runs (along=)"
+        )
+    return curve.diff(along if along is not None else curve.dims[0])
+
+
+def _finite(claim: str, name: str, value: Any, like: xr.DataArray) -> np.ndarray:
+    """``value`` as float64 of ``like``'s shape, labelled arrays matched by dimension."""
+    try:
+        if isinstance(value, xr.DataArray):
+            value = value.broadcast_like(like).transpose(*like.dims).values
+        array = np.broadcast_to(np.asarray(value, dtype=float), like.shape)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"ledger.check({claim!r}): {name} does not fit measured, of shape {like.shape}: {error}"
+        ) from None
+    if not np.all(np.isfinite(array)):
+        bad = int(np.sum(~np.isfinite(array)))
+        raise ValueError(
+            f"ledger.check({claim!r}): {name} has {bad} of {array.size} values that are not finite; leave out "
+            "members that diverged and say so in detail, or pass not_testable='why'"
+        )
+    return array
+
+
+def _labels(array: xr.DataArray, flat: int) -> str:
+    """Where the element stands, e.g. ``noise = 0.1, slope = 0``; empty for plain arrays."""
+    index = np.unravel_index(flat, array.shape) if array.ndim else ()
+    words = []
+    for dim, i in zip(array.dims, index, strict=True):
+        if dim in array.coords:
+            label = array.coords[dim].values[i]
+            words.append(f"{dim} = {label:g}" if isinstance(label, np.number) else f"{dim} = {label}")
+    return ", ".join(words)

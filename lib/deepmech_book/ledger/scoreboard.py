@@ -1,0 +1,160 @@
+"""The scoreboard page, and what a build promised but did not produce."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from deepmech_book.ledger import registry
+from deepmech_book.ledger.entry import CSS, number
+from deepmech_book.ledger.registry import Claim, Figure
+from deepmech_book.ledger.rules import VERDICTS
+
+Record = Mapping[str, Any]
+Pages = set[str] | None
+Link = Callable[[str], str] | None
+
+
+def missing(
+    records: Iterable[Record], figures_built: Iterable[str] | None = None, pages: Iterable[str] | None = None
+) -> list[str]:
+    """Registry entries that should be in this build and that no notebook produced, in words.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        What notebooks left in their outputs: ``{"figure": id}``, ``{"claim": {...}}`` or bare claim records.
+    figures_built : iterable of str, optional
+        Ids of further figures that were drawn.
+    pages : iterable of str, optional
+        Pages of this build (``"spring_block/chain"``); default: every page that the registry names.
+
+    Examples
+    --------
+    >>> missing([{"figure": "A.S1"}], pages=["spring_block/folding_ruler"])[0]
+    'claim A.S1.slow: not checked by spring_block/folding_ruler'
+    """
+    drawn, checked = set(figures_built or ()), set()
+    for record in records:
+        if "figure" in record and "id" not in record and "claim" not in record:
+            drawn.add(record["figure"])
+        else:
+            checked.add(record.get("claim", record)["id"])
+    wanted = None if pages is None else set(pages)
+    unknown = [registry.unknown(i, registry.figures(), "figure") for i in sorted(drawn - set(registry.figures()))]
+    unknown += [registry.unknown(i, registry.claims(), "claim") for i in sorted(checked - set(registry.claims()))]
+    if unknown:
+        raise ValueError("; ".join(unknown))
+
+    def due(item: Any) -> bool:
+        return item.built and (wanted is None or item.page in wanted)
+
+    gaps = [
+        f"figure {f.id}: not drawn by {f.page}" for f in registry.figures().values() if due(f) and f.id not in drawn
+    ]
+    gaps += [
+        f"claim {c.id}: not checked by {c.page}" for c in registry.claims().values() if due(c) and c.id not in checked
+    ]
+    return gaps
+
+
+def scoreboard_markdown(
+    records: Iterable[Record],
+    profile: str,
+    *,
+    pages: Iterable[str] | None = None,
+    link: Callable[[str], str] | None = None,
+) -> str:
+    """The scoreboard as MyST Markdown, without a title: a count of verdicts, then per paper its claims and figures.
+
+    ``records`` are claim records or ``{"claim": record}``; a record may carry the ``page`` it came from and the
+    ``seconds`` that page took. ``pages`` are the pages of this build (default: all); ``link(page)`` gives a page's
+    address. Every claim and every figure of the registry appears, measured or not.
+    """
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if "figure" in record and "id" not in record and "claim" not in record:
+            continue
+        record = (
+            {**record["claim"], **{k: v for k, v in record.items() if k != "claim"}} if "claim" in record else record
+        )
+        registry.claim(record["id"])
+        found.setdefault(record["id"], []).append(record)
+    here = None if pages is None else set(pages)
+    verdicts = Counter(r["verdict"] for rs in found.values() for r in rs)
+    waiting = sum(1 for c in registry.claims() if c not in found)
+    counts = ", ".join(f"{verdicts[v]} {_badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
+    built = sum(f.built and (here is None or f.page in here) for f in registry.figures().values())
+    lines = [
+        f"Profile `{profile}`. Claims: {counts}; {waiting} not measured in this build. "
+        f"Figures: {built} of {len(registry.figures())} drawn in this build.",
+        "",
+    ]
+    for paper, title in registry.PAPERS.items():
+        lines += [f"## {title}", ""]
+        claims = [c for c in registry.claims().values() if c.paper == paper]
+        if claims:
+            lines += _claims_table(claims, found, here, link)
+        lines += _figures_table([f for f in registry.figures().values() if f.paper == paper], here, link)
+    return "\n".join(lines)
+
+
+def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], here: Pages, link: Link) -> list[str]:
+    lines = [
+        "### Claims",
+        "",
+        "| claim | statement | ours | rule | null | verdict | seeds | page |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for c in claims:
+        page = page_link(c.page, link, here)
+        if c.id not in found:
+            state = "not built yet" if not c.built else "not in this build"
+            null = _cell(c.against or "–")
+            lines.append(
+                f"| {c.id} | {_cell(c.statement)} | – | {c.rule.words} | {null} | {_badge(state)} | – | {page} |"
+            )
+        for r in found.get(c.id, []):
+            null = number(r["null"]) if r.get("null") is not None else "–"
+            row = [c.id, c.statement, _ours(r), r["rule"], null, _badge(r["verdict"]), str(r.get("seeds") or "–")]
+            seconds = f" ({r['seconds']:.0f} s)" if r.get("seconds") is not None else ""
+            lines.append(
+                "| "
+                + " | ".join(_cell(v) for v in row)
+                + f" | {page_link(r.get('page', c.page), link, None)}{seconds} |"
+            )
+    return [*lines, ""]
+
+
+def _figures_table(figures: Iterable[Figure], here: Pages, link: Link) -> list[str]:
+    lines = ["### Figures", "", "| figure | shows | page |", "|---|---|---|"]
+    for f in figures:
+        state = page_link(f.page, link, here) if f.built else f"{_badge('not built yet')} (step {f.step})"
+        part = f" ({f.part})" if f.part and f.built else ""
+        lines.append(f"| {f.label} | {_cell(f.title)}: {_cell(f.shows)} | {state}{part} |")
+    return [*lines, ""]
+
+
+def _ours(record: Record) -> str:
+    if record.get("measured") is None:
+        return record.get("reason") or "–"
+    ends = f" [{number(record['interval'][0])}, {number(record['interval'][1])}]" if record.get("interval") else ""
+    return number(record["measured"]) + ends
+
+
+def _badge(state: str) -> str:
+    return f'<span class="dm-verdict {CSS.get(state, "dm-unbuilt")}">{state}</span>'
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def page_link(page: str | None, link: Link, here: Pages) -> str:
+    """A page by name, as a link where it is in this build (``here``; None: all are) and ``link`` gives addresses."""
+    if page is None:
+        return "–"
+    if here is not None and page not in here:
+        return f"{page}, not in this build"
+    return f"[{page.rsplit('/')[-1].replace('_', ' ')}]({link(page)})" if link else page

@@ -1,0 +1,206 @@
+"""One notebook is executed: papermill with the profile's parameters, checks, and only then a file that counts.
+
+Runs as a process of its own (``python -m deepmech_book.press.execution``): the job arrives as one line of JSON on
+standard input, which stays open; when it closes, the press has gone and so does this process, and with it the kernel.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from deepmech.core.files import write_whole
+from deepmech_book.press import keys
+from deepmech_book.press.sources import House, Source, with_values
+
+RECORD = "application/vnd.deepmech+json"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class NotebookFailed(Exception):
+    """A notebook stopped or its results are not fit to print. ``str()`` names the cell and says why."""
+
+
+def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) -> tuple[dict[str, Any], str]:
+    """Execute one notebook in the working directory; ``folder`` takes its temporary files.
+
+    Returns
+    -------
+    notebook : dict
+        The executed and checked notebook (nbformat 4 JSON).
+    chatter : str
+        What the notebook wrote to standard error. It is left out of the notebook.
+
+    Raises
+    ------
+    NotebookFailed
+        When a cell raises, when any output is an error, and from :func:`check`.
+    """
+    import nbformat
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    written, drawn = folder / "written.ipynb", folder / "drawn"
+    os.environ["DEEPMECH_DRAWN"] = str(drawn)
+    nbformat.write(source.notebook, written)
+    try:
+        done = papermill.execute_notebook(
+            written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False
+        )
+    except PapermillExecutionError as error:
+        # Papermill has by now put a cell of its own (the parameters) into the notebook it numbers.
+        raise NotebookFailed(_failure(folder / "executed.ipynb", error)) from None
+    notebook = json.loads(nbformat.writes(done))
+    chatter = _tidy(source, notebook, parameters)
+    check(notebook)
+    seconds = notebook["metadata"]["papermill"]["duration"]
+    notebook["metadata"]["deepmech"] = {
+        "key": key,
+        "parameters": {**source.parameters, **parameters},
+        "seconds": round(seconds, 1),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "seal": keys.seal(notebook),
+        "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
+        **_hardware(),
+    }
+    return notebook, chatter
+
+
+def _failure(path: Path, error: Any) -> str:
+    """The failing cell (counted as in the source), its code and the traceback without colours."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = [c for c in cells if not {"injected-parameters", "papermill-error-cell-tag"} & set(_tags(c))]
+    code = [c for c in cells if c["cell_type"] == "code"]
+    bad = [n for n, c in enumerate(code, 1) if any(o["output_type"] == "error" for o in c["outputs"])]
+    traceback = _ANSI.sub("", "\n".join(error.traceback))
+    return f"code cell {bad[0] if bad else '?'} of {len(code)}:\n{_indent(error.source)}\n\n{traceback}"
+
+
+def _tags(cell: dict[str, Any]) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) -> str:
+    """One parameters cell with the values in force; no standard error, no widget views, no paths of this machine."""
+    notebook["cells"] = [c for c in notebook["cells"] if "injected-parameters" not in _tags(c)]
+    notebook["metadata"].pop("widgets", None)
+    for field in ("input_path", "output_path", "environment_variables"):
+        notebook["metadata"]["papermill"].pop(field, None)
+    chatter = []
+    for cell in notebook["cells"]:
+        cell["metadata"].pop("papermill", None)
+        if cell["cell_type"] != "code":
+            continue
+        if "parameters" in _tags(cell):
+            cell["source"] = with_values(source.name, "".join(cell["source"]), parameters)
+        kept = []
+        for output in cell["outputs"]:
+            if output["output_type"] == "stream" and output["name"] == "stderr":
+                chatter.append("".join(output["text"]))
+                continue
+            if "text/html" in output.get("data", {}):
+                output["data"].pop(WIDGET, None)
+            kept.append(output)
+        cell["outputs"] = kept
+    return "".join(chatter)
+
+
+def check(notebook: dict[str, Any]) -> None:
+    """Every output must be fit to print.
+
+    Raises
+    ------
+    NotebookFailed
+        For an error output (even of a cell that was allowed to raise), a cell that papermill did not finish, a
+        numbered figure without picture or without text that stands for it, an output that needs a live kernel, and
+        a path of this machine.
+    """
+    here = str(Path.cwd())
+    code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+    for number, cell in enumerate(code, 1):
+        where = f"code cell {number} of {len(code)}:\n{_indent(''.join(cell['source']))}\n\n"
+        outputs = cell["outputs"]
+        bundles = [o["data"] for o in outputs if "data" in o]
+        for output in outputs:
+            if output["output_type"] == "error":
+                trace = _ANSI.sub("", "\n".join(output["traceback"]))
+                raise NotebookFailed(f"{where}its output is an error\n{trace}")
+        if "mystnb" in cell["metadata"] and "figure" in cell["metadata"]["mystnb"]:
+            drawn = [b for b in bundles if "text/html" in b or "image/png" in b or "image/svg+xml" in b]
+            if not drawn:
+                raise NotebookFailed(f"{where}a figure was announced (mystnb: figure), but the cell shows no picture")
+            if not all("".join(b.get("text/plain", "")).strip() for b in drawn):
+                raise NotebookFailed(f"{where}the picture has no text that stands for it (alt text)")
+        if any(WIDGET in b for b in bundles):
+            raise NotebookFailed(f"{where}a widget without a static form (text/html) is dead on a page")
+        if len(here) > 1 and f"{here}/" in json.dumps(outputs):
+            raise NotebookFailed(f"{where}its output shows a path of this machine ({here})")
+
+
+def _hardware() -> dict[str, str]:
+    from deepmech.core import provenance
+
+    return {
+        "machine": provenance.machine(),
+        "versions": provenance.versions_in_words(),
+    }
+
+
+def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an executed notebook showed: one dictionary per figure or claim, with its page, profile and seconds.
+
+    Records travel in outputs under the MIME type ``application/vnd.deepmech+json``, one or a list per output.
+    """
+    made = notebook["metadata"]["deepmech"]
+    found = []
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            content = output.get("data", {}).get(RECORD)
+            for record in content if isinstance(content, list) else [content] if content else []:
+                page = {"page": name, "profile": made["parameters"]["profile"], "seconds": made["seconds"]}
+                found.append({**page, **record})
+    return found
+
+
+def _leave_with_the_press() -> None:
+    while sys.stdin.readline():
+        pass
+    os._exit(1)
+
+
+def main() -> None:
+    """Execute the job on standard input; a single line of JSON on standard output says how it went."""
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_leave_with_the_press, daemon=True).start()
+    house = House(Path(job["root"]))
+    answer: dict[str, str]
+    with tempfile.TemporaryDirectory(prefix="deepmech-") as folder:
+        # Profiles and start-up files of the user's own IPython must not change what the book says.
+        os.environ.update(IPYTHONDIR=folder, JUPYTER_PREFER_ENV_PATH="1", PYDEVD_DISABLE_FILE_VALIDATION="1")
+        os.chdir(house.root)
+        try:
+            source = house.source(job["name"])
+            notebook, chatter = execute(source, job["parameters"], job["key"], Path(folder))
+            if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
+                notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
+            write_whole(Path(job["target"]), json.dumps(notebook, indent=1, ensure_ascii=False))
+            answer = {"chatter": chatter}
+        except NotebookFailed as failure:
+            answer = {"failed": str(failure)}
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

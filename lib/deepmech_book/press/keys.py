@@ -1,0 +1,78 @@
+"""When a result may be reused: the key of everything that an executed notebook depends on, and the seal on its file.
+
+An executed notebook carries its key and a digest of its own cells in its metadata. It is trusted only if both agree,
+so there is no separate index that could survive without its file, or the other way round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+from deepmech.core.spec import digest
+from deepmech_book.press.sources import House, Source
+
+# The press itself does not reach into notebooks, except through these two files.
+_PRESS = ("deepmech_book/press/execution.py", "deepmech_book/press/sources.py")
+
+
+def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
+    """Digest of the names and contents of all files below ``folder`` for which ``keep(relative path)`` holds."""
+    hashed = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        relative = path.relative_to(folder).as_posix()
+        if "__pycache__" not in relative and keep(relative):
+            content = path.read_bytes()
+            hashed.update(f"{relative}\0{len(content)}\0".encode() + content)
+    return hashed.hexdigest()[:32]
+
+
+def data_digest() -> str:
+    """Names, sizes and times of the downloaded files: data sets are too large to read at every build."""
+    from deepmech.data import data_directory
+
+    folder = data_directory()
+    if not folder.is_dir():
+        return "no data"
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".lock")
+    stats = ((p.relative_to(folder).as_posix(), p.stat()) for p in files)
+    return digest([[name, s.st_size, s.st_mtime_ns] for name, s in stats])
+
+
+def surroundings(house: House) -> dict[str, str]:
+    """Digests of what all notebooks share: library, data, shipped results, lock file, Python."""
+    library = house.root / "lib"
+    lock = house.root / "requirements.lock"
+    return {
+        "library": tree_digest(library, lambda name: not name.startswith("deepmech_book/press/") or name in _PRESS),
+        "data": data_digest(),
+        # Notes of who verified what change no number.
+        "results": tree_digest(house.book / "results", lambda name: name.endswith(".nc")),
+        "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "no lock file",
+        "python": platform.python_version(),
+    }
+
+
+def key(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> str:
+    """The key of one notebook: what is written, with which parameters, in which surroundings."""
+    cells = [[c.cell_type, c.source, dict(c.metadata)] for c in source.notebook.cells]
+    return digest({"name": source.name, "cells": cells, "parameters": parameters, "shared": shared})
+
+
+def seal(notebook: Any) -> str:
+    """Digest of the cells of an executed notebook, outputs included."""
+    return digest(notebook["cells"])
+
+
+def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
+    """The executed notebook at ``path`` if it is whole (and made under the key ``expected``), else None."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        made = notebook["metadata"]["deepmech"]
+        whole = made["seal"] == seal(notebook)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return notebook if whole and expected in (None, made["key"]) else None

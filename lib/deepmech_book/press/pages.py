@@ -1,0 +1,84 @@
+"""Pages that the press writes itself: how the book was made, what came of every claim, and where the formulas are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deepmech_book.press.press import Sheet, clock
+
+STATUS_HEAD = """\
+# How this book was made
+
+Every page with code was executed by the press with the profile **{profile}**, and the table says when, where and for
+how long. *This run* means that the page was executed for the build you are reading; *earlier run* means that nothing
+it depends on (the notebook, its parameters, the library, the data, the stored results, the pinned packages) has
+changed since it was. Each page offers its executed notebook as a download.
+"""
+
+
+def _made(sheet: Sheet) -> dict[str, Any]:
+    assert sheet.notebook is not None
+    return sheet.notebook["metadata"]["deepmech"]
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def status(sheets: list[Sheet], profile: str) -> str:
+    """The status page in MyST markdown: time, date, parameters, versions and machine of each notebook."""
+    ready = [s for s in sheets if s.notebook is not None]
+    lines = [STATUS_HEAD.format(profile=profile)]
+    if not ready:
+        return "\n".join([*lines, "No notebook has been executed yet.", ""])
+    total = sum(_made(s)["seconds"] for s in ready)
+    lines += [f"{len(ready)} pages, {clock(total)} of execution in all.", ""]
+    lines += [":::{table} Execution of each page", ":name: tab-status", ""]
+    lines += ["| page | time | executed | | parameters |", "| :-- | --: | :-- | :-- | :-- |"]
+    for s in ready:
+        made = _made(s)
+        parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
+        when = "this run" if s.fresh else "earlier run"
+        link = f"{{doc}}`/generated/{s.name}`"
+        cells = [link, clock(made["seconds"]), made["date"], when, _code(parameters.replace("|", "/"))]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", ":::", ""]
+    # One line for all pages that were made alike; as a rule that is a single line.
+    alike: dict[tuple[str, str], list[str]] = {}
+    for s in ready:
+        alike.setdefault((_made(s)["machine"], _made(s)["versions"]), []).append(s.name)
+    lines += ["## Machine and versions", ""]
+    for (machine, versions), names in alike.items():
+        which = "All pages" if len(alike) == 1 else ", ".join(f"{{doc}}`/generated/{n}`" for n in names)
+        lines += [f"- {which}: {machine}; {versions}."]
+    left = [s.source.title for s in sheets if s.notebook is None]
+    if left:
+        lines += ["", "## Not part of this build", "", *(f"- {title}" for title in left)]
+    return "\n".join([*lines, ""])
+
+
+def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) -> str:
+    """The scoreboard page, written by the ledger from what the notebooks ``names`` showed."""
+    from deepmech_book import ledger
+
+    table = ledger.scoreboard_markdown(records, profile, pages=names, link="{}.ipynb".format)
+    return _wide("Scoreboard", table)
+
+
+FORMULAS_HEAD = """\
+The numbered formulas of the three papers that the library computes: what each says, the object in the library that
+computes it and cites it, and the page of this book where it is at work. Steps of proofs are left out. A remark in
+brackets tells where we depart from the print; the pages of errata say why.
+"""
+
+
+def formulas(names: list[str]) -> str:
+    """The index of the papers' formulas, with links to the pages ``names``."""
+    from deepmech_book import ledger
+
+    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format)}")
+
+
+def _wide(title: str, text: str) -> str:
+    """A page whose tables need the width of the page's own contents."""
+    return f"---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {title}\n\n{text}\n"

@@ -1,0 +1,253 @@
+"""All notebooks are executed that have to be, two at a time; one that fails does not spoil the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+from deepmech.core import provenance
+from deepmech_book.press import keys
+from deepmech_book.press.sources import BookError, House, Source
+
+Say = Callable[[str], None]
+#: Seconds that a page of the profile quick may spend on one result that does not ship.
+PATIENCE = 120
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One notebook of one pressing: what it takes and, once there, its executed form.
+
+    ``notebook`` is None as long as no trustworthy result is there; ``fresh`` says that this run executed it.
+    """
+
+    source: Source
+    parameters: dict[str, Any]
+    key: str
+    notebook: dict[str, Any] | None = None
+    fresh: bool = False
+    failure: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+
+def sheets(house: House, profile: str) -> list[Sheet]:
+    """Every notebook of the book, with its executed form where that may be reused."""
+    parameters = house.profile(profile)
+    shared = keys.surroundings(house)
+    found = []
+    for name in house.names:
+        source = house.source(name)
+        key = keys.key(source, parameters[name], shared)
+        found.append(Sheet(source, parameters[name], key, keys.trusted(house.executed(profile, name), key)))
+    return found
+
+
+def press(
+    house: House,
+    profile: str = "quick",
+    chapters: list[str] | None = None,
+    *,
+    jobs: int = 2,
+    anew: bool = False,
+    say: Say = lambda line: None,
+) -> list[Sheet]:
+    """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date.
+
+    Parameters
+    ----------
+    jobs : int
+        How many notebooks may run at the same time; never more than there are cores, which they share evenly.
+    anew : bool
+        Execute the chosen notebooks even if their results are up to date.
+    say : callable
+        Takes lines of progress.
+
+    Returns
+    -------
+    list of Sheet
+        All notebooks of the book in its order. Of those outside ``chapters``, the ones with a result that is up to
+        date carry it.
+
+    Raises
+    ------
+    BookError
+        For faults in what is written (before anything runs), and after all notebooks have run, if any failed; the
+        results of the others are kept.
+    """
+    chosen = set(house.select(chapters))
+    found = [Sheet(s.source, s.parameters, s.key) if anew and s.name in chosen else s for s in sheets(house, profile)]
+    waiting = [s for s in found if s.name in chosen and s.notebook is None]
+    cores = provenance.cores()
+    jobs = max(1, min(jobs, cores, len(waiting)))
+    expected = {s.name: _earlier_seconds(house, profile, s.name) for s in waiting}
+    say(f"{len(found)} notebooks, {len(waiting)} to execute{_about(list(expected.values()), jobs)}, profile {profile}")
+
+    # Long ones first, so that none is left alone at the end; those without an estimate count as long.
+    waiting.sort(key=lambda s: -(expected[s.name] or float("inf")))
+    done: dict[str, Sheet] = {}
+    running = _Running()
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        futures = [pool.submit(_execute, house, profile, s, cores // jobs, running, say) for s in waiting]
+        for future in as_completed(futures):
+            sheet, seconds, chatter = future.result()
+            done[sheet.name] = sheet
+            left = [running.left(expected[s.name], s.name) for s in waiting if s.name not in done]
+            how = "FAILED after" if sheet.failure else "executed in"
+            progress = f"[{len(done)}/{len(waiting)}]"
+            say(f"{progress} {sheet.name} {how} {clock(seconds)}{_about(left, jobs) if any(left) else ''}")
+            if sheet.notebook and sheet.notebook["metadata"]["deepmech"]["key"] != sheet.key:
+                say(f"{sheet.name}: something it depends on changed while it ran; the next run executes it again")
+            if chatter:
+                say(f"{sheet.name} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
+    finally:
+        running.stop()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+    if failed := [s for s in done.values() if s.failure]:
+        reports = "\n\n".join(f"notebook {s.name}, {s.failure}" for s in failed)
+        raise BookError(f"{len(failed)} of {len(waiting)} notebooks failed; the others' results are kept\n\n{reports}")
+    return [done.get(s.name, s) for s in found]
+
+
+class _Running:
+    """The processes at work, so that leaving for whatever reason ends them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._since: dict[str, float] = {}
+        self._stopped = False
+
+    def left(self, expected: float | None, name: str) -> float | None:
+        """What remains of the expected seconds of a notebook that may have started."""
+        spent = time.monotonic() - self._since[name] if name in self._since else 0.0
+        return None if expected is None else max(0.0, expected - spent)
+
+    def start(self, name: str, threads: int, house: House, profile: str) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._stopped:
+                raise KeyboardInterrupt
+            self._since[name] = time.monotonic()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "deepmech_book.press.execution"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=house.root,
+                env={**os.environ, **thread_limits(threads), **places(house), **limits(profile)},
+                start_new_session=True,  # Ctrl-C goes to the press, which then ends this process.
+            )
+            self._processes.add(process)
+            return process
+
+    def finish(self, process: subprocess.Popen[str]) -> None:
+        with self._lock:
+            self._processes.discard(process)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                process.kill()
+
+
+def thread_limits(threads: int) -> dict[str, str]:
+    """Environment in which BLAS, OpenMP, Numba and torch use at most ``threads`` threads."""
+    return dict.fromkeys(provenance.THREADS, str(threads))
+
+
+def places(house: House) -> dict[str, str]:
+    """Environment that tells notebooks where stored results lie and where long sweeps keep what they have computed."""
+    return {"DEEPMECH_RESULTS": str(house.book / "results"), "DEEPMECH_STORES": str(house.generated / ".stores")}
+
+
+def limits(profile: str) -> dict[str, str]:
+    """Environment that has shipped results checked on cells drawn anew in every build, and that keeps the profile quick
+    from computing at length what an edit has made unlike everything that ships."""
+    patience = {"DEEPMECH_PATIENCE": str(PATIENCE)} if profile == "quick" else {}
+    return {"DEEPMECH_CHECK": str(secrets.randbelow(10**6)), **patience}
+
+
+def _execute(
+    house: House, profile: str, sheet: Sheet, threads: int, running: _Running, say: Say
+) -> tuple[Sheet, float, str]:
+    """Execute one notebook in a process of its own; (sheet with result or failure, seconds, standard error)."""
+    target = house.executed(profile, sheet.name)
+    job = {
+        "root": str(house.root),
+        "name": sheet.name,
+        "parameters": sheet.parameters,
+        "key": sheet.key,
+        "target": str(target),
+    }
+    earlier = _earlier_seconds(house, profile, sheet.name)
+    say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
+    start = time.monotonic()
+    process = running.start(sheet.name, threads, house, profile)
+    assert process.stdin and process.stdout and process.stderr
+    errors: list[str] = []
+    listener = threading.Thread(target=lambda: errors.append(process.stderr.read()))  # type: ignore[union-attr]
+    listener.start()
+    try:
+        # The pipe stays open: its end tells the process that the press has gone.
+        process.stdin.write(json.dumps(job) + "\n")
+        process.stdin.flush()
+        lines = process.stdout.read().splitlines()
+        process.wait()
+    except BrokenPipeError:
+        lines = []
+    finally:
+        listener.join()
+        running.finish(process)
+        process.stdin.close()
+    seconds = time.monotonic() - start
+    answer = json.loads(lines[-1]) if lines and process.returncode == 0 else {}
+    notebook = keys.trusted(target) if "chatter" in answer else None
+    failure = answer.get("failed", "" if notebook else f"its process ended early:\n{''.join(errors).strip()}")
+    result = Sheet(sheet.source, sheet.parameters, sheet.key, notebook, fresh=True, failure=failure)
+    return result, seconds, answer.get("chatter", "")
+
+
+def _earlier_seconds(house: House, profile: str, name: str) -> float | None:
+    notebook = keys.trusted(house.executed(profile, name))
+    return notebook["metadata"]["deepmech"]["seconds"] if notebook else None
+
+
+def _about(seconds: list[float | None], jobs: int) -> str:
+    """An estimate from earlier runs, in words; it says how many notebooks it knows nothing about."""
+    known = [s for s in seconds if s is not None]
+    if not seconds:
+        return ""
+    if not known:
+        return " (no earlier run to estimate from)"
+    longest = max(max(known), sum(known) / jobs)
+    new = f", and {len(seconds) - len(known)} that never ran" if len(known) < len(seconds) else ""
+    return f" (about {clock(longest)} left{new})"
+
+
+def clock(seconds: float) -> str:
+    """A duration as people say it.
+
+    Examples
+    --------
+    >>> clock(4.21), clock(75), clock(3700)
+    ('4.2 s', '1 min 15 s', '1 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

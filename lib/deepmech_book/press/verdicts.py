@@ -1,0 +1,222 @@
+"""Every claim's verdict and numbers as a table in the repository, and what a build finds beside it.
+
+The table holds for the profile ``quick``. Verdicts are compared exactly, numbers within :func:`tolerance`: it is the
+same table on another processor, and a change of code that moves a number or flips a verdict is a line of its diff.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deepmech.core.files import write_whole
+from deepmech_book.press.sources import BookError
+
+FILE = "verdicts.tsv"
+PROFILE = "quick"
+RELATIVE, ROUNDING = 1e-4, 1e-9
+NONE = "-"
+HEAD = f"""\
+# What the book finds at the profile {PROFILE}, one line per claim: its verdict, the number measured (of an array: of
+# the element hardest to satisfy), the number expected, the ends of the interval, and the null. `deepmech book`
+# compares what its notebooks find and fails on a difference; `deepmech book --accept` writes the differences down.
+# Verdicts compare exactly. A number may be off by {RELATIVE:g} of whatever is largest: itself, the width of its
+# interval, or an end of its rule's region; and by {ROUNDING:g} in any case. Why at all: products of numpy and torch
+# differ in their last bits from one maker of processors to another, and training amplifies that. Measured between
+# kernels for Intel's and for AMD's: 1.5e-05 of the number where a page trains networks itself, at most 1e-09
+# elsewhere. Compiled engines give equal bits.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. Numbers that a claim does not have are None."""
+
+    claim: str
+    verdict: str
+    measured: float | None = None
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    null: float | None = None
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether what was measured equals what is expected to rounding."""
+        return None not in (self.measured, self.expected) and abs(self.measured - self.expected) <= ROUNDING  # type: ignore[operator]
+
+    def __str__(self) -> str:
+        return "\t".join([self.claim, self.verdict, *(_text(getattr(self, name)) for name in NUMBERS)])
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+NUMBERS = COLUMNS[2:]
+
+
+def _text(number: float | None) -> str:
+    return NONE if number is None else f"{number + 0.0:.6g}"  # + 0.0: no sign before zero
+
+
+def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Row]:
+    """The rows of what notebooks left in their outputs.
+
+    Raises
+    ------
+    BookError
+        For a claim that was checked twice, with the pages that did.
+    """
+    rows: dict[str, Row] = {}
+    pages: dict[str, str] = {}
+    for record in records:
+        if "claim" not in record:
+            continue
+        found = record["claim"]
+        name, page = found["id"], record.get("page", "?")
+        if name in rows:
+            raise BookError(f"claim {name} is checked twice, on {pages[name]} and on {page}; one page may judge it")
+        low, high = found["interval"] or (None, None)
+        rows[name] = Row(name, found["verdict"], found["measured"], found["expected"], low, high, found["null"])
+        pages[name] = page
+    return rows
+
+
+def read(path: Path) -> dict[str, Row]:
+    """The table at ``path``.
+
+    Raises
+    ------
+    BookError
+        If there is none, or a line that is no row of it, or a claim that stands in it twice.
+    """
+    if not path.is_file():
+        raise BookError(f"book/{path.name} is not there: no verdict to compare with; deepmech book --accept writes it")
+    from deepmech_book.ledger.rules import VERDICTS
+
+    rows: dict[str, Row] = {}
+    lines = [(n, line) for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if line[:1] != "#"]
+    for number, line in lines[1:] if lines and lines[0][1] == "\t".join(COLUMNS) else lines:
+        cells = line.split("\t")
+        try:
+            row = Row(*cells[:2], *(None if cell == NONE else float(cell) for cell in cells[2:]))  # type: ignore[arg-type]
+            sound = row.verdict in VERDICTS and all(x is None or math.isfinite(x) for x in astuple(row)[2:])
+            if len(cells) != len(COLUMNS) or row.claim in rows or not sound:
+                raise ValueError
+        except (TypeError, ValueError):
+            raise BookError(
+                f"book/{path.name}, line {number}: {line[:60]!r} is not a row of {', '.join(COLUMNS)}, or its claim "
+                "stands there already; mend the line, or delete the file and let deepmech book --accept write it"
+            ) from None
+        rows[row.claim] = row
+    return rows
+
+
+def write(path: Path, rows: Mapping[str, Row]) -> None:
+    """Write the table, sorted by claim."""
+    lines = ["\t".join(COLUMNS), *(str(rows[name]) for name in sorted(rows))]
+    write_whole(path, HEAD + "\n".join(lines) + "\n")
+
+
+def tolerance(row: Row, number: float) -> float:
+    """How far a number of this row may be off: :data:`RELATIVE` of the largest of the number itself, the width of the
+    row's interval and the finite ends of its rule's region, and never less than :data:`ROUNDING`.
+
+    A number near zero is often a difference of larger ones, so that its own size says nothing of its rounding.
+
+    Examples
+    --------
+    >>> tolerance(Row("A.3.eq8", "holds", -0.05, -0.05), -0.05) < 1e-5
+    True
+    """
+    from deepmech_book import ledger
+
+    width = row.high - row.low if row.low is not None and row.high is not None else 0.0
+    expected = None if row.expected is None else np.array(row.expected)
+    ends = [abs(float(end)) for end in ledger.claim(row.claim).rule.region(expected) if np.isfinite(end)]
+    return max(RELATIVE * max(abs(number), width, *ends), ROUNDING)
+
+
+def difference(old: Row, new: Row) -> str:
+    """What is new about a claim, in words; empty if that is nothing.
+
+    Examples
+    --------
+    >>> difference(Row("A.3.eq8", "holds", -0.05, -0.05), Row("A.3.eq8", "fails", 0.3, -0.05))
+    'A.3.eq8: holds → fails; measured -0.05 → 0.3 (±5.2e-06 is allowed)'
+    >>> difference(Row("A.3.eq8", "holds", -0.05, -0.05), Row("A.3.eq8", "holds", -0.050001, -0.05))
+    ''
+    """
+    words = [f"{old.verdict} → {new.verdict}"] if old.verdict != new.verdict else []
+    # Of an array that equals what is expected to rounding, the last bits decide which element is shown here.
+    skipped = ("measured", "expected", "null") if old.as_expected and new.as_expected else ()
+    for name in (n for n in NUMBERS if n not in skipped):
+        was, now = getattr(old, name), getattr(new, name)
+        if was is None or now is None:
+            if was is not now:
+                words.append(f"{name} {_text(was)} → {_text(now)}")
+        elif abs(now - was) > (allowed := tolerance(old, was)):
+            words.append(f"{name} {_text(was)} → {_text(now)} (±{allowed:.2g} is allowed)")
+    return f"{old.claim}: {'; '.join(words)}" if words else ""
+
+
+def differences(known: Mapping[str, Row], found: Mapping[str, Row], pages: Collection[str] | None) -> dict[str, str]:
+    """Claims that differ between the table and a build of ``pages`` (of the whole book, if None), with words for each.
+
+    Claims of the table that belong to other pages are left alone; those that the registry no longer has are not.
+    """
+    from deepmech_book import ledger
+
+    words = {}
+    for name in sorted({*known, *found}):
+        claim = ledger.claims().get(name)
+        if name not in known:
+            words[name] = f"{name}: not in the table; {found[name].verdict}"
+        elif name in found:
+            words[name] = difference(known[name], found[name])
+        elif claim is None:
+            words[name] = f"{name}: in the table, but not in the registry"
+        elif pages is None or claim.page in pages:
+            words[name] = f"{name}: in the table ({known[name].verdict}), but no page of this build checks it"
+    return {name: said for name, said in words.items() if said}
+
+
+def demand(
+    path: Path,
+    records: Iterable[Mapping[str, Any]],
+    profile: str,
+    pages: Collection[str] | None = None,
+    *,
+    accept: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Compare the records of a build with the table at ``path``, or write what differs into it (``accept``).
+
+    Lines of which nothing differs stay as they are, so that the table of one machine is not rewritten on another.
+    Profiles other than :data:`PROFILE` are neither compared nor written.
+
+    Raises
+    ------
+    BookError
+        Naming each claim that differs, with old and new; and from :func:`of_records` and :func:`read`.
+    """
+    found = of_records(records)
+    if profile != PROFILE or not (found or path.exists()):
+        return
+    known = {} if accept and not path.exists() else read(path)
+    words = differences(known, found, pages)
+    lines = "\n".join(f"- {line}" for line in words.values())
+    if accept:
+        kept = {name: row for name, row in known.items() if name not in words}
+        write(path, kept | {name: found[name] for name in words if name in found})
+        say(f"book/{path.name}: {len(words) or 'no'} changes\n{lines}".rstrip())
+    elif words:
+        raise BookError(
+            f"what the notebooks found differs from book/{path.name}, the verdicts under version control:\n{lines}\n"
+            "if that is meant, deepmech book --accept writes it down (with --chapters: of those pages)"
+        )
+    elif found:
+        say(f"verdicts: {len(found)} claims as in book/{path.name}")
