@@ -45,7 +45,7 @@ def reach(module: str) -> tuple[str, ...]:
     Examples
     --------
     >>> reach("deepmech.core.random")
-    ('deepmech.core.compiled', 'deepmech.core.philox', 'deepmech.core.random')
+    ('deepmech.core.code', 'deepmech.core.compiled', 'deepmech.core.philox', 'deepmech.core.random')
     """
     found: set[str] = set()
     waiting = [module]
