@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepmech.sweeps import stored
+from deepmech.sweeps.store import read_netcdf
 from deepmech_book.experiments.glass import relaxation, walks
 from deepmech_book.experiments.spring_block import tuning
 
@@ -14,9 +14,10 @@ BOOK = Path(__file__).parents[2] / "book" / "results"
 LARGEST = {"symmetric": 1.0, "skewed": 2.0}
 
 
-@pytest.fixture(autouse=True)
-def from_the_book(monkeypatch):
-    monkeypatch.setenv("DEEPMECH_RESULTS", str(BOOK))
+def stored(name):
+    """What ships under this name and a key."""
+    (path,) = [p for p in BOOK.glob(f"{name}-*.nc") if len(p.stem) == len(name) + 17]
+    return read_netcdf(path)
 
 
 def skewness(values, dim):
@@ -57,7 +58,8 @@ def test_accuracies_of_six_networks(name):
 
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10-jpeg"])
 def test_times_and_shapes_of_walks(dataset):
-    for run in walks.shipped(dataset).values():
+    for phase in walks.PHASES:
+        run = walks.kept(stored(f"glass-{phase}-{dataset}"))
         table = relaxation.taus(run)
         # What each initial condition adds to the logarithm of τ.
         assert abs(skewness(-np.log(table["without"].dropna("temperature")), "seed")) < LARGEST["symmetric"]

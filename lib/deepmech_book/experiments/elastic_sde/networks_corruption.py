@@ -30,7 +30,9 @@ def learning(result: xr.Dataset) -> xr.Dataset:
     for name in ("loss", "accuracy"):
         last = result[f"validation_{name}"].isel(at_iteration=-1, drop=True)
         found[name] = last.mean("trial")
-        found[f"{name}_low"], found[f"{name}_high"] = interval(last, "trial").ends
+        rows = last.transpose("label_error", "trial").values
+        ends = np.array([interval(row[np.isfinite(row)]).ends for row in rows])
+        found[f"{name}_low"], found[f"{name}_high"] = (("label_error", ends[:, i]) for i in (0, 1))
     return xr.Dataset(found)
 
 
