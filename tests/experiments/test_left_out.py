@@ -34,10 +34,18 @@ def test_trials_that_diverge_are_in_no_mean():
     np.testing.assert_allclose(made["loss"], expected, rtol=1e-3)
     learned = networks_corruption.learning(made.expand_dims("label_error"))
     assert learned["left_out"].values.tolist() == [lost.sum()]
-    last = made["validation_loss"].isel(at_iteration=-1).values[~lost].astype(float)
-    low, high = interval(last).ends
-    assert float(learned["loss_low"][0]) == pytest.approx(low, rel=1e-5)
-    assert float(learned["loss_high"][0]) == pytest.approx(high, rel=1e-5)
+    assert np.isnan(learned["loss_low"]).all(), "so few trials have no interval"
+
+
+def test_intervals_are_those_of_the_trials_that_are_left():
+    values = np.random.default_rng(0).normal(size=(2, 70, 1))
+    values[1, :5] = np.nan
+    made = {f"validation_{name}": (("label_error", "trial", "at_iteration"), values) for name in ("loss", "accuracy")}
+    learned = networks_corruption.learning(xr.Dataset(made, {"label_error": [0.0, 0.1]}))
+    assert learned["left_out"].values.tolist() == [0, 5]
+    for i, left in enumerate((values[0], values[1, 5:])):
+        ends = [float(learned[f"loss_{which}"][i]) for which in ("low", "high")]
+        assert ends == pytest.approx(interval(left[:, 0]).ends) and np.isfinite(ends).all()
 
 
 def test_a_configuration_all_of_whose_trials_diverge_has_no_numbers():

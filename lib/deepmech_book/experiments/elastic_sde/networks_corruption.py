@@ -26,14 +26,14 @@ def learning(result: xr.Dataset) -> xr.Dataset:
         ``loss``, ``loss_low``, ``loss_high``, ``accuracy``, ``accuracy_low``, ``accuracy_high`` over ``label_error``;
         ``left_out``, trials that diverged and are in none of them.
     """
-    found = {"left_out": result["validation_loss"].isel(at_iteration=-1, drop=True).isnull().sum("trial")}
+    found = xr.Dataset({"left_out": result["validation_loss"].isel(at_iteration=-1, drop=True).isnull().sum("trial")})
     for name in ("loss", "accuracy"):
         last = result[f"validation_{name}"].isel(at_iteration=-1, drop=True)
         found[name] = last.mean("trial")
         rows = last.transpose("label_error", "trial").values
         ends = np.array([interval(row[np.isfinite(row)]).ends for row in rows])
         found[f"{name}_low"], found[f"{name}_high"] = (("label_error", ends[:, i]) for i in (0, 1))
-    return xr.Dataset(found)
+    return found
 
 
 def expected_loss(label_error: xr.DataArray, n_classes: int = 3) -> xr.DataArray:
