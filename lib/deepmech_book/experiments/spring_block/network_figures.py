@@ -183,8 +183,8 @@ def on_both_sets(
     return _sweep("figure-S4", "train_on_both_sets", data, cells, {"width": width, "epochs": epochs})
 
 
-# Layers this wide are torch's, whose sums follow the processor and the version: of three networks trained again, one for
-# each rate, load curves differed by 1.3e-3 of their range at most, curvatures by 1.0e-3, accuracies by 4.8e-3.
+# Layers this wide are torch's, whose sums follow the processor and the version: of three networks trained again, one
+# for each rate, load curves differed by 1.3e-3 of their range at most, curvatures by 1.0e-3, accuracies by 4.8e-3.
 @recomputed(tolerance={"load_curve": 5e-3, "curvature": 5e-3, "accuracy": 2e-2})
 def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``learning_rate`` and ``seed``.

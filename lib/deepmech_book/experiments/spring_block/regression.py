@@ -19,9 +19,8 @@ from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.devices import one_thread
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.engines.torch_func import Torch
+from deepmech.trainers.fused import Fused
 from deepmech.trainers.specs import Member
 
 #: Fig. S12, caption; everything else as in Fig. 1. The last is the null: weights that hardly move.
@@ -63,17 +62,16 @@ def train_regressions(
         network's own root mean squared error in the same unit; ``loss`` of the last epoch. NaN if it diverged.
     """
     data = _data()
-    shared = Torch.prepare(data, "float32")
+    shared = Fused.prepare(data, "float32")
     made = []
-    with one_thread():
-        for cell in cells:
-            setting = regimes[cell["regime"]]
-            member = Member(
-                MLP(width=width, dropout=setting["dropout"]),
-                Training(learning_rate=setting["learning_rate"], epochs=epochs, loss="mse", stop_change=0.0),
-                cell["seed"],
-            )
-            made.append(_trained(member, data, shared))
+    for cell in cells:
+        setting = regimes[cell["regime"]]
+        member = Member(
+            MLP(width=width, dropout=setting["dropout"]),
+            Training(learning_rate=setting["learning_rate"], epochs=epochs, loss="mse", stop_change=0.0),
+            cell["seed"],
+        )
+        made.append(_trained(member, data, shared))
     result = xr.Dataset(
         {
             "load_curve": (("cell", "layer"), np.array([curve for curve, _, _ in made])),
@@ -83,21 +81,21 @@ def train_regressions(
         coords={"split": ["train", "test"], "layer": np.arange(8)},
     )
     result["curvature"] = curvature(result["load_curve"])
-    result.attrs = {"device": "cpu", "dtype": "float32", "engine": "torch"}
+    result.attrs = {"device": "cpu", "dtype": "float32", "engine": "compiled"}
     return result
 
 
 def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
-    network = Torch([member], [Draws.of(member, "figure S12")], shared)
+    network = Fused(member, Draws.of(member, "figure S12"), shared)
     loss = np.nan
     for epoch in range(1, int(member.training.epochs) + 1):
-        (loss,) = network.run_epoch(epoch)
-    features, output = network.features(0, data.x_train)
-    outputs = [(output, data.y_train), (network.features(0, data.x_test)[1], data.y_test)]
-    if not (np.isfinite(loss) and all(v.isfinite().all() for v in (*features, *(found for found, _ in outputs)))):
+        loss = network.run_epoch(epoch)
+    features, output = network.features(data.x_train)
+    outputs = [(output, data.y_train), (network.features(data.x_test)[1], data.y_test)]
+    if not (np.isfinite(loss) and all(np.isfinite(v).all() for v in (*features, *(found for found, _ in outputs)))):
         return [np.nan] * len(features), [np.nan, np.nan], np.nan
-    error = [float(np.sqrt(np.mean((found[:, 0].numpy() - y) ** 2))) for found, y in outputs]
-    return [probe_error(layer.numpy(), data.y_train) for layer in features], error, loss
+    error = [float(np.sqrt(np.mean((found[:, 0] - y) ** 2))) for found, y in outputs]
+    return [probe_error(layer, data.y_train) for layer in features], error, loss
 
 
 def _data() -> Data:
