@@ -98,7 +98,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
     "elastic_sde/logits": [
         Setting("with step size 0.005, many times", ("deepmech_book.experiments.elastic_sde.networks",)),
-        Setting("with step size 0.001 and 5,000 samples", ("deepmech_book.experiments.elastic_sde.networks_data",)),
+        Setting("with step size 0.001 and 5,000 samples", ("deepmech_book.experiments.elastic_sde.data",)),
         Paper("accuracies above 90 %, from 300,000 iterations with a step size of 0.005"),
         Paper("the scripts have 30,000 with 0.001"),
         Setting("over 300,000 iterations with step size 0.005", ("deepmech_book.experiments.elastic_sde.networks",)),

@@ -1,5 +1,7 @@
 """The one interval: how often it covers, what it refuses, and what it says then."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -12,6 +14,7 @@ from deepmech.core import statistics
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.core.statistics import (
+    crossing,
     interval,
     interval_of,
     rank_correlation,
@@ -248,3 +251,30 @@ def test_rank_correlations_of_two_runs_have_no_interval_and_bad_ones_are_named()
         rank_correlation(x[:, :2], x[:, :2], "seed")
     # A diverged run takes its cell out of both.
     assert rank_correlation(x.where(x != 1), -x, "seed").n == 4
+
+
+@given(
+    y=st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=12),
+    level=st.sampled_from([-1.0, 0.0, 0.5]),
+    way=st.sampled_from(["falls", "rises", "either"]),
+)
+def test_a_crossing_lies_on_the_curve_and_nothing_crosses_before_it(y, level, way):
+    x = np.cumsum(np.arange(1.0, len(y) + 1))
+    at = crossing(x, y, level, way=way)
+    assert crossing(x, y, level, way=way, last=True) >= at or np.isnan(at)
+    assert crossing(
+        x, [-v for v in y], -level, way={"falls": "rises", "rises": "falls"}.get(way, way)
+    ) == at or np.isnan(at)
+    before = [v for u, v in zip(x, y, strict=True) if u < at] if np.isfinite(at) else y
+    if way == "falls":
+        assert not any(a > level >= b for a, b in itertools.pairwise(before))
+    if np.isfinite(at):
+        assert np.interp(at, x, y) == pytest.approx(level)
+
+
+def test_a_curve_that_is_no_curve_is_named():
+    with pytest.raises(ValueError, match=r"x \(2,\) and y \(3,\)"):
+        crossing([0, 1], [0, 1, 2], way="falls")
+    with pytest.raises(ValueError, match="way = 'down'"):
+        crossing([0, 1], [0, 1], way="down")
+    assert np.isnan(crossing([0, 1, 2], [1.0, np.nan, -1.0], way="falls"))

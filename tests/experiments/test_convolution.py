@@ -6,14 +6,14 @@ import xarray as xr
 
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import convolution
+from deepmech_book.experiments.spring_block import convolutional
 
 TINY = {"name": "digits", "n_train": 60, "n_test": 40}
 
 
 @pytest.fixture(scope="module")
 def tiny() -> xr.Dataset:
-    sweep = convolution.dropout_raised(
+    sweep = convolutional.dropout_raised(
         TINY, n_seeds=2, stage=3, learning_rate=1e-3, n_records=3, network={"channels": 3, "convolutions": 3}
     )
     return run(sweep, chunk=1)
@@ -22,27 +22,27 @@ def tiny() -> xr.Dataset:
 def test_records_cover_the_three_stages(tiny):
     assert tiny.at_epoch.values.tolist() == list(range(1, 10))
     assert tiny["class_mean"].sizes == {"seed": 2, "stage": 3, "layer": 4, "digit": 3, "row": 8, "column": 8}
-    ends = convolution.at_stage_ends(tiny)
+    ends = convolutional.at_stage_ends(tiny)
     np.testing.assert_array_equal(ends["accuracy"], tiny["accuracy"].sel(at_epoch=[3, 6, 9]))
     np.testing.assert_allclose(curvature(tiny["load_curve"]), tiny["curvature"])
 
 
 def test_what_has_settled_is_all_but_the_beginning(tiny):
-    late = convolution.settled(tiny)
+    late = convolutional.settled(tiny)
     assert late.at_epoch.values.tolist() == list(range(2, 10))
     np.testing.assert_allclose(10**late.log_loss, late.loss)
 
 
 def test_networks_with_and_without_dropout_are_the_same_until_dropout_sets_in(tiny):
-    ends = convolution.at_stage_ends(tiny)["accuracy"].transpose("seed", "stage").values
+    ends = convolutional.at_stage_ends(tiny)["accuracy"].transpose("seed", "stage").values
     alone = tiny["accuracy_without"].transpose("seed", "stage").values
     np.testing.assert_array_equal(alone[:, 0], ends[:, 0])
     assert np.isnan(alone[:, 2]).all()
 
 
 def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
-    data = convolution.load(**TINY)
-    for i, digit in enumerate(convolution.DIGITS):
+    data = convolutional.load(**TINY)
+    for i, digit in enumerate(convolutional.DIGITS):
         own = data.x_train[data.y_train == digit].astype(float)
         mean = own.mean(0)
         np.testing.assert_allclose(
@@ -55,7 +55,7 @@ def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
 
 
 def test_measures_have_the_signs_that_the_claims_speak_of():
-    at, stages = [4, 8, 12], list(convolution.STAGES)
+    at, stages = [4, 8, 12], list(convolutional.STAGES)
     accuracy = np.array([[0.8, 0.9, 0.7], [0.8, 0.94, 0.84]])
     made = xr.Dataset(
         {
@@ -67,13 +67,13 @@ def test_measures_have_the_signs_that_the_claims_speak_of():
         },
         coords={"at_epoch": at, "stage": stages, "seed": [0, 1]},
     )
-    found = convolution.measures(made)
+    found = convolutional.measures(made)
     np.testing.assert_allclose(found.curvature.sel(stage=stages), [0.2, 0.1, -0.2])
     np.testing.assert_allclose(found.change, [0.12, 0.15])
     np.testing.assert_allclose(found.change_scatter, np.std([[0.1, 0.2], [0.14, 0.1]], axis=0, ddof=1))
     np.testing.assert_allclose(found.change_without, 0.02)
     np.testing.assert_allclose(
-        convolution.widths(found).sel(network=["untrained", *stages]).isel(layer=0), [0, 1, 1, 1]
+        convolutional.widths(found).sel(network=["untrained", *stages]).isel(layer=0), [0, 1, 1, 1]
     )
 
 
@@ -87,11 +87,11 @@ def test_measures_have_the_signs_that_the_claims_speak_of():
 )
 def test_bad_requests_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        convolution.dropout_raised(**arguments)
+        convolutional.dropout_raised(**arguments)
 
 
 @pytest.mark.slow
 def test_dropout_takes_the_load_curve_down_on_digits():
-    made = run(convolution.dropout_raised(n_seeds=1, stage=60, learning_rate=1e-3))
-    bend = convolution.measures(made).curvature.sel(stage=list(convolution.STAGES)).values
+    made = run(convolutional.dropout_raised(n_seeds=1, stage=60, learning_rate=1e-3))
+    bend = convolutional.measures(made).curvature.sel(stage=list(convolutional.STAGES)).values
     assert bend[0] > bend[1] + 0.05 > bend[2] + 0.1

@@ -9,8 +9,10 @@ from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
-from deepmech_book.experiments.elastic_sde import networks, networks_corruption, networks_effects, networks_imitation
-from deepmech_book.experiments.elastic_sde import networks_logits as logits
+from deepmech_book.experiments.elastic_sde import corruption as networks_corruption
+from deepmech_book.experiments.elastic_sde import effects as networks_effects
+from deepmech_book.experiments.elastic_sde import imitation as networks_imitation
+from deepmech_book.experiments.elastic_sde import logits, networks
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
 
@@ -196,8 +198,8 @@ def test_planes_of_known_means():
 
 def test_crossings():
     curve = xr.DataArray([0.2, 0.8, 1.2, 0.9], dims="label_error", coords={"label_error": [0.0, 0.2, 0.4, 0.6]})
-    assert networks_corruption.crossing(curve, 1.0) == pytest.approx(0.3)
-    assert np.isnan(networks_corruption.crossing(curve, 2.0))
+    assert networks_corruption.rises_to(curve, 1.0) == pytest.approx(0.3)
+    assert np.isnan(networks_corruption.rises_to(curve, 2.0))
     assert networks_corruption.switches(curve - 1) == pytest.approx(0.4 + 0.2 * 2 / 3)
     assert np.isnan(networks_corruption.switches(curve))
     wrong = xr.DataArray([0.0, 2 / 3], dims="label_error", coords={"label_error": [0.0, 2 / 3]})

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from deepmech_book.experiments.elastic_sde import theory_errata, theory_estimators, theory_model, theory_separation
+from deepmech_book.experiments.elastic_sde import errata as theory_errata
+from deepmech_book.experiments.elastic_sde import estimators as theory_estimators
+from deepmech_book.experiments.elastic_sde import model as theory_model
+from deepmech_book.experiments.elastic_sde import separation as theory_separation
 
 
 def test_closed_forms_and_steps():

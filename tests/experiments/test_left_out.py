@@ -8,10 +8,10 @@ import xarray as xr
 
 from deepmech.core.statistics import interval
 from deepmech.sweeps import run
+from deepmech_book.experiments.elastic_sde import corruption as networks_corruption
 from deepmech_book.experiments.elastic_sde import networks as elastic
-from deepmech_book.experiments.elastic_sde import networks_corruption
 from deepmech_book.experiments.glass import cifar, relaxation, transitions, walks
-from deepmech_book.experiments.spring_block import convolution, networks, regression, summaries, tuning
+from deepmech_book.experiments.spring_block import convolutional, networks, regression, summaries, tuning
 
 LENETS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
@@ -83,7 +83,7 @@ def test_regrets_count_what_diverged_in_both_sweeps():
 
 def staged(accuracy: np.ndarray) -> xr.Dataset:
     """A finished sweep of ``dropout_raised`` with these accuracies (seed, stage)."""
-    seeds, at, stages = len(accuracy), [4, 8, 12], list(convolution.STAGES)
+    seeds, at, stages = len(accuracy), [4, 8, 12], list(convolutional.STAGES)
     wide = accuracy[:, :, None, None] * np.ones((1, 1, 2, 1))
     variables = {
         "curvature": (("seed", "at_epoch"), accuracy - 0.5), "accuracy": (("seed", "at_epoch"), accuracy),
@@ -96,11 +96,11 @@ def staged(accuracy: np.ndarray) -> xr.Dataset:
 
 def test_a_network_that_diverged_is_in_no_number_of_its_figure():
     accuracy = np.array([[0.8, 0.9, 0.7], [0.8, 0.94, np.nan], [0.82, 0.92, 0.8]])
-    found, rest = convolution.measures(staged(accuracy)), convolution.measures(staged(accuracy[[0, 2]]))
+    found, rest = convolutional.measures(staged(accuracy)), convolutional.measures(staged(accuracy[[0, 2]]))
     assert int(found["diverged"]) == 1 and int(rest["diverged"]) == 0
     xr.testing.assert_identical(found.drop_vars("diverged"), rest.drop_vars("diverged"))
     with pytest.raises(ValueError, match="all 2 networks diverged"):
-        convolution.measures(staged(np.full((2, 3), np.nan)))
+        convolutional.measures(staged(np.full((2, 3), np.nan)))
 
 
 def test_a_regression_that_diverges_is_a_cell_without_numbers():

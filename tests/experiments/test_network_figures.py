@@ -7,8 +7,7 @@ import xarray as xr
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.simulators.spring_block import Chain, averaged
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import chain_fits
-from deepmech_book.experiments.spring_block import network_figures as figures
+from deepmech_book.experiments.spring_block import chain_fits, metrics_compared, networks_in_time
 from deepmech_book.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
 from deepmech_book.experiments.spring_block.networks import figure_1
 
@@ -18,7 +17,7 @@ FEW = {"n_seeds": 1, "network": SMALL, "training": {"epochs": 4}}
 
 
 def test_two_metrics_measures_the_very_networks_of_figure_1():
-    both = run(figures.two_metrics(TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
+    both = run(metrics_compared.two_metrics(TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
     one = run(figure_1("dropout", TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
     straight = both.sel(metric="D", drop=True)
     for name in ("load_curve", "curvature", "accuracy"):
@@ -30,21 +29,21 @@ def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
     """With fewer units than classes every layer is an invertible map of the one before it, which D̂ cannot see."""
     few = {"n_seeds": 1, "training": {"epochs": 30}}
     narrow, wide = (
-        run(figures.two_metrics(TINY, [0.0], [1.0], network={"width": width, "depth": 4}, **few))["load_curve"]
+        run(metrics_compared.two_metrics(TINY, [0.0], [1.0], network={"width": width, "depth": 4}, **few))["load_curve"]
         .sel(layer=slice(1, None))
         .squeeze()
         for width in (6, 40)
     )
-    ranges = figures.layer_range(narrow)
+    ranges = metrics_compared.layer_range(narrow)
     assert ranges.sel(metric="D_hat") < 1e-3 < 0.1 < ranges.sel(metric="D")
-    assert figures.layer_range(wide).sel(metric="D_hat") > 0.01
+    assert metrics_compared.layer_range(wide).sel(metric="D_hat") > 0.01
 
 
 def test_agreement_of_ranks_along_and_over_dimensions():
     a = xr.DataArray([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]})
     b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0]]).transpose()
-    assert figures.agreement(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
-    assert float(figures.agreement(a, a, ["slope", "dropout"])) == pytest.approx(1.0)
+    assert metrics_compared.agreement(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
+    assert float(metrics_compared.agreement(a, a, ["slope", "dropout"])) == pytest.approx(1.0)
 
 
 def test_linear_networks_share_the_work_alike_and_follow_time_not_steps():
@@ -92,12 +91,12 @@ def test_relaxation_explains_exponentials_and_nothing_else():
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():
-    regimes = run(figures.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
+    regimes = run(networks_in_time.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
     assert dict(regimes["load_curve"].sizes) == {"regime": 3, "seed": 2, "at_epoch": 3, "layer": 8}
     assert regimes.at_epoch.values.tolist() == [1, 3, 5]
     np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))
     assert (regimes.loss.isel(regime=0).diff("at_epoch") < 0).all()  # small steps, no dropout
-    both = run(figures.on_both_sets(TINY, width=12, epochs=3))
+    both = run(networks_in_time.on_both_sets(TINY, width=12, epochs=3))
     assert dict(both["load_curve"].sizes) == {"learning_rate": 3, "seed": 1, "split": 2, "layer": 8}
     assert abs(both["load_curve"].diff("split")).max() > 0
 
@@ -105,8 +104,8 @@ def test_regimes_and_both_sets_keep_their_records_and_labels():
 @pytest.mark.parametrize(
     "sweep",
     [
-        figures.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
-        figures.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
+        networks_in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+        networks_in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
         figure_5a(0.1, duration=1.0, large_steps=5, n=10, n_seeds=2),
         over_step_size([0.1, 1.0], "mse", 5, n=10, n_seeds=2),
     ],

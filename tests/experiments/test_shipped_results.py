@@ -12,11 +12,12 @@ from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 from deepmech_book.experiments.elastic_sde import networks as lenets
 from deepmech_book.experiments.glass import landscape, scaling, transitions, walks
 from deepmech_book.experiments.spring_block import (
-    convolution,
+    convolutional,
     diagrams,
     linear_networks,
-    network_figures,
+    metrics_compared,
     networks,
+    networks_in_time,
     regression,
     tuning,
 )
@@ -57,10 +58,10 @@ def shipping():
     yield from (diagrams.diagram(name, "mnist") for name in ("S5a", "S5b", "without-norm"))
     yield from (diagrams.diagram(name, jpeg) for name in ("S8", "S9a", "S9b"))
     yield networks.untrained("mnist")
-    yield network_figures.two_metrics("mnist")
-    yield network_figures.regimes("mnist", n_seeds=10)
-    yield network_figures.on_both_sets("mnist", n_seeds=10)
-    yield convolution.dropout_raised(small, stage=400, n_records=6)
+    yield metrics_compared.two_metrics("mnist")
+    yield networks_in_time.regimes("mnist", n_seeds=10)
+    yield networks_in_time.on_both_sets("mnist", n_seeds=10)
+    yield convolutional.dropout_raised(small, stage=400, n_records=6)
     yield linear_networks.figure_5a(n_seeds=3)
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")

@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from deepmech import over
-from deepmech.sweeps import CellsFailed, Incomplete, Sweep, load, partial, recomputed, run
+from deepmech.sweeps import CellsFailed, Incomplete, Sweep, example, load, partial, recomputed, run
 from deepmech.sweeps.assemble import equal_bits
 from deepmech.sweeps.store import Store
 
@@ -231,3 +232,18 @@ def test_a_function_that_cannot_be_imported_is_named():
         run(make("nowhere"))
     with pytest.raises(ValueError, match="chunk = 0"):
         run(make(), chunk=0)
+
+
+def test_cells_are_computed_with_one_thread_of_the_library_behind_products(monkeypatch):
+    """It cuts sums by their number, and a long descent amplifies the difference."""
+    seen, powers = [], example.powers
+
+    def watched(cells, **fixed):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return powers(cells, **fixed)
+
+    monkeypatch.setattr(example, "powers", watched)
+    with threadpool_limits(2, "blas"):
+        run(Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2}))
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {2}
+    assert set(seen) == {1}

@@ -241,6 +241,38 @@ def slope_interval(x: Any, y: Any) -> Interval:
     return Interval(float(fit.slope - reach), float(fit.slope + reach))
 
 
+def crossing(x: Any, y: Any, level: float = 0.0, *, way: str, last: bool = False) -> float:
+    """Where a curve first (or ``last``) passes ``level``, linear between its points; nan if it never does.
+
+    Parameters
+    ----------
+    x, y : (n,), x rising. Where y is nan the curve passes nothing.
+    way : ``"falls"``, from above to the level or below it; ``"rises"``, from below to the level or above it; or
+        ``"either"``.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ, or there is no such way.
+
+    Examples
+    --------
+    >>> crossing([0, 1, 2], [2.0, 1.0, -1.0], way="falls"), crossing([0, 1, 2], [2.0, 1.0, -1.0], way="rises")
+    (1.5, nan)
+    """
+    x, y = checks.array("crossing: x", x).astype(float), checks.array("crossing: y", y).astype(float) - level
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
+    if way not in ("falls", "rises", "either"):
+        raise ValueError(f"crossing: way = {way!r}: must be 'falls', 'rises' or 'either'")
+    falls, rises = (y[:-1] > 0) & (y[1:] <= 0), (y[:-1] < 0) & (y[1:] >= 0)
+    passes = np.flatnonzero(falls if way == "falls" else rises if way == "rises" else falls | rises)
+    if passes.size == 0:
+        return float("nan")
+    i = passes[-1 if last else 0]
+    return float(x[i] + (x[i + 1] - x[i]) * y[i] / (y[i] - y[i + 1]))
+
+
 def share_interval(share: Any, n: int) -> Interval:
     """Wilson's interval of a share of ``n`` independent runs, which stays meaningful at 0 and 1.
 

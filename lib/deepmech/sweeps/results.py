@@ -27,7 +27,7 @@ from deepmech.core.files import atomically
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
 from deepmech.sweeps.assemble import equal_bits
-from deepmech.sweeps.runner import check_chunk, load, run
+from deepmech.sweeps.runner import computed, load, run
 from deepmech.sweeps.spec import Sweep, allowed
 from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
 
@@ -425,7 +425,7 @@ def compare(
     if part:
         fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
         names = [name for name in names if name in comparable]
-    again = check_chunk(sweep, function(sweep.parameters(cells), **fixed), len(cells))
+    again = computed(sweep, cells, fixed)
     grid, here = sweep.grid, made_here(dataset)
     differences, limits, worst = {}, {}, ("", -1.0)
     for name in names:

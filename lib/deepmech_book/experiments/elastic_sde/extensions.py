@@ -18,9 +18,9 @@ from deepmech.metrics.elasticity import effects, integrated_effects, margins, re
 from deepmech.simulators.elastic_sde import tabulated_paths
 from deepmech.sweeps import Sweep, result
 from deepmech_book.experiments.elastic_sde import networks
+from deepmech_book.experiments.elastic_sde.effects import late, late_mean, step_of, without_groups
 from deepmech_book.experiments.elastic_sde.extensions_fit import begins, drift, evenly, fit, halves
-from deepmech_book.experiments.elastic_sde.networks_effects import late, late_mean, step_of, without_groups
-from deepmech_book.experiments.elastic_sde.networks_training import unequal
+from deepmech_book.experiments.elastic_sde.training import unequal
 
 WINDOW = 5
 """Coarse times in the filter that makes α̂ and β̂ out of Â and B̂."""

@@ -21,7 +21,7 @@ from deepmech.metrics.elasticity import Model, integrated_effects, margins, rela
 from deepmech.simulators.elastic_sde import drift_matrix, mixed_logits, tabulated_paths
 from deepmech.sweeps import Sweep, result
 from deepmech_book.experiments.elastic_sde import networks
-from deepmech_book.experiments.elastic_sde.networks_effects import late_mean
+from deepmech_book.experiments.elastic_sde.effects import late_mean
 
 RULES = ("I", "L", "one share", "own first", "all shares", "pairs")
 """The isotropic model; the L-model; Eq. E.1 with one share p for all classes (Eq. D.20), with shares that obey the

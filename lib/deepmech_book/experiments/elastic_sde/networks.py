@@ -16,8 +16,8 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.spec import digest
 from deepmech.sweeps import Sweep
-from deepmech_book.experiments.elastic_sde.networks_data import SETTINGS, Setting, fingerprint, images
-from deepmech_book.experiments.elastic_sde.networks_training import BITS, GROUP, rounded, train_cells
+from deepmech_book.experiments.elastic_sde.data import SETTINGS, Setting, fingerprint, images
+from deepmech_book.experiments.elastic_sde.training import BITS, GROUP, rounded, train_cells
 
 __all__ = [
     "BITS",

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.statistics import crossing
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, averaged, simulate
 
@@ -94,18 +95,9 @@ def averaged_boundary(n_friction: int = 21, n_noise: int = 81) -> tuple[np.ndarr
     # A step of 0.1 is far inside the Runge–Kutta scheme's stability; ε̄ stays that of the diagram's own step.
     fine = replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01))
     bend = curvature(averaged(fine, d.t_end, dt=0.1)["load_curve"], dim="block").values
-    crossing = [_zero(noise, row) for row in bend]
-    known = np.isfinite(crossing)
-    return np.array(crossing)[known], friction[known]
-
-
-def _zero(x: np.ndarray, y: np.ndarray) -> float:
-    """First x at which y falls through 0, linearly interpolated; nan if it does not."""
-    below = np.flatnonzero((y[:-1] > 0) & (y[1:] <= 0))
-    if below.size == 0:
-        return np.nan
-    i = below[0]
-    return float(x[i] + (x[i + 1] - x[i]) * y[i] / (y[i] - y[i + 1]))
+    straight = np.array([crossing(noise, row, way="falls") for row in bend])
+    known = np.isfinite(straight)
+    return straight[known], friction[known]
 
 
 REGIMES = {

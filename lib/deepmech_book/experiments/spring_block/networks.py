@@ -16,7 +16,7 @@ import xarray as xr
 from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import RankCorrelation, rank_correlation
+from deepmech.core.statistics import RankCorrelation, crossing, rank_correlation
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, columns
@@ -245,7 +245,9 @@ def measures(means: xr.Dataset) -> Measures:
         bends_with_slope=_ranks(bend, "slope"),
         lazy_corner=float(bend.sortby("slope")[0, 0]),
         strongest_noise=bend.isel({noise: -1}),
-        straight_at=_crossing(bend, noise),
+        straight_at=xr.apply_ufunc(
+            lambda curve: crossing(means[noise], curve, way="falls"), bend, input_core_dims=[[noise]], vectorize=True
+        ),
         accuracy_falls=rank_correlation(means["each_curvature"], means["each_accuracy"], "seed", of=abs),
         accuracy_by_noise=float(PANELS[noise].noise_sign * _ranks(accuracy, noise).mean()),
         best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
@@ -264,20 +266,6 @@ def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
     return xr.apply_ufunc(one, values, input_core_dims=[[dim]], vectorize=True)
 
 
-def _crossing(bend: xr.DataArray, noise: str) -> xr.DataArray:
-    """Where ``bend`` first falls through zero along ``noise``, linearly interpolated."""
-    at = np.asarray(bend[noise].values, float)
-
-    def one(curve: np.ndarray) -> float:
-        below = np.flatnonzero((curve[:-1] > 0) & (curve[1:] <= 0))
-        if len(below) == 0:
-            return float("nan")
-        i = below[0]
-        return float(at[i] + (at[i + 1] - at[i]) * curve[i] / (curve[i] - curve[i + 1]))
-
-    return xr.apply_ufunc(one, bend, input_core_dims=[[noise]], vectorize=True)
-
-
 def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
     """Both specs, with labelled arrays for what varies (``seed`` belongs to neither)."""
     return (
@@ -289,3 +277,10 @@ def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, A
 @lru_cache(maxsize=4)
 def _load(recipe: tuple[tuple[str, Any], ...]) -> Data:
     return load(**dict(recipe))
+
+
+def plain(variables: dict[str, xr.DataArray], made: xr.Dataset) -> xr.Dataset:
+    """``variables`` as a sweep wants them: without labels along ``cell``, with what they were computed on."""
+    result = xr.Dataset(variables).drop_vars("cell")
+    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
+    return result

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model, relative_difference
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
-from deepmech_book.experiments.elastic_sde.networks_effects import estimate, step_of
+from deepmech_book.experiments.elastic_sde.effects import estimate, step_of
 
 Structure = Literal["isotropic", "logits"]
 NOTHING = 15.0

@@ -11,7 +11,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.sweeps import recomputed
 from deepmech.trainers.lenet import SingleSample, train_lenet
-from deepmech_book.experiments.elastic_sde.networks_data import SETTINGS, images
+from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
 
 GROUP = 10
 """Trials trained together, and averaged together for intervals."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import Interval, interval, interval_of
+from deepmech.core.statistics import Interval, crossing, interval, interval_of
 from deepmech.metrics.elasticity import Model, integrated_effects, log_slope, tail_index
-from deepmech_book.experiments.elastic_sde.networks_effects import MODELS, estimate, step_of, without_groups
+from deepmech_book.experiments.elastic_sde.effects import MODELS, estimate, step_of, without_groups
 
 LAST = 1000
 """Iterations at the end of training over which tail indices are averaged (paper B, Sec. 4.1)."""
@@ -97,7 +97,7 @@ def transitions(result: xr.Dataset) -> tuple[dict[str, Interval], float]:
     places, share = {}, 0.0
     for name, index, model in (("crosses", "least", "I"), ("overtakes", "lead", "L")):
         value, *each = (
-            crossing(curve, 1.0) if name == "crosses" else switches(curve)
+            rises_to(curve, 1.0) if name == "crosses" else switches(curve)
             for curve in (whole[index].sel(model=model), *without[index].sel(model=model).transpose("group", ...))
         )
         places[name] = interval_of(value, np.array(each), scatter="symmetric")
@@ -123,23 +123,14 @@ def _tails(means: xr.DataArray, models: Sequence[Model]) -> xr.Dataset:
     return found
 
 
-def crossing(curve: xr.DataArray, level: float) -> float:
-    """The first p_err at which a curve over ``label_error`` rises to ``level``, linear in between; nan if none."""
-    p, y = curve["label_error"].values, curve.values
-    for i in range(1, len(p)):
-        if y[i - 1] < level <= y[i]:
-            return float(p[i - 1] + (level - y[i - 1]) / (y[i] - y[i - 1]) * (p[i] - p[i - 1]))
-    return float("nan")
+def rises_to(curve: xr.DataArray, level: float) -> float:
+    """The first p_err at which a curve over ``label_error`` rises to ``level``; nan if none."""
+    return crossing(curve["label_error"], curve, level, way="rises")
 
 
 def switches(curve: xr.DataArray) -> float:
-    """The last p_err at which a curve over ``label_error`` changes sign (linear in between); nan if it never does."""
-    p, y = curve["label_error"].values, curve.values
-    at = np.flatnonzero(np.sign(y[1:]) != np.sign(y[:-1]))
-    if not len(at):
-        return float("nan")
-    i = at[-1]
-    return float(p[i] - y[i] * (p[i + 1] - p[i]) / (y[i + 1] - y[i]))
+    """The last p_err at which a curve over ``label_error`` changes sign; nan if it never does."""
+    return crossing(curve["label_error"], curve, way="either", last=True)
 
 
 def gaps(result: xr.Dataset, window: int = 351, models: Sequence[Model] = MODELS, mean: str = "mean") -> xr.Dataset:
@@ -148,7 +139,7 @@ def gaps(result: xr.Dataset, window: int = 351, models: Sequence[Model] = MODELS
     Returns
     -------
     Dataset
-        As :func:`~deepmech_book.experiments.elastic_sde.networks_effects.estimate`, with ``norm`` (label_error, time),
+        As :func:`~deepmech_book.experiments.elastic_sde.effects.estimate`, with ``norm`` (label_error, time),
         the mean over classes of |X̄ᵏ|, ``intra_norm`` and ``inter_norm``; and over ``model`` and ``label_error``:
         ``apart``, the mean over training of |α̂ − β̂|, and ``apart_norm``, the same of the products.
     """

@@ -1,4 +1,4 @@
-"""Networks in two metrics (Figs. S10, S11), through training (Fig. 4, left) and on both sets of samples (Fig. S4).
+"""Networks through training (Fig. 4, left) and on both sets of samples (Fig. S4).
 
 Settings are the paper's (SM S3 and captions) unless an argument says otherwise.
 """
@@ -6,12 +6,10 @@ Settings are the paper's (SM S3 and captions) unless an argument says otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
 from deepmech.data import fingerprint, load
@@ -19,74 +17,6 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, columns, recomputed
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.experiments.spring_block import networks
-
-
-def two_metrics(
-    data: str | dict[str, Any] = "digits",
-    dropouts: Sequence[float] | None = None,
-    slopes: Sequence[float] = networks.SLOPES,
-    n_seeds: int = 10,
-    network: dict[str, Any] | None = None,
-    training: dict[str, Any] | None = None,
-) -> Sweep:
-    """Figs. S10 and S11: the networks of Fig. 1(c), the very same, with D̂ measured beside D.
-
-    Parameters
-    ----------
-    data, slopes, n_seeds, network, training : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`.
-    dropouts : columns of the diagram; None takes those of Fig. 1(c).
-
-    Examples
-    --------
-    >>> two_metrics(dropouts=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
-    (2, 2, 3)
-    """
-    one = networks.figure_1("dropout", data, dropouts, slopes, n_seeds, network, training)
-    name, here = one.name.replace("figure-1c", "two-metrics"), f"{__name__}:train_in_two_metrics"
-    return replace(one, name=name, compute=here)
-
-
-def train_in_two_metrics(
-    cells: list[dict[str, Any]], data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
-) -> xr.Dataset:
-    """Train one network per cell; a cell holds ``slope``, ``dropout`` and ``seed``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` over ``metric`` (``"D"``, ``"D_hat"``) and ``layer``, of the training samples;
-        ``curvature`` over ``metric``; ``accuracy`` of the test set.
-    """
-    varied = columns(cells)
-    seed = varied.pop("seed")
-    made = train(
-        MLP(**network, **varied),
-        Training(**training),
-        load(**data),
-        seed=seed,
-        metrics=("D", "D_hat"),
-        experiment="figure 1",
-    )
-    both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
-    curves = both.sel(split="train", drop=True).transpose("cell", "metric", "layer")
-    accuracy = made["accuracy"].sel(split="test", drop=True)
-    return _plain({"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}, made)
-
-
-def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[str]) -> xr.DataArray:
-    """Spearman's correlation of two labelled arrays along ``dims``, for every value of their other dimensions."""
-
-    def rank(a: np.ndarray, b: np.ndarray) -> float:
-        return float(spearmanr(a.ravel(), b.ravel()).statistic)
-
-    core = [dims] if isinstance(dims, str) else list(dims)
-    return xr.apply_ufunc(rank, first, second, input_core_dims=[core, core], vectorize=True)
-
-
-def layer_range(curves: xr.DataArray) -> xr.DataArray:
-    """Largest minus smallest value over the layers, the input included."""
-    return curves.max("layer") - curves.min("layer")
-
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -162,7 +92,7 @@ def train_regimes(
     loss = made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
     accuracy = made["accuracy"].sel(split="test", drop=True).isel(at_epoch=-1, drop=True)
     last = curvature(curves.isel(at_epoch=-1, drop=True))
-    return _plain({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}, made)
+    return networks.plain({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}, made)
 
 
 def on_both_sets(
@@ -204,7 +134,7 @@ def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width:
     )
     curves = made["load_curve"].transpose("cell", "split", "layer")
     found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
-    return _plain(found, made)
+    return networks.plain(found, made)
 
 
 def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str, Any], fixed: dict[str, Any]) -> Sweep:
@@ -216,10 +146,3 @@ def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str,
         fixed={"data": recipe, **fixed},
         data=fingerprint(**recipe),
     )
-
-
-def _plain(variables: dict[str, xr.DataArray], made: xr.Dataset) -> xr.Dataset:
-    """``variables`` as a sweep wants them: without labels along ``cell``, with what they were computed on."""
-    result = xr.Dataset(variables).drop_vars("cell")
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
-    return result

@@ -11,7 +11,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import V1, V2, relative_difference
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_over_noise, mean_solution, simulate
-from deepmech_book.experiments.elastic_sde.theory_model import integrated, start
+from deepmech_book.experiments.elastic_sde.model import integrated, start
 
 
 def logits_drift(n_classes: int, intra: float = 1.0, inter: float = -0.3) -> np.ndarray:
