@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.colors import to_hex
 
 from deepmech_book import figures
 from deepmech_book.figures import style
@@ -64,9 +65,10 @@ def test_every_point_is_drawn_with_its_group(theme):
     axes = picture.render(theme).axes
     assert [ax.get_title(loc="left") for ax in axes] == ["iteration 0", "iteration 10"]
     for i, ax in enumerate(axes):
-        assert len(ax.collections) == 3 and len(ax.lines) == 3
-        for k, dots in enumerate(ax.collections):
-            assert np.array_equal(dots.get_offsets(), points.values[i][group.values[i] == k])
+        (dots,), lines = ax.collections, ax.lines[-3:]
+        assert np.array_equal(dots.get_offsets(), points.values[i])
+        shown = [to_hex(colour) for colour in dots.get_facecolors()]
+        assert shown == [to_hex(lines[k].get_color()) for k in group.values[i]]
 
 
 def test_clouds_refuse_what_does_not_fit():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import seaborn
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -63,19 +64,21 @@ def load_curves(
         theory = None if theory is None else theory.expand_dims("curve")
     elif theory is not None:
         same_labels("load_curves theory", theory, load, [by])
-    names = [label.format(style.number(v)) for v in load[by].values] if by else [None]
+    names = [label.format(style.number(v)) for v in load[by].values] if by else [""]
+    rows = load.drop_vars(set(load.coords) - set(load.dims)).assign_coords({load.dims[0]: names})
+    rows = rows.rename({load.dims[0]: "curve"}).to_dataframe("load").reset_index()
 
     def draw(fig: Figure, theme: Theme) -> None:
         ax = fig.subplots()
-        layers = load[layer].values
-        mean, spread = (load.mean(run), load.std(run)) if run else (load, None)
-        colours = palette(load[by].values, theme) if by else [style.categories(1, theme)[0]]
-        for i, colour in enumerate(colours):
-            ax.plot(layers, mean[i], "o-", color=colour, label=names[i], zorder=3)
-            if spread is not None:
-                ax.fill_between(layers, mean[i] - spread[i], mean[i] + spread[i], color=colour, alpha=0.22, lw=0)
-            if theory is not None:
-                dashes: dict[str, Any] = {"linestyle": style.DASHES, "lw": 1.4, "color": theme.text, "zorder": 4}
+        colours = palette(load[by].values, theme) if by else style.categories(1, theme)
+        seaborn.lineplot(
+            rows, x=layer, y="load", hue="curve", palette=dict(zip(names, colours, strict=True)), ax=ax,
+            errorbar="sd" if run else None, err_kws={"alpha": 0.22, "lw": 0}, marker="o", mew=0, zorder=3,
+            legend="full" if by else False,
+        )  # fmt: skip
+        if theory is not None:
+            dashes: dict[str, Any] = {"linestyle": style.DASHES, "lw": 1.4, "color": theme.text, "zorder": 4}
+            for i in range(len(colours)):
                 ax.plot(theory[layer], theory[i], label=theory_label if i == len(colours) - 1 else None, **dashes)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel=x_label, ylabel=y_label)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import seaborn
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from deepmech_book.figures import style
@@ -150,12 +153,14 @@ def scatter(
     def draw(fig: Figure, theme: Theme) -> None:
         ax = fig.subplots()
         if shade is None:
-            ax.scatter(at_x, at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, linewidths=0)
+            seaborn.scatterplot(x=at_x, y=at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, lw=0, ax=ax)
         else:
-            dots = ax.scatter(
-                at_x, at_y, c=shade, s=40, cmap=style.sequential(), edgecolors=theme.muted, linewidths=0.7
-            )
-            fig.colorbar(dots, ax=ax, label=colour_label, pad=0.02).outline.set_visible(False)
+            norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
+            seaborn.scatterplot(
+                x=at_x, y=at_y, hue=shade, hue_norm=norm, palette=shades, s=40, edgecolor=theme.muted, lw=0.7,
+                legend=False, ax=ax,
+            )  # fmt: skip
+            fig.colorbar(ScalarMappable(norm, shades), ax=ax, label=colour_label, pad=0.02).outline.set_visible(False)
         if rank is not None:
             value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
             ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import seaborn
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -67,13 +68,18 @@ def clouds(
     def draw(fig: Figure, theme: Theme) -> None:
         panels, colours = grid.axes(fig, x_label, y_label), style.categories(len(names), theme)
         for i, ax in enumerate(panels):
-            for k, (name, colour, mark) in enumerate(zip(names, colours, style.MARKS, strict=False)):
-                own = points[i].values[group[i].values == k]
-                ax.scatter(own[:, 0], own[:, 1], s=14, marker=mark, color=colour, alpha=0.9, lw=0, label=name)
-                if path is not None:
+            own = [names[k] for k in group[i].values]
+            seaborn.scatterplot(
+                x=points[i].values[:, 0], y=points[i].values[:, 1], hue=own, style=own, hue_order=names,
+                style_order=names, palette=colours, markers=list(style.MARKS[: len(names)]), s=22, alpha=0.9, lw=0,
+                legend="full" if i == 0 else False, ax=ax,
+            )  # fmt: skip
+            if path is not None:
+                for k, colour in enumerate(colours):
                     ax.plot(*path[k].values.T, color=colour, lw=1.2)
             ax.set_aspect("equal", adjustable="datalim")
             ax.grid()
         legend(fig, panels[0])
+        panels[0].get_legend().remove()  # seaborn's own, inside the panel
 
     return Picture(draw, alt=alt, height=0.7 + 2.9 * grid.rows, figure=figure)
