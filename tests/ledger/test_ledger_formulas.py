@@ -10,7 +10,7 @@ from deepmech_book.ledger import formulas, formulas_markdown
 from deepmech_book.ledger.formulas import cited
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "lib" / "deepmech"
+LIBRARY = ROOT / "lib"
 #: Which paper a room of the library speaks of, by words of its path.
 PAPERS = {
     "A": (

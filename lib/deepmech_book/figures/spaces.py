@@ -80,6 +80,7 @@ def clouds(
             ax.set_aspect("equal", adjustable="datalim")
             ax.grid()
         legend(fig, panels[0])
-        panels[0].get_legend().remove()  # seaborn's own, inside the panel
+        if (inside := panels[0].get_legend()) is not None:  # seaborn's own
+            inside.remove()
 
     return Picture(draw, alt=alt, height=0.7 + 2.9 * grid.rows, figure=figure)

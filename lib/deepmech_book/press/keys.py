@@ -47,13 +47,20 @@ def surroundings(house: House) -> dict[str, str]:
     library = house.root / "lib"
     lock = house.root / "requirements.lock"
     return {
-        "library": tree_digest(library, lambda name: not name.startswith("deepmech_book/press/") or name in _PRESS),
+        "library": tree_digest(library, _seen),
         "data": data_digest(),
         # Notes of who verified what change no number.
         "results": tree_digest(house.book / "results", lambda name: name.endswith(".nc")),
         "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "no lock file",
         "python": platform.python_version(),
     }
+
+
+def _seen(name: str) -> bool:
+    """Whether notebooks may depend on this file below ``lib``."""
+    return name.startswith(("deepmech/", "deepmech_book/")) and (
+        not name.startswith("deepmech_book/press/") or name in _PRESS
+    )
 
 
 def key(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> str:
