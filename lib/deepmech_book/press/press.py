@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -94,8 +95,14 @@ def press(
     expected = {s.name: _earlier_seconds(house, profile, s.name) for s in waiting}
     say(f"{len(found)} notebooks, {len(waiting)} to execute{_about(list(expected.values()), jobs)}, profile {profile}")
 
-    # Long ones first, so that none is left alone at the end; those without an estimate count as long.
-    waiting.sort(key=lambda s: -(expected[s.name] or float("inf")))
+    # Long ones first, so that none is left alone at the end; those without an estimate count as long. Among equals the
+    # chapters take turns: their first pages compile different functions, which later pages then find compiled.
+    before: Counter[str] = Counter()
+    turn: dict[str, int] = {}
+    for one in waiting:
+        chapter = one.name.partition("/")[0]
+        turn[one.name], before[chapter] = before[chapter], before[chapter] + 1
+    waiting.sort(key=lambda s: (-(expected[s.name] or float("inf")), turn[s.name]))
     done: dict[str, Sheet] = {}
     running = _Running()
     pool = ThreadPoolExecutor(jobs)
