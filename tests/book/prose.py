@@ -28,7 +28,7 @@ _KIND = (
     r"Theorems?|Propositions?|Sections?|Sec\.|Apps?\.|Appendi(?:x|ces)|Definitions?|Footnotes?|Eqs?\.|Figs?\.|Figures?"
 )
 REFERENCE = re.compile(rf"(?:{_KIND})\s*{_PLACE}(?:(?:\s*[-–,]\s*|,?\s+(?:and|to)\s+){_PLACE})*|\b[A-H]\.\d+(?:\.\d+)*")
-INTERVAL = re.compile(r"\b95\s*%(?=\s+(?:intervals?|bands?|bootstrap|over resampled|of the samples of each class))")
+INTERVAL = re.compile(r"\b95\s*%(?=\s+(?:intervals?|bands?|bars?|bootstrap|over\s+initial\s+conditions|over resampled|of the samples of each class))")
 FENCED = re.compile(r"^```(?P<math>\{math\})?[^\n]*\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

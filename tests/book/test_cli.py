@@ -47,6 +47,7 @@ def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
     assert cli.main(["sweep", "mysweep:powers", "--store", store, "--ship", shipped]) == 0
     assert "3 cells" in capsys.readouterr().out
     assert cli.main(["verify", store, shipped, "--cells", "2"]) == 0
+    capsys.readouterr()
     assert cli.main(["verify", str(tmp_path / "nothing")]) == 1
     assert capsys.readouterr().err.startswith(f"deepmech verify: {tmp_path}")
 

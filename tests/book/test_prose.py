@@ -67,7 +67,7 @@ def sources(page: str, modules: tuple[str, ...]) -> Iterator[str]:
     code = prose.code(page)
     yield code
     for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("deepmech."):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(("deepmech.", "deepmech_book.")):
             modules += (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     for name in modules:
         try:

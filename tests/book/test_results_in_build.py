@@ -96,7 +96,7 @@ def test_a_shipped_file_with_one_changed_number_fails_the_build(built):
 
     (path,) = (built.root / "book" / "results").glob("*.nc")
     wrong = read_netcdf(path)
-    wrong["path"].values[:, -1] += 1e-12
+    wrong["path"].values[:, -1] += 1e-8  # beyond rounding, which may differ with the number of threads
     write_netcdf(wrong, path)
     with pytest.raises(BookError, match="DIFFERENT: 'path'"):
         pressed(built, anew=True)
