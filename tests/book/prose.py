@@ -28,7 +28,8 @@ _KIND = (
     r"Theorems?|Propositions?|Sections?|Sec\.|Apps?\.|Appendi(?:x|ces)|Definitions?|Footnotes?|Eqs?\.|Figs?\.|Figures?"
 )
 REFERENCE = re.compile(rf"(?:{_KIND})\s*{_PLACE}(?:(?:\s*[-–,]\s*|,?\s+(?:and|to)\s+){_PLACE})*|\b[A-H]\.\d+(?:\.\d+)*")
-INTERVAL = re.compile(r"\b95\s*%(?=\s+(?:intervals?|bands?|bars?|bootstrap|over\s+initial\s+conditions|over resampled|of the samples of each class))")
+_SPREAD = r"intervals?|bands?|bars?|bootstrap|over\s+initial\s+conditions|over resampled|of the samples of each class"
+INTERVAL = re.compile(rf"\b95\s*%(?=\s+(?:{_SPREAD}))")
 FENCED = re.compile(r"^```(?P<math>\{math\})?[^\n]*\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
