@@ -1,7 +1,6 @@
 """One notebook is executed: papermill with the profile's parameters, checks, and only then a file that counts.
 
-Runs as a process of its own (``python -m deepmech_book.press.execution``): the job arrives as one line of JSON on
-standard input, which stays open; when it closes, the press has gone and so does this process, and with it the kernel.
+Runs as a process of its own (:func:`work`). When the press goes, so does this process, and with it the kernel.
 """
 
 from __future__ import annotations
@@ -10,14 +9,11 @@ import datetime
 import json
 import os
 import re
-import sys
-import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
 from deepmech.core.files import write_whole
-from deepmech_book.press import keys
+from deepmech_book.press import kernels, keys
 from deepmech_book.press.sources import House, Source, with_values
 
 RECORD = "application/vnd.deepmech+json"
@@ -174,33 +170,26 @@ def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _leave_with_the_press() -> None:
-    while sys.stdin.readline():
-        pass
-    os._exit(1)
-
-
-def main() -> None:
-    """Execute the job on standard input; a single line of JSON on standard output says how it went."""
-    job = json.loads(sys.stdin.readline())
-    threading.Thread(target=_leave_with_the_press, daemon=True).start()
+def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
+    """Execute ``job`` in this process; what happened goes through the pipe ``answer``."""
+    os.setsid()  # Ctrl-C goes to the press, which then ends this process.
+    folder = Path(job["folder"])
+    # Profiles and start-up files of the user's own IPython must not change what the book says.
+    own = {"IPYTHONDIR": str(folder), "JUPYTER_PREFER_ENV_PATH": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    os.environ.update(environment, **own, JUPYTER_DEFAULT_PROVISIONER_NAME=kernels.NAME)
+    os.chdir(job["root"])
+    with open(folder / "said", "wb") as said:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+    kernels.Waiting()
+    kernels.leave_with_parent()
     house = House(Path(job["root"]))
-    answer: dict[str, str]
-    with tempfile.TemporaryDirectory(prefix="deepmech-") as folder:
-        # Profiles and start-up files of the user's own IPython must not change what the book says.
-        os.environ.update(IPYTHONDIR=folder, JUPYTER_PREFER_ENV_PATH="1", PYDEVD_DISABLE_FILE_VALIDATION="1")
-        os.chdir(house.root)
-        try:
-            source = house.source(job["name"])
-            notebook, chatter = execute(source, job["parameters"], job["key"], Path(folder))
-            if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
-                notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
-            write_whole(Path(job["target"]), json.dumps(notebook, indent=1, ensure_ascii=False))
-            answer = {"chatter": chatter}
-        except NotebookFailed as failure:
-            answer = {"failed": str(failure)}
-    sys.stdout.write(json.dumps(answer) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    try:
+        source = house.source(job["name"])
+        notebook, chatter = execute(source, job["parameters"], job["key"], folder)
+        if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
+            notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
+        write_whole(Path(job["target"]), json.dumps(notebook, indent=1, ensure_ascii=False))
+        answer.send({"chatter": chatter})
+    except NotebookFailed as failure:
+        answer.send({"failed": str(failure)})

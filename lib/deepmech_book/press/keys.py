@@ -15,8 +15,8 @@ from typing import Any
 from deepmech.core.spec import digest
 from deepmech_book.press.sources import House, Source
 
-# The press itself does not reach into notebooks, except through these two files.
-_PRESS = ("deepmech_book/press/execution.py", "deepmech_book/press/sources.py")
+# The press itself does not reach into notebooks, except through these files.
+_PRESS = ("deepmech_book/press/execution.py", "deepmech_book/press/kernels.py", "deepmech_book/press/sources.py")
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:

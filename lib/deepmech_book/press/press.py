@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
 import secrets
-import subprocess
-import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
-from deepmech_book.press import keys
+from deepmech_book.press import execution, kernels, keys
 from deepmech_book.press.sources import BookError, House, Source
 
 Say = Callable[[str], None]
@@ -105,9 +103,12 @@ def press(
     waiting.sort(key=lambda s: (-(expected[s.name] or float("inf")), turn[s.name]))
     done: dict[str, Sheet] = {}
     running = _Running()
+    threads = thread_limits(cores // jobs)
+    kernels.warm(threads, len(waiting))
+    environment = {**threads, **places(house), **limits(profile)}
     pool = ThreadPoolExecutor(jobs)
     try:
-        futures = [pool.submit(_execute, house, profile, s, cores // jobs, running, say) for s in waiting]
+        futures = [pool.submit(_execute, house, profile, s, environment, running, say) for s in waiting]
         for future in as_completed(futures):
             sheet, seconds, chatter = future.result()
             done[sheet.name] = sheet
@@ -134,7 +135,7 @@ class _Running:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._processes: set[subprocess.Popen[str]] = set()
+        self._processes: set[Any] = set()
         self._since: dict[str, float] = {}
         self._stopped = False
 
@@ -143,25 +144,20 @@ class _Running:
         spent = time.monotonic() - self._since[name] if name in self._since else 0.0
         return None if expected is None else max(0.0, expected - spent)
 
-    def start(self, name: str, threads: int, house: House, profile: str) -> subprocess.Popen[str]:
+    def start(self, job: dict[str, Any], environment: dict[str, str]) -> tuple[Any, Any]:
+        """The process that executes the job, and where its answer comes."""
         with self._lock:
             if self._stopped:
                 raise KeyboardInterrupt
-            self._since[name] = time.monotonic()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "deepmech_book.press.execution"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=house.root,
-                env={**os.environ, **thread_limits(threads), **places(house), **limits(profile)},
-                start_new_session=True,  # Ctrl-C goes to the press, which then ends this process.
-            )
+            self._since[job["name"]] = time.monotonic()
+            receiver, sender = kernels.jobs.Pipe(duplex=False)
+            process = kernels.jobs.Process(target=execution.work, args=(job, environment, sender))
+            process.start()
+            sender.close()
             self._processes.add(process)
-            return process
+            return process, receiver
 
-    def finish(self, process: subprocess.Popen[str]) -> None:
+    def finish(self, process: Any) -> None:
         with self._lock:
             self._processes.discard(process)
 
@@ -190,43 +186,35 @@ def limits(profile: str) -> dict[str, str]:
 
 
 def _execute(
-    house: House, profile: str, sheet: Sheet, threads: int, running: _Running, say: Say
+    house: House, profile: str, sheet: Sheet, environment: dict[str, str], running: _Running, say: Say
 ) -> tuple[Sheet, float, str]:
     """Execute one notebook in a process of its own; (sheet with result or failure, seconds, standard error)."""
     target = house.executed(profile, sheet.name)
-    job = {
-        "root": str(house.root),
-        "name": sheet.name,
-        "parameters": sheet.parameters,
-        "key": sheet.key,
-        "target": str(target),
-    }
     earlier = _earlier_seconds(house, profile, sheet.name)
     say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
     start = time.monotonic()
-    process = running.start(sheet.name, threads, house, profile)
-    assert process.stdin and process.stdout and process.stderr
-    errors: list[str] = []
-    listener = threading.Thread(target=lambda: errors.append(process.stderr.read()))  # type: ignore[union-attr]
-    listener.start()
-    try:
-        # The pipe stays open: its end tells the process that the press has gone.
-        process.stdin.write(json.dumps(job) + "\n")
-        process.stdin.flush()
-        lines = process.stdout.read().splitlines()
-        process.wait()
-    except BrokenPipeError:
-        lines = []
-    finally:
-        listener.join()
+    with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as folder:
+        job = {
+            "root": str(house.root),
+            "name": sheet.name,
+            "parameters": sheet.parameters,
+            "key": sheet.key,
+            "target": str(target),
+            "folder": folder,
+        }
+        process, answers = running.start(job, environment)
+        try:
+            answer = answers.recv()
+        except EOFError:
+            answer = {}
+        process.join()
         running.finish(process)
-        process.stdin.close()
-    seconds = time.monotonic() - start
-    answer = json.loads(lines[-1]) if lines and process.returncode == 0 else {}
-    notebook = keys.trusted(target) if "chatter" in answer else None
-    failure = answer.get("failed", "" if notebook else f"its process ended early:\n{''.join(errors).strip()}")
+        notebook = keys.trusted(target) if "chatter" in answer else None
+        said = Path(folder) / "said"
+        last = said.read_text(errors="replace").strip() if said.is_file() else ""
+    failure = answer.get("failed", "" if notebook else f"its process ended early:\n{last}")
     result = Sheet(sheet.source, sheet.parameters, sheet.key, notebook, fresh=True, failure=failure)
-    return result, seconds, answer.get("chatter", "")
+    return result, time.monotonic() - start, answer.get("chatter", "")
 
 
 def _earlier_seconds(house: House, profile: str, name: str) -> float | None:
