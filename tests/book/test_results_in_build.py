@@ -26,7 +26,7 @@ RATE = 0.25
 
 
 def compute(cells, steps):
-    path = np.array([[cell["start"] * (1 - RATE) ** k for k in range(steps)] for cell in cells])
+    path = np.array([[start * (1 - RATE) ** k for k in range(steps)] for start in cells["start"].values])
     return xr.Dataset({"path": (("cell", "step"), path)}, {"step": np.arange(steps)})
 """
 PAGE = """\

@@ -155,7 +155,7 @@ def test_a_chunk_that_raises_is_recorded_and_the_others_go_on(tmp_path, whole):
 
 
 def test_a_function_with_the_wrong_result_is_named():
-    with pytest.raises(CellsFailed, match=r"wrong_shape returned 'path'.*'cell' of length 12"):
+    with pytest.raises(CellsFailed, match=r"wrong_shape returned 'path'.*'cell', of length 12"):
         run(make("wrong_shape"), chunk=12)
 
 

@@ -22,7 +22,7 @@ FACTOR = 2.0
 
 
 def compute(cells, steps):
-    base = np.array([[cell["base"]] for cell in cells])
+    base = cells["base"].values[:, None]
     return xr.Dataset({"y": (("cell", "step"), FACTOR * base + np.arange(steps))}, {"step": np.arange(steps)})
 
 

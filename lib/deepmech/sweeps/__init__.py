@@ -12,7 +12,7 @@ from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.extend import adopt
 from deepmech.sweeps.results import NotShipped, Report, Stale, result, ship, verify
 from deepmech.sweeps.runner import CellsFailed, load, partial, run
-from deepmech.sweeps.spec import Sweep, columns, recomputed
+from deepmech.sweeps.spec import Sweep, each, recomputed
 from deepmech.sweeps.store import DamagedChunk, StoreError
 
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
     "adopt",
     "cli_run",
     "cli_verify",
-    "columns",
     "connect",
+    "each",
     "load",
     "partial",
     "recomputed",

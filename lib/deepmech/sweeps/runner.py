@@ -68,10 +68,10 @@ def computed(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]) -> 
     would depend on it (a long descent by 0.18 of its range).
     """
     with threadpool_limits(1, "blas"):
-        return check_chunk(sweep, sweep.function()(sweep.parameters(indices), **fixed), len(indices))
+        return check_chunk(sweep, sweep.function()(sweep.slice(indices), **fixed), indices)
 
 
-def check_chunk(sweep: Sweep, dataset: Any, n: int) -> xr.Dataset:
+def check_chunk(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> xr.Dataset:
     """``compute``'s result with a boolean ``diverged`` per cell; a ValueError if it has not the promised shape.
 
     A function that knows better returns its own ``diverged``; otherwise a cell counts as diverged if any of its numbers
@@ -79,11 +79,15 @@ def check_chunk(sweep: Sweep, dataset: Any, n: int) -> xr.Dataset:
     """
     if not isinstance(dataset, xr.Dataset):
         raise ValueError(f"{sweep.compute} returned a {type(dataset).__name__}; it must return an xarray.Dataset")
+    n = len(indices)
     for name, array in dataset.data_vars.items():
-        if array.dims[:1] != ("cell",) or array.sizes["cell"] != n:
+        if array.sizes.get("cell") != n:
             raise ValueError(
-                f"{sweep.compute} returned {name!r} with dims {dict(array.sizes)}; 'cell' of length {n} must come first"
+                f"{sweep.compute} returned {name!r} with dims {dict(array.sizes)}; one must be 'cell', of length {n}"
             )
+    if "cell" in dataset.coords and not np.array_equal(dataset["cell"], indices):
+        raise ValueError(f"{sweep.compute} returned cells {dataset['cell'].values}; it was given {list(indices)}")
+    dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
     if not dataset.data_vars:
         raise ValueError(f"{sweep.compute} returned no variables")
     if "diverged" in dataset:

@@ -31,9 +31,10 @@ class Sweep(Spec):
     name : str
         Letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
     compute : str
-        ``"module:function"``. It is called as ``function(cells, **fixed)`` with a list of dictionaries, one per cell,
-        and returns a Dataset whose data variables all have ``cell`` as first dimension. What it returns for a cell must
-        not depend on the other cells of the list: that is what makes results the same under any chunking.
+        ``"module:function"``. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
+        parameters as a Dataset over ``cell`` (:meth:`slice`), and returns a Dataset of which all variables have the
+        dimension ``cell`` too. What it returns for a cell must not depend on the other cells of the slice: that is
+        what makes results the same under any chunking.
     cells : dict of labelled arrays
         Parameters that vary (:func:`deepmech.over`), broadcast to a grid. Arrays that share a dimension vary together.
     fixed : dict
@@ -121,9 +122,22 @@ class Sweep(Spec):
         except (ImportError, AttributeError) as error:
             raise ValueError(f"Sweep.compute = {self.compute!r}: cannot be imported ({error})") from None
 
+    def slice(self, indices: Sequence[int]) -> xr.Dataset:
+        """The parameters of some cells as labelled arrays over ``cell``, as specs take them.
+
+        Examples
+        --------
+        >>> from deepmech import over
+        >>> sweep = Sweep("squares", "operator:add", {"x": over("x", [1.0, 2.0]), "y": over("y", [0, 1, 2])})
+        >>> sweep.slice([2, 3])["x"].values
+        array([1., 2.])
+        """
+        chosen = np.asarray(indices, int)
+        return xr.Dataset({k: ("cell", v[chosen]) for k, v in self.grid.flat.items()}, {"cell": chosen})
+
     def parameters(self, indices: Sequence[int]) -> list[dict[str, Any]]:
         """The parameters of some cells, as plain values."""
-        return [{k: v[i].item() for k, v in self.grid.flat.items()} for i in indices]
+        return each(self.slice(indices))
 
     def describe(self, indices: Sequence[int], most: int = 5) -> str:
         """Cells in words, for errors: at most ``most`` of them."""
@@ -180,13 +194,12 @@ def allowed(function: Callable[..., xr.Dataset], variable: str) -> float:
     return float(stated.get(variable, stated.get("*", ROUNDING)))
 
 
-def columns(cells: Sequence[Mapping[str, Any]]) -> dict[str, xr.DataArray]:
-    """The parameters of a chunk's cells as labelled arrays over ``cell``, as specs take them.
+def each(cells: xr.Dataset) -> list[dict[str, Any]]:
+    """A slice of a sweep's grid as one dictionary of plain values per cell, for what is computed one by one.
 
     Examples
     --------
-    >>> columns([{"slope": 0.0, "seed": 3}, {"slope": 0.5, "seed": 4}])["slope"].values
-    array([0. , 0.5])
+    >>> each(xr.Dataset({"slope": ("cell", [0.0, 0.5]), "seed": ("cell", [3, 4])}))[1]
+    {'slope': 0.5, 'seed': 4}
     """
-    index = {"cell": np.arange(len(cells))}
-    return {key: xr.DataArray([cell[key] for cell in cells], index, dims="cell") for key in cells[0]}
+    return [{str(k): v.values[i].item() for k, v in cells.items()} for i in range(cells.sizes["cell"])]

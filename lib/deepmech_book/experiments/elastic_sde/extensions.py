@@ -16,7 +16,7 @@ from deepmech.core.labels import over
 from deepmech.core.statistics import Interval, interval, interval_of, together
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import tabulated_paths
-from deepmech.sweeps import Sweep, result
+from deepmech.sweeps import Sweep, each, result
 from deepmech_book.experiments.elastic_sde import networks
 from deepmech_book.experiments.elastic_sde.effects import late, late_mean, step_of, without_groups
 from deepmech_book.experiments.elastic_sde.extensions_fit import begins, drift, evenly, fit, halves
@@ -233,11 +233,11 @@ def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
     )
 
 
-def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
+def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     """For each ``case`` (number) and ``split`` what :func:`own_effects` finds in a stored result."""
     source = result(networks.as_published(of.removeprefix("elastic-")))
     made = []
-    for cell in cells:
+    for cell in each(cells):
         case = source.isel(case=cell["case"])
         groups = case["group_mean"].rename(slow_time="time").astype(float)
         made.append(own_effects(groups, weights_of(case), cell["split"]).assign(ratio=case["ratio"].item()))

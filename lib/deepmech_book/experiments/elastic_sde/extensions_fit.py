@@ -19,7 +19,7 @@ from deepmech.core.random import Stream
 from deepmech.core.statistics import Interval, interval
 from deepmech.metrics.elasticity import Model, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import drift_matrix, mixed_logits, tabulated_paths
-from deepmech.sweeps import Sweep, result
+from deepmech.sweeps import Sweep, each, result
 from deepmech_book.experiments.elastic_sde import networks
 from deepmech_book.experiments.elastic_sde.effects import late_mean
 
@@ -247,12 +247,12 @@ def fits(of: str, n_splits: int = 10) -> Sweep:
     )
 
 
-def fit_cells(cells: list[dict[str, Any]], *, of: str) -> xr.Dataset:
+def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     """:func:`compare` for each cell's ``split``, from the time on from which margins exceed their noise."""
     source = result(networks.as_published(of.removeprefix("elastic-")))
     groups = source.isel(first_seed=0)["group_mean"].rename(slow_time="time").astype(float)
     groups = groups.isel(time=slice(begins(groups), None))
-    made = xr.concat([compare(groups, cell["split"]) for cell in cells], "cell")
+    made = xr.concat([compare(groups, cell["split"]) for cell in each(cells)], "cell")
     return made.assign_attrs(device="cpu", dtype="float64")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.sweeps import recomputed
+from deepmech.sweeps import each, recomputed
 from deepmech.trainers.lenet import SingleSample, train_lenet
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
 
@@ -28,7 +28,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 @recomputed(part=_begin)
-def train_cells(cells: list[dict[str, Any]], **fixed: Any) -> xr.Dataset:
+def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
     """Train all trials of each configuration; a cell's keys and ``fixed`` are parameters of :func:`trials`.
 
     Returns
@@ -52,7 +52,7 @@ def train_cells(cells: list[dict[str, Any]], **fixed: Any) -> xr.Dataset:
 
         ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
     """
-    made = [_configuration(**{**fixed, **cell}) for cell in cells]
+    made = [_configuration(**{**fixed, **cell}) for cell in each(cells)]
     return xr.concat(made, "cell").assign_attrs(device="cpu", dtype=fixed["dtype"])
 
 

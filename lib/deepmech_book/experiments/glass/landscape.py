@@ -25,7 +25,7 @@ from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, each
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import fingerprint, title_of
@@ -92,7 +92,7 @@ def standard(dataset: str) -> Sweep:
 
 
 def survey(
-    cells: list[dict[str, Any]],
+    cells: xr.Dataset,
     networks: dict[str, dict[str, Any]],
     temperatures: dict[str, float],
     kicks: Sequence[float],
@@ -142,8 +142,8 @@ def survey(
         found |= {"unit": g.unit, "n_coordinates": len(g.start), "left_out": g.left_out}
         return found | {"diverged": not np.isfinite(g.value(first))}
 
-    with ThreadPoolExecutor(min(len(cells), cores())) as pool:
-        rows = list(pool.map(one, cells))
+    with ThreadPoolExecutor(cores()) as pool:
+        rows = list(pool.map(one, each(cells)))
     dims = {
         "slice": ("u", "v"), "wide": ("u", "v"), "places": ("point", "axis"), "hop": ("leg",),
         "strays": ("kick", "direction"), "sunk": ("calls",), "sinking": ("calls",), "curvature": ("probability",),

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.sweeps import Sweep, columns
+from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
@@ -115,20 +115,16 @@ def plane(
     )
 
 
-def rest(cells: list[dict[str, Any]], data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
+def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
     """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
-    varied = columns(cells)
     made = settle(
-        Dynamics(width=varied["width"], regularisation=varied["regularisation"]),
+        Dynamics(width=cells["width"], regularisation=cells["regularisation"]),
         Preparation(**preparation),
         binary(**data),
-        seed=varied["seed"],
+        seed=cells["seed"],
         experiment="glass transitions",
     )
-    result = made[["loss", "data_loss", "error", "norm", "n_weights"]].drop_vars("cell")
-    result = result.assign(diverged=made.diverged.drop_vars("cell"))
-    result.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
-    return result
+    return made[["loss", "data_loss", "error", "norm", "n_weights", "diverged"]]
 
 
 def ratio(result: xr.Dataset) -> xr.DataArray:

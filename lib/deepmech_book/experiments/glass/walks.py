@@ -17,7 +17,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.metrics import glass
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import Sweep, columns, recomputed
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 from deepmech_book.experiments.glass.data import binary, fingerprint
@@ -131,7 +131,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 @recomputed(part=_begin)
 def walk_cells(
-    cells: list[dict[str, Any]],
+    cells: xr.Dataset,
     data: dict[str, Any],
     width: int,
     regularisation: float,
@@ -155,17 +155,16 @@ def walk_cells(
     """
     loaded = binary(**data)
     n_data = len(loaded.x)
-    varied = columns(cells)
     dynamics = Dynamics(
         width=width,
         regularisation=regularisation,
         learning_rate=RATE,
-        temperature=varied["temperature"] * (n_data / P_D) if "temperature" in varied else 0.0,
-        batch_size=varied.get("batch_size", 0),
+        temperature=cells["temperature"] * (n_data / P_D) if "temperature" in cells else 0.0,
+        batch_size=cells.get("batch_size", 0),
     )
     last = [max(t for t in times if t + w <= steps) for w in waiting]
     made = walk(
-        dynamics, Preparation(**preparation), loaded, steps=steps, seed=varied["seed"], waiting=waiting, times=times,
+        dynamics, Preparation(**preparation), loaded, steps=steps, seed=cells["seed"], waiting=waiting, times=times,
         chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
     )  # fmt: skip
     groups = ["layer", "alive"]
@@ -191,13 +190,11 @@ def walk_cells(
             "n_weights": made["n_weights"],
             "diverged": made["diverged"],
         }
-    ).drop_vars("cell")
+    )
     for k, values in found.data_vars.items():
         if values.dtype == float and k != "sigma":
             found[k] = values.astype("float32")
-    found = found.transpose("cell", ...)
-    found.attrs = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
-    return found
+    return found.assign_attrs(made.attrs)
 
 
 def _alpha(square: xr.DataArray, fourth: xr.DataArray, count: xr.DataArray) -> xr.DataArray:

@@ -77,7 +77,7 @@ def dropout_raised(
 
 
 def train_through_stages(
-    cells: list[dict[str, Any]],
+    cells: xr.Dataset,
     data: dict[str, Any],
     network: dict[str, Any],
     training: dict[str, Any],
@@ -103,8 +103,7 @@ def train_through_stages(
         - ``diverged``: any of the three trainings.
     """
     images = load(**data)
-    seed = over("cell", [cell["seed"] for cell in cells])
-    common: dict[str, Any] = {"seed": seed, "experiment": "figure S2"}
+    common: dict[str, Any] = {"seed": cells["seed"], "experiment": "figure S2"}
     # No network may stop early: the second stage begins when the first has nearly converged.
     fixed = {**training, "stop_loss": 0.0, "stop_change": 0.0}
     at = [s * stage + round(i * stage / n_records) for s in range(3) for i in range(1, n_records + 1)]

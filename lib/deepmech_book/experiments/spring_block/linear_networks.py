@@ -17,7 +17,7 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import Data
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, each
 from deepmech.trainers import MLP, Training, train
 
 #: Step sizes of Fig. 5(a) as printed (SM S3), and its dropout probability.
@@ -129,14 +129,14 @@ def _sweep(name: str, cells: dict[str, xr.DataArray], fixed: dict[str, Any]) -> 
 
 
 def train_cells(
-    cells: list[dict[str, Any]], n: int, settings: dict[str, dict[str, Any]] | None = None, **shared: Any
+    cells: xr.Dataset, n: int, settings: dict[str, dict[str, Any]] | None = None, **shared: Any
 ) -> xr.Dataset:
     """Train one network per cell with :func:`trained`, over ``cell``.
 
     A cell holds ``seed`` and ``learning_rate``, or ``training``, a key of ``settings``; ``shared`` holds for all.
     """
     parts = []
-    for cell in cells:
+    for cell in each(cells):
         setting = {"learning_rate": cell["learning_rate"]} if settings is None else settings[cell["training"]]
         parts.append(trained(n=n, seeds=[cell["seed"]], **setting, **shared).rename(seed="cell").drop_vars("cell"))
     return xr.concat(parts, "cell", combine_attrs="override")

@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, columns
+from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.experiments.spring_block import networks
 
@@ -43,7 +43,7 @@ def two_metrics(
 
 
 def train_in_two_metrics(
-    cells: list[dict[str, Any]], data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+    cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
     """Train one network per cell; a cell holds ``slope``, ``dropout`` and ``seed``.
 
@@ -53,20 +53,19 @@ def train_in_two_metrics(
         Over ``cell``: ``load_curve`` over ``metric`` (``"D"``, ``"D_hat"``) and ``layer``, of the training samples;
         ``curvature`` over ``metric``; ``accuracy`` of the test set.
     """
-    varied = columns(cells)
-    seed = varied.pop("seed")
     made = train(
-        MLP(**network, **varied),
+        MLP(**network, slope=cells["slope"], dropout=cells["dropout"]),
         Training(**training),
         load(**data),
-        seed=seed,
+        seed=cells["seed"],
         metrics=("D", "D_hat"),
         experiment="figure 1",
     )
     both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
     curves = both.sel(split="train", drop=True).transpose("cell", "metric", "layer")
     accuracy = made["accuracy"].sel(split="test", drop=True)
-    return networks.plain({"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}, made)
+    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}
+    return xr.Dataset(found, attrs=made.attrs)
 
 
 def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[str]) -> xr.DataArray:

@@ -6,7 +6,7 @@ seeds, and :func:`measures` gives the numbers that the claims of Fig. 1 are abou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -19,7 +19,7 @@ from deepmech.core.labels import over
 from deepmech.core.statistics import RankCorrelation, crossing, rank_correlation
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, columns
+from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
 
 
@@ -127,7 +127,7 @@ def figure_1(
 
 
 def train_cells(
-    cells: list[dict[str, Any]], data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+    cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
     """Train one network per cell; a cell's keys are fields of the specs, or ``seed``.
 
@@ -138,27 +138,22 @@ def train_cells(
         curve, > 0 concave), ``accuracy_train`` and ``accuracy`` (of the test set), ``loss`` (of the last epoch),
         ``epochs_run``, and whether training ``stopped`` early or ``diverged``.
     """
-    index = np.arange(len(cells))
-    varied = columns(cells)
-    seed = varied.pop("seed")
-    made = train(*specs(varied, network, training), _load(tuple(data.items())), seed=seed, experiment="figure 1")
+    mlp, how = specs(cells, network, training)
+    made = train(mlp, how, _load(tuple(data.items())), seed=cells["seed"], experiment="figure 1")
     curves = made["load_curve"].transpose("cell", "split", "layer")
-    last = made["loss"].transpose("cell", "epoch").values[index, made["epochs_run"].values - 1]
+    last = made["loss"].isel(epoch=made["epochs_run"] - 1).drop_vars("epoch")
     variables = {
         "load_curve": curves.sel(split="train", drop=True),
         "load_curve_test": curves.sel(split="test", drop=True),
         "curvature": curvature(curves.sel(split="train", drop=True)),
         "accuracy_train": made["accuracy"].sel(split="train", drop=True),
         "accuracy": made["accuracy"].sel(split="test", drop=True),
-        "loss": xr.DataArray(last, dims="cell"),
+        "loss": last,
         "epochs_run": made["epochs_run"],
         "stopped": made["state"] == "stopped",
         "diverged": made["state"] == "diverged",
     }
-    plain = {k: (v.dims, v.values) for k, v in variables.items()}
-    result = xr.Dataset(plain, coords={"layer": made["layer"].values})
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
-    return result
+    return xr.Dataset(variables, attrs=made.attrs)
 
 
 def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> Sweep:
@@ -266,7 +261,7 @@ def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
     return xr.apply_ufunc(one, values, input_core_dims=[[dim]], vectorize=True)
 
 
-def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
+def specs(varied: Mapping[Any, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
     """Both specs, with labelled arrays for what varies (``seed`` belongs to neither)."""
     return (
         MLP(**network, **{k: v for k, v in varied.items() if k in _NETWORK}),
@@ -277,10 +272,3 @@ def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, A
 @lru_cache(maxsize=4)
 def _load(recipe: tuple[tuple[str, Any], ...]) -> Data:
     return load(**dict(recipe))
-
-
-def plain(variables: dict[str, xr.DataArray], made: xr.Dataset) -> xr.Dataset:
-    """``variables`` as a sweep wants them: without labels along ``cell``, with what they were computed on."""
-    result = xr.Dataset(variables).drop_vars("cell")
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
-    return result

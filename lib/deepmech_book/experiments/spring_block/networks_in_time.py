@@ -14,7 +14,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.data import fingerprint, load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, columns, recomputed
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.experiments.spring_block import networks
 
@@ -60,7 +60,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 @recomputed(part=_begin)
 def train_regimes(
-    cells: list[dict[str, Any]],
+    cells: xr.Dataset,
     data: dict[str, Any],
     regimes: dict[str, dict[str, float]],
     epochs: int,
@@ -75,16 +75,15 @@ def train_regimes(
         Over ``cell``: ``load_curve`` of the training samples over ``at_epoch`` and ``layer``; ``loss`` at the same
         epochs; ``curvature`` and ``accuracy`` (of the test set) at the end.
     """
-    index = {"cell": np.arange(len(cells))}
 
     def of(name: str) -> xr.DataArray:
-        return xr.DataArray([regimes[cell["regime"]][name] for cell in cells], index, dims="cell")
+        return cells["seed"].copy(data=[regimes[regime][name] for regime in cells["regime"].values])
 
     made = train(
         MLP(width=width, dropout=of("dropout")),
         Training(learning_rate=of("learning_rate"), batch_size=of("batch_size"), epochs=epochs),
         load(**data),
-        seed=xr.DataArray([cell["seed"] for cell in cells], index, dims="cell"),
+        seed=cells["seed"],
         record=record,
         experiment="figure 4",
     )
@@ -92,7 +91,8 @@ def train_regimes(
     loss = made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
     accuracy = made["accuracy"].sel(split="test", drop=True).isel(at_epoch=-1, drop=True)
     last = curvature(curves.isel(at_epoch=-1, drop=True))
-    return networks.plain({"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}, made)
+    found = {"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}
+    return xr.Dataset(found, attrs=made.attrs)
 
 
 def on_both_sets(
@@ -116,7 +116,7 @@ def on_both_sets(
 # Layers this wide are torch's, whose sums follow the processor and the version: of three networks trained again, one
 # for each rate, load curves differed by 1.3e-3 of their range at most, curvatures by 1.0e-3, accuracies by 4.8e-3.
 @recomputed(tolerance={"load_curve": 5e-3, "curvature": 5e-3, "accuracy": 2e-2})
-def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
+def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``learning_rate`` and ``seed``.
 
     Returns
@@ -124,17 +124,16 @@ def train_on_both_sets(cells: list[dict[str, Any]], data: dict[str, Any], width:
     Dataset
         Over ``cell`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
     """
-    varied = columns(cells)
     made = train(
         MLP(width=width, slope=0.2),
-        Training(learning_rate=varied["learning_rate"], epochs=epochs),
+        Training(learning_rate=cells["learning_rate"], epochs=epochs),
         load(**data),
-        seed=varied["seed"],
+        seed=cells["seed"],
         experiment="figure S4",
     )
     curves = made["load_curve"].transpose("cell", "split", "layer")
     found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
-    return networks.plain(found, made)
+    return xr.Dataset(found, attrs=made.attrs)
 
 
 def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str, Any], fixed: dict[str, Any]) -> Sweep:

@@ -17,7 +17,7 @@ from deepmech.core.labels import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, each
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.fused import Fused
@@ -49,9 +49,7 @@ def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
     )
 
 
-def train_regressions(
-    cells: list[dict[str, Any]], regimes: dict[str, dict[str, float]], epochs: int, width: int
-) -> xr.Dataset:
+def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], epochs: int, width: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
 
     Returns
@@ -64,7 +62,7 @@ def train_regressions(
     data = _data()
     shared = Fused.prepare(data, "float32")
     made = []
-    for cell in cells:
+    for cell in each(cells):
         setting = regimes[cell["regime"]]
         member = Member(
             MLP(width=width, dropout=setting["dropout"]),

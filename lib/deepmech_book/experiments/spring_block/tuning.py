@@ -16,7 +16,7 @@ import xarray as xr
 
 from deepmech.core.statistics import Interval, interval_of
 from deepmech.data import Data, load
-from deepmech.sweeps import Sweep, columns
+from deepmech.sweeps import Sweep
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
 
@@ -57,7 +57,7 @@ def validated(
 
 
 def train_validated(
-    cells: list[dict[str, Any]],
+    cells: xr.Dataset,
     data: dict[str, Any],
     network: dict[str, Any],
     training: dict[str, Any],
@@ -72,12 +72,9 @@ def train_validated(
     """
     whole = load(**data)
     part = _split(whole, round((1 - held_out) * len(whole.y_train)))
-    varied = columns(cells)
-    seed = varied.pop("seed")
-    made = train(*networks.specs(varied, network, training), part, seed=seed, experiment="figure 1")
-    accuracy = made["accuracy"].sel(split="test", drop=True).drop_vars("cell")
-    attributes = {k: made.attrs[k] for k in ("device", "dtype", "engine")}
-    return xr.Dataset({"accuracy_validation": accuracy}, attrs=attributes)
+    made = train(*networks.specs(cells, network, training), part, seed=cells["seed"], experiment="figure 1")
+    accuracy = made["accuracy"].sel(split="test", drop=True)
+    return xr.Dataset({"accuracy_validation": accuracy}, attrs=made.attrs)
 
 
 def _split(data: Data, n: int) -> Data:
