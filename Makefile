@@ -23,7 +23,7 @@ book: $(READY)
 # Two workers with one thread each, a file of tests to a worker; ruff, mypy and import-linter run as tests (tests/test_house.py).
 test: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --ignore-glob='*/conftest.py' --numprocesses 2 --dist loadfile
+	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --ignore-glob='*/conftest.py' --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 clean:
 	rm -rf book/_build book/generated

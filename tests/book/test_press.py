@@ -13,6 +13,7 @@ import psutil
 import pytest
 from miniature import notebook_text, write_notebooks
 
+from deepmech.core import provenance
 from deepmech_book.press import keys, press
 from deepmech_book.press.sources import BookError, House
 
@@ -146,15 +147,39 @@ def test_a_long_notebook_ends_with_the_press(house, ending):
     write_notebooks(house, a=notebook_text("import time\ntime.sleep(600)"))
     process = start(house)
     deadline = time.monotonic() + 30
-    while len(descendants(process)) < 2 and time.monotonic() < deadline:
+    while len(descendants(process)) < 4 and time.monotonic() < deadline:
         time.sleep(0.1)
     family = descendants(process)
-    assert len(family) >= 2, "the notebook's process and its kernel"
+    assert len(family) >= 4, "Python's fork server and its tracker, the notebook's process and its kernel"
     process.send_signal(ending)
     _, told = process.communicate(timeout=15)
     if ending == signal.SIGINT:
         assert process.returncode == 130 and told.endswith("stopped; finished results are kept\n")
     assert gone(family)
+
+
+STAIN = """\
+import sys
+known, stained = "torch" in sys.modules, hasattr(sys, "stain")
+import torch
+print(known, stained, torch.get_num_threads())
+sys.stain = True
+torch.set_num_threads(3)"""
+
+
+@pytest.mark.slow
+def test_kernels_share_imports_and_nothing_else(house):
+    """Enough notebooks to be worth it, one after the other: what one leaves in a module, the next does not find."""
+    write_notebooks(house, **{name: notebook_text(STAIN) for name in "abcd"})
+    done = subprocess.run(
+        [sys.executable, "-m", "deepmech.cli", "book", "--no-site", "--jobs", "1"],
+        cwd=house.root,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    said = [outputs(sheet) for sheet in press.sheets(House(house.root), "quick")]
+    assert len(said) == 4 and set(said) == {f"{sys.platform == 'linux'} False {provenance.cores()}\n"}
 
 
 def test_two_presses_do_not_work_in_one_house(house):
