@@ -30,7 +30,7 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
     records = [{"claim": EQ8.to_json(), "page": "spring_block/phase_diagram", "seconds": 12.0}, JERKY.to_json()]
     text = ledger.scoreboard_markdown(records, "quick", link=lambda page: f"/{page}.md")
     assert (
-        'Claims: 1 <span class="dm-verdict dm-holds">holds</span>, 1 <span class="dm-verdict dm-fails">fails</span>'
+        'papers: 1 <span class="dm-verdict dm-holds">holds</span>, 1 <span class="dm-verdict dm-fails">fails</span>'
         in text
     )
     (row,) = (r for r in rows(text) if r.startswith("| A.3.eq8 "))
@@ -38,6 +38,18 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
     assert row.endswith("[phase diagram](/spring_block/phase_diagram.md) (12 s) |")
     (row,) = (r for r in rows(text) if r.startswith("| A.S1.jerky "))
     assert "fails" in row and "| 1.2 |" in row
+
+
+def test_errata_are_counted_apart_and_chance_is_counted():
+    judged = ledger.check("A.S1.jerky", 0.2, interval=(0.1, 0.3)).to_json()
+    erratum = ledger.check("A.errata.stuck_blocks", measured=4, null=0).to_json()
+    text = ledger.scoreboard_markdown([judged, EQ8.to_json(), erratum], "quick")
+    holds = '<span class="dm-verdict dm-holds">holds</span>'
+    assert f"papers: 2 {holds}. Errata, counted apart: 1 {holds}." in text
+    assert (
+        "1 of these verdicts rest on a 95 % interval, 1 of them hold" in text and "0.025 of 1. The other 1 are" in text
+    )
+    assert "95 %" not in ledger.scoreboard_markdown([EQ8.to_json()], "quick")
 
 
 def test_what_is_not_built_or_not_in_this_build_says_so(monkeypatch):

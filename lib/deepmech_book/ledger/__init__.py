@@ -7,7 +7,7 @@ record in the notebook's output; the press gathers the records into the scoreboa
 from deepmech_book.ledger.entry import MIME, Entry, check
 from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
 from deepmech_book.ledger.registry import Claim, Figure, claim, claims, figure, figures
-from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, VERDICTS, Rule
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule
 from deepmech_book.ledger.scoreboard import missing, scoreboard_markdown
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "MIME",
     "NOT_TESTABLE",
     "TRIVIAL",
+    "UNDECIDED",
     "VERDICTS",
     "Claim",
     "Entry",

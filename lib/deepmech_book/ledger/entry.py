@@ -11,10 +11,16 @@ import numpy as np
 import xarray as xr
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, judge
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, judge
 
 MIME = "application/vnd.deepmech+json"
-CSS = {HOLDS: "dm-holds", TRIVIAL: "dm-trivial", FAILS: "dm-fails", NOT_TESTABLE: "dm-untestable"}
+CSS = {
+    HOLDS: "dm-holds",
+    TRIVIAL: "dm-trivial",
+    FAILS: "dm-fails",
+    UNDECIDED: "dm-untestable",
+    NOT_TESTABLE: "dm-untestable",
+}
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def check(
     >>> check("A.3.eq8", measured=-0.0497, expected=-0.05, null=0.1).verdict
     'holds'
     >>> check("A.S1.jerky", measured=0.9, interval=(0.7, 1.1)).verdict
-    'not testable at this profile'
+    'undecided'
     """
     c = registry.claim(claim)
     if not_testable is not None:

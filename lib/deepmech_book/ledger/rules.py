@@ -25,8 +25,9 @@ import numpy as np
 HOLDS = "holds"
 TRIVIAL = "holds trivially"
 FAILS = "fails"
+UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable at this profile"
-VERDICTS = (HOLDS, TRIVIAL, FAILS, NOT_TESTABLE)
+VERDICTS = (HOLDS, TRIVIAL, FAILS, UNDECIDED, NOT_TESTABLE)
 
 _ONE_SIDED = {"above": ("> {0:g}", True), "below": ("< {0:g}", True), "at_least": ("≥ {0:g}", False)}
 _ONE_SIDED["at_most"] = ("≤ {0:g}", False)
@@ -124,7 +125,8 @@ def judge(
     """Apply a rule to finite arrays that broadcast against ``measured`` (for a curve rule: its steps).
 
     An element with an interval holds when the whole interval lies in the region, fails when none of it does, and is
-    undecided otherwise. One failing element fails the claim; else one undecided element leaves it not testable.
+    undecided otherwise. One failing element fails the claim; else one undecided element leaves it undecided; else one
+    element in which the null does as well makes it trivial.
     """
     low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
     holds = rule.inside(measured, expected)
@@ -140,13 +142,17 @@ def judge(
     if rank.ravel()[worst] == 0:
         return Judgement(FAILS, "", worst)
     if rank.ravel()[worst] == 1:
-        return Judgement(NOT_TESTABLE, "the interval lies on both sides of the rule", worst)
+        return Judgement(UNDECIDED, "the interval lies on both sides of the rule", worst)
     if null is None:
         return Judgement(HOLDS, "", worst)
     if better_than_null:
         # The end of the interval nearer to the null counts: a difference within the interval is none.
         least = measured if interval is None else interval[0] if rule.direction > 0 else interval[1]
-        trivial = bool(np.all((null - least) * rule.direction >= 0))
+        trivial = (null - least) * rule.direction >= 0
     else:
-        trivial = bool(np.all(rule.inside(null, expected)))
-    return Judgement(TRIVIAL, "the null does as well", worst) if trivial else Judgement(HOLDS, "", worst)
+        trivial = rule.inside(null, expected)
+    trivial = np.broadcast_to(trivial, measured.shape).ravel()[order]
+    if trivial.any():
+        where = "" if trivial.all() else f" in {int(trivial.sum())} of {trivial.size}"
+        return Judgement(TRIVIAL, f"the null does as well{where}", int(order[np.argmax(trivial)]))
+    return Judgement(HOLDS, "", worst)

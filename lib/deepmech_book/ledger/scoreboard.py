@@ -9,7 +9,7 @@ from typing import Any
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.entry import CSS, number
 from deepmech_book.ledger.registry import Claim, Figure
-from deepmech_book.ledger.rules import VERDICTS
+from deepmech_book.ledger.rules import HOLDS, VERDICTS
 
 Record = Mapping[str, Any]
 Pages = set[str] | None
@@ -82,14 +82,16 @@ def scoreboard_markdown(
         registry.claim(record["id"])
         found.setdefault(record["id"], []).append(record)
     here = None if pages is None else set(pages)
-    verdicts = Counter(r["verdict"] for rs in found.values() for r in rs)
+    claimed = [r for name, rs in found.items() for r in rs if ".errata." not in name]
+    errata = [r for name, rs in found.items() for r in rs if ".errata." in name]
     waiting = sum(1 for c in registry.claims() if c not in found)
-    counts = ", ".join(f"{verdicts[v]} {_badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
     built = sum(f.built and (here is None or f.page in here) for f in registry.figures().values())
     lines = [
-        f"Profile `{profile}`. Claims: {counts}; {waiting} not measured in this build. "
+        f"Profile `{profile}`. Claims of the papers: {_counts(claimed)}. Errata, counted apart: {_counts(errata)}. "
+        f"{waiting} not measured in this build. "
         f"Figures: {built} of {len(registry.figures())} drawn in this build.",
         "",
+        *_by_chance(claimed),
     ]
     for paper, title in registry.PAPERS.items():
         lines += [f"## {title}", ""]
@@ -98,6 +100,27 @@ def scoreboard_markdown(
             lines += _claims_table(claims, found, here, link)
         lines += _figures_table([f for f in registry.figures().values() if f.paper == paper], here, link)
     return "\n".join(lines)
+
+
+def _counts(records: list[Record]) -> str:
+    """How often each verdict was given."""
+    verdicts = Counter(r["verdict"] for r in records)
+    return ", ".join(f"{verdicts[v]} {_badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
+
+
+def _by_chance(records: list[Record]) -> list[str]:
+    """How many of the claims that hold would do so by chance, as a paragraph."""
+    judged = [r for r in records if r.get("interval")]
+    if not judged:
+        return []
+    holding = sum(r["verdict"] == HOLDS for r in judged)
+    return [
+        f"{len(judged)} of these verdicts rest on a 95 % interval, {holding} of them hold. If the truth lay just "
+        f"outside the region of each claim, an interval would by chance lie inside it in at most 2.5 % of them: "
+        f"{number(0.025 * len(judged))} of {len(judged)}. The other {len(records) - len(judged)} are exact results, "
+        "single simulations or curves without an interval, for which no such number can be given.",
+        "",
+    ]
 
 
 def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], here: Pages, link: Link) -> list[str]:
