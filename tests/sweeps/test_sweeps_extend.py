@@ -39,6 +39,15 @@ def test_a_shipped_result_will_do(tmp_path):
     assert 0 < shipped.attrs["wall_seconds"] < grown.attrs["wall_seconds"]
 
 
+def test_what_other_code_made_is_computed_again_in_part(tmp_path):
+    """Seed 0 of two shipped diagrams had come from an earlier engine, among nine seeds of the present one."""
+    other = run(FEW).assign_attrs(code="0123456789abcdef")
+    assert adopt(MORE, tmp_path / "same", other) == 4
+    with pytest.raises(ValueError, match=r"made by other code.*DIFFERENT.*Compute the cells anew"):
+        adopt(MORE, tmp_path / "changed", other.assign(path=other["path"] + 1e-12))
+    assert not (tmp_path / "changed").exists()
+
+
 def test_only_cells_that_are_not_known_are_computed(tmp_path, monkeypatch):
     computed, compute = [], runner.compute_chunk
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import xarray as xr
 
 from deepmech.sweeps.assemble import missing
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps.results import chosen, compare, sweep_of
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import Store
 
@@ -34,7 +36,8 @@ def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
     Raises
     ------
     ValueError
-        If the two sweeps differ in more than name, tolerance and grid, or share no cell.
+        If the two sweeps differ in more than name, tolerance and grid, or share no cell; or if other code made the
+        result and some of its cells (one in fifty, at least three), computed again, come out different.
 
     Examples
     --------
@@ -60,12 +63,17 @@ def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
     wanted = [_label(cell) for cell in sweep.parameters(range(sweep.n_cells))]
     if not any(label in known for label in wanted):
         raise ValueError(f"adopt: no cell of sweep {small.name!r} is in the grid of {sweep.name!r}")
+    if result.attrs.get("code") != small.code:
+        cells = chosen(small, min(small.n_cells, max(3, small.n_cells // 50)), secrets.randbelow(10**6))
+        report = compare(f"adopt: the result of {small.name!r}", small, result, cells)
+        if not report.passed:
+            raise ValueError(f"{replace(report, made_by='other code')}. Compute the cells anew")
     place = Store.open(store, sweep)
     todo = [i for i in missing(sweep, place.read()) if wanted[i] in known]
-    cells = _flat(small, result)
+    flat = _flat(small, result)
     for _, group in groupby(enumerate(todo), key=lambda pair: pair[1] - pair[0]):
         piece = [i for _, i in group]
-        part = cells.isel(cell=[known[wanted[i]] for i in piece])
+        part = flat.isel(cell=[known[wanted[i]] for i in piece])
         share = float(result.attrs.get("wall_seconds", 0.0)) * len(piece) / small.n_cells
         place.write(piece[0], part.assign_attrs(wall_seconds=share))
     return len(todo)
