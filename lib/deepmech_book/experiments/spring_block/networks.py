@@ -16,7 +16,7 @@ import xarray as xr
 from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import RankCorrelation, crossing, rank_correlation
+from deepmech.core.statistics import RankCorrelation, rank_correlation
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, columns
@@ -155,10 +155,7 @@ def train_cells(
         "stopped": made["state"] == "stopped",
         "diverged": made["state"] == "diverged",
     }
-    plain = {k: (v.dims, v.values) for k, v in variables.items()}
-    result = xr.Dataset(plain, coords={"layer": made["layer"].values})
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
-    return result
+    return plain(variables, made)
 
 
 def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> Sweep:
@@ -199,13 +196,9 @@ def panel(result: xr.Dataset) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Measures:
-    """The numbers behind the claims of one panel of Fig. 1; see :func:`measures`."""
+    """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
 
     bends_with_noise: xr.DataArray
-    bends_with_slope: xr.DataArray
-    lazy_corner: float
-    strongest_noise: xr.DataArray
-    straight_at: xr.DataArray
     accuracy_falls: RankCorrelation
     accuracy_by_noise: float
     best_cell: dict[str, float]
@@ -222,11 +215,6 @@ def measures(means: xr.Dataset) -> Measures:
     Measures
         - ``bends_with_noise`` (per slope): rank correlation of curvature with noise; -1 when every step of noise makes
           the curve less concave.
-        - ``bends_with_slope`` (per noise): rank correlation of curvature with α.
-        - ``lazy_corner``: curvature at the smallest α and the least noise.
-        - ``strongest_noise`` (per slope): curvature at the strongest noise.
-        - ``straight_at`` (per slope): the noise at which curvature first falls through zero, linear between columns;
-          NaN if it never does.
         - ``accuracy_falls``: rank correlation of test accuracy with |curvature| over all cells, with its interval over
           seeds; and its null ``accuracy_by_noise``: that of accuracy with noise at fixed α, mean over α.
         - ``best_cell``: labels and accuracy of the most accurate cell; ``best_bend``: its |curvature| as a fraction
@@ -241,15 +229,9 @@ def measures(means: xr.Dataset) -> Measures:
     best = {k: int(v) for k, v in accuracy.where(usable).argmax(["slope", noise]).items()}
     largest = float(size.max())
     return Measures(
-        bends_with_noise=PANELS[noise].noise_sign * _ranks(bend, noise),
-        bends_with_slope=_ranks(bend, "slope"),
-        lazy_corner=float(bend.sortby("slope")[0, 0]),
-        strongest_noise=bend.isel({noise: -1}),
-        straight_at=xr.apply_ufunc(
-            lambda curve: crossing(means[noise], curve, way="falls"), bend, input_core_dims=[[noise]], vectorize=True
-        ),
+        bends_with_noise=PANELS[noise].noise_sign * ranks(means[noise], bend, noise),
         accuracy_falls=rank_correlation(means["each_curvature"], means["each_accuracy"], "seed", of=abs),
-        accuracy_by_noise=float(PANELS[noise].noise_sign * _ranks(accuracy, noise).mean()),
+        accuracy_by_noise=float(PANELS[noise].noise_sign * ranks(means[noise], accuracy, noise).mean()),
         best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
         best_bend=float(size[best]) / largest,
         blind_bend=float(size.mean()) / largest,
@@ -257,13 +239,13 @@ def measures(means: xr.Dataset) -> Measures:
     )
 
 
-def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Spearman's correlation of ``values`` with the labels of ``dim``, along ``dim``; NaN where values are missing."""
+def ranks(one: xr.DataArray, two: xr.DataArray, dim: str) -> xr.DataArray:
+    """Spearman's correlation of two labelled arrays along ``dim``; NaN where values are missing."""
 
-    def one(curve: np.ndarray) -> float:
-        return float(spearmanr(np.asarray(values[dim].values, float), curve).statistic)
+    def rho(a: np.ndarray, b: np.ndarray) -> float:
+        return float(spearmanr(a.astype(float), b).statistic)
 
-    return xr.apply_ufunc(one, values, input_core_dims=[[dim]], vectorize=True)
+    return xr.apply_ufunc(rho, one, two, input_core_dims=[[dim], [dim]], vectorize=True)
 
 
 def specs(varied: dict[str, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:
