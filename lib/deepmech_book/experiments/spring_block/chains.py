@@ -82,7 +82,7 @@ def phase_diagram(
     )
 
 
-def averaged_boundary(n_friction: int = 21, n_noise: int = 81) -> tuple[np.ndarray, np.ndarray]:
+def averaged_boundary(n_friction: int = 21, n_noise: int = 41) -> tuple[np.ndarray, np.ndarray]:
     """Where the noise-averaged chain of Fig. 3 is straight at the time of observation: (noise, friction_right).
 
     No simulated noise enters. Beyond the largest noise of the diagram and for μ→ ≥ μ← there is no such point.
@@ -91,9 +91,9 @@ def averaged_boundary(n_friction: int = 21, n_noise: int = 81) -> tuple[np.ndarr
     friction = np.linspace(0, d.friction_left, n_friction)[1:-1]
     noise = np.linspace(0, d.noise_range, n_noise)
     chain = Chain(friction_right=over("mu", friction), friction_left=d.friction_left, noise=over("noise", noise))
-    # A step of 0.1 is far inside the Runge–Kutta scheme's stability; ε̄ stays that of the diagram's own step.
+    # A step of 0.25 is inside the Runge–Kutta scheme's stability; ε̄ stays that of the diagram's own step.
     fine = replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01))
-    bend = curvature(averaged(fine, d.t_end, dt=0.1)["load_curve"], dim="block").values
+    bend = curvature(averaged(fine, d.t_end, dt=0.25)["load_curve"], dim="block").values
     straight = np.array([crossing(noise, row, way="falls") for row in bend])
     known = np.isfinite(straight)
     return straight[known], friction[known]

@@ -11,6 +11,7 @@ from deepmech.metrics.moments import Metric, Weights
 from deepmech.metrics.separation import data_separation
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 
+
 def balanced(dataset: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
     """The first ``per_class`` training samples of each class: x (n, d) and y (n,)."""
     data = load(dataset)
