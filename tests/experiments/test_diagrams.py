@@ -52,18 +52,14 @@ def test_requests_that_cannot_be_met_are_named(monkeypatch, tmp_path):
 
 
 def made_up(bend: np.ndarray, accuracy: np.ndarray, n: int = 10) -> xr.Dataset:
-    """A panel of ``n`` seeds, half of them 0.03 more curved and half less."""
+    """A sweep's result of ``n`` seeds, half of them 0.03 more curved and half less."""
     dims = ("slope", "dropout", "seed")
     coords = {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2], "seed": np.arange(n)}
     each = {
         "curvature": bend[..., None] + 0.03 * (-1) ** np.arange(n),
         "accuracy": np.repeat(accuracy[..., None], n, -1),
     }
-    result = xr.Dataset({k: (dims, v) for k, v in each.items()}, coords)
-    load = xr.zeros_like(result["curvature"]).expand_dims(layer=4)
-    return networks.panel(
-        result.assign(load_curve=load, load_curve_test=load, accuracy_train=result["accuracy"], diverged=load[0] > 0)
-    )
+    return xr.Dataset({k: (dims, v) for k, v in each.items()}, coords)
 
 
 BEND = np.array([[0.3, 0.1, -0.1], [0.05, -0.15, -0.35]])
@@ -103,7 +99,7 @@ def test_scatter_alone_puts_the_input_where_the_docstring_says():
 
 
 def test_a_network_diagram_knows_its_noise():
-    means = made_up(BEND, 1 - abs(BEND)).drop_dims("layer")
+    means = made_up(BEND, 1 - abs(BEND)).mean("seed")
     load = xr.DataArray(np.linspace(1, 0, 4), dims="layer", coords={"layer": np.arange(4)})
     means["load_curve"] = load * xr.ones_like(means.curvature)
     axes = figures.network_diagram(means, alt="six small load curves").render().axes

@@ -7,7 +7,7 @@ import xarray as xr
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.networks import figure_1, measures, panel, untrained
+from deepmech_book.experiments.spring_block.networks import figure_1, measures, untrained
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}
@@ -39,21 +39,17 @@ def test_panels_agree_where_they_are_the_same_experiment():
         assert not same.equals(batch[name].sel(batch_size=60, drop=True))
 
 
-def test_panel_averages_over_seeds_and_counts_divergence():
-    result = run(tiny())
+def test_a_cell_with_a_network_that_diverged_has_no_numbers():
+    result = run(tiny(values=(0.0, 0.2, 0.3)))
+    whole = measures(result)
     result["accuracy"][0, 0, 0] = np.nan
-    result["diverged"][0, 0, 0] = True
-    means = panel(result)
-    np.testing.assert_allclose(means["curvature"], result["curvature"].mean("seed"))
-    xr.testing.assert_identical(means["each_curvature"].rename("curvature"), result["curvature"])
-    assert np.isnan(means["accuracy"][0, 0]) and means["diverged"].values.tolist() == [[1, 0], [0, 0]]
+    assert (whole.left_out, measures(result).left_out) == (0, 1)
 
 
 def made_up(name: str, values: list[float], bend: np.ndarray, accuracy: np.ndarray) -> xr.Dataset:
     dims = ("slope", name)
     coords = {"slope": [0.0, 0.5, 1.0], name: values}
-    means = xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords)
-    return means.assign({f"each_{k}": v.expand_dims(seed=10) for k, v in means.items()})
+    return xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords).expand_dims(seed=10)
 
 
 @pytest.mark.parametrize(("name", "values"), [("dropout", [0.0, 0.1, 0.2, 0.3]), ("batch_size", [400, 300, 200, 100])])

@@ -1,7 +1,7 @@
 """Figure 1: load curves and test accuracy of networks over nonlinearity and four kinds of noise.
 
-:func:`figure_1` describes one panel as a sweep, :func:`train_cells` computes its cells, :func:`panel` averages over
-seeds, and :func:`measures` gives the numbers that the claims of Fig. 1 are about.
+:func:`figure_1` describes one panel as a sweep, :func:`train_cells` computes its cells, and :func:`measures` gives the
+numbers that the claims about such diagrams share.
 """
 
 from __future__ import annotations
@@ -175,25 +175,6 @@ def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds
     return replace(one, name=one.name.replace("figure-1c", "untrained"))
 
 
-def panel(result: xr.Dataset) -> xr.Dataset:
-    """Means over seeds of a finished sweep, beside curvature and accuracy of each; diverged runs count as NaN.
-
-    Returns
-    -------
-    Dataset
-        Over ``slope`` and the panel's parameter: ``load_curve``, ``load_curve_test``, ``curvature``, ``accuracy``,
-        ``accuracy_train``, and ``diverged``, a number of runs; ``each_curvature`` and ``each_accuracy`` over ``seed``
-        too.
-    """
-    names = ["load_curve", "load_curve_test", "curvature", "accuracy", "accuracy_train"]
-    means = result[names].mean("seed", skipna=False)
-    for name in ("curvature", "accuracy"):
-        means[f"each_{name}"] = result[name]
-    means["diverged"] = result["diverged"].sum("seed")
-    means.attrs = result.attrs
-    return means
-
-
 @dataclass(frozen=True)
 class Measures:
     """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
@@ -207,8 +188,8 @@ class Measures:
     left_out: int
 
 
-def measures(means: xr.Dataset) -> Measures:
-    """Shape and accuracy over one panel, from :func:`panel`.
+def measures(result: xr.Dataset) -> Measures:
+    """Shape and accuracy over one panel, from a finished sweep; a cell with a network that diverged has no numbers.
 
     Returns
     -------
@@ -219,10 +200,11 @@ def measures(means: xr.Dataset) -> Measures:
           seeds; and its null ``accuracy_by_noise``: that of accuracy with noise at fixed α, mean over α.
         - ``best_cell``: labels and accuracy of the most accurate cell; ``best_bend``: its |curvature| as a fraction
           of the largest in the panel; ``blind_bend``: the same for a cell picked blindly.
-        - ``left_out``: how many cells have no numbers, since a network of theirs diverged, and are in none of these.
+        - ``left_out``: how many cells have no numbers, and are in none of these.
     """
-    noise = next(name for name in PANELS if name in means.dims)
-    means = means.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
+    noise = next(name for name in PANELS if name in result.dims)
+    result = result.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
+    means = result[["curvature", "accuracy"]].mean("seed", skipna=False)
     bend, accuracy = means["curvature"], means["accuracy"]
     usable = bend.notnull() & accuracy.notnull()
     size = abs(bend)
@@ -230,7 +212,7 @@ def measures(means: xr.Dataset) -> Measures:
     largest = float(size.max())
     return Measures(
         bends_with_noise=PANELS[noise].noise_sign * ranks(means[noise], bend, noise),
-        accuracy_falls=rank_correlation(means["each_curvature"], means["each_accuracy"], "seed", of=abs),
+        accuracy_falls=rank_correlation(result["curvature"], result["accuracy"], "seed", of=abs),
         accuracy_by_noise=float(PANELS[noise].noise_sign * ranks(means[noise], accuracy, noise).mean()),
         best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
         best_bend=float(size[best]) / largest,
