@@ -203,7 +203,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         ),
         Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
         Words("some four hundred chains", "the size of a grid, to say that it is not small"),
-        Setting(r"width 784, $\alpha = 0.2$, MNIST"),
         Setting(r"at three learning rates, $\alpha = 0.2$"),
     ],
     "spring_block/other_widths": [

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from deepmech.metrics.curvature import curvature
-from deepmech.simulators.spring_block import friction
-from deepmech_book.experiments.spring_block import chains, equilibria
+from deepmech_book.experiments.spring_block import chains
 
 
 @pytest.mark.parametrize("figure", chains.DIAGRAMS)
@@ -29,40 +27,17 @@ def test_the_averaged_boundary_is_where_simulated_curves_are_straight():
         assert abs(float(d.curvature.interp(noise=e, friction_right=m))) < 0.02
 
 
-def test_regimes_are_the_papers_and_end_as_it_says():
-    run = chains.regimes(n_runs=10)
-    end = curvature(run["load_curve"].isel(time=-1).mean("run"), dim="block").sel(kind="shared").values
-    assert end[0] > 0.1 and abs(end[1]) < 0.05 and end[2] < -0.1
-    assert next(iter(chains.REGIMES.values())) == {"friction_right": 0.11, "friction_left": 0.03, "noise": 0.006}
-
-
-def test_the_response_is_the_friction_law():
-    forces = np.linspace(-1, 1, 21)
-    np.testing.assert_allclose(chains.response(forces, 0.3, 0.1), friction(forces, 0.3, 0.1), atol=1e-12)
-
-
-def test_overdamped_distance_falls_as_the_inverse_square():
-    d = chains.overdamped((8.0, 16.0, 32.0)).values
-    assert np.all(abs(np.log2(d[:-1] / d[1:]) - 2) < 0.25)
-
-
 def test_step_dependence_matches_the_known_values():
     """Values found independently for ε = 0.01, μ = (0.04, 0.12): −0.008, −0.035, −0.040, and about −0.04 at fixed ε̄."""
-    d = equilibria.step_over_time_step([0.1, 0.03, 0.01], n_runs=200)
+    d = chains.step_over_time_step([0.1, 0.03, 0.01], n_runs=200)
     np.testing.assert_allclose(d.fixed_noise, [-0.008, -0.035, -0.040], atol=0.001)
     assert float(np.ptp(d.fixed_noise_bar.values)) < 0.002
 
 
 def test_closed_form_with_stuck_blocks_and_where_equation_7_fails():
-    rest = equilibria.rest_positions([0.02, 0.11])
+    rest = chains.rest_positions([0.02, 0.11])
     assert float(abs(rest.simulated - rest.closed_form).max()) < 1e-6
     assert rest.n_moving.values.tolist() == [7, 3]
     off = abs(rest.simulated - rest.eq7).max("block").values
     assert off[0] < 1e-6 and off[1] > 0.1
     assert float(rest.leftward) == 0.0
-
-
-def test_drift_time_reports_what_it_did_not_see():
-    d = equilibria.drift_time([0.0005, 0.0064, 0.0075], n_runs=5)
-    assert np.isnan(d.time.values[0]) and np.all(np.isfinite(d.time.values[1:]))
-    assert d.slope > 0

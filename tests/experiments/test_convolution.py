@@ -22,19 +22,11 @@ def tiny() -> xr.Dataset:
 def test_records_cover_the_three_stages(tiny):
     assert tiny.at_epoch.values.tolist() == list(range(1, 10))
     assert tiny["class_mean"].sizes == {"seed": 2, "stage": 3, "layer": 4, "digit": 3, "row": 8, "column": 8}
-    ends = convolutional.at_stage_ends(tiny)
-    np.testing.assert_array_equal(ends["accuracy"], tiny["accuracy"].sel(at_epoch=[3, 6, 9]))
     np.testing.assert_allclose(curvature(tiny["load_curve"]), tiny["curvature"])
 
 
-def test_what_has_settled_is_all_but_the_beginning(tiny):
-    late = convolutional.settled(tiny)
-    assert late.at_epoch.values.tolist() == list(range(2, 10))
-    np.testing.assert_allclose(10**late.log_loss, late.loss)
-
-
 def test_networks_with_and_without_dropout_are_the_same_until_dropout_sets_in(tiny):
-    ends = convolutional.at_stage_ends(tiny)["accuracy"].transpose("seed", "stage").values
+    ends = tiny["accuracy"].sel(at_epoch=[3, 6, 9]).transpose("seed", "at_epoch").values
     alone = tiny["accuracy_without"].transpose("seed", "stage").values
     np.testing.assert_array_equal(alone[:, 0], ends[:, 0])
     assert np.isnan(alone[:, 2]).all()
@@ -54,29 +46,6 @@ def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
         np.testing.assert_allclose(tiny["class_width_before"].isel(digit=i, layer=0), width, rtol=1e-5)
 
 
-def test_measures_have_the_signs_that_the_claims_speak_of():
-    at, stages = [4, 8, 12], list(convolutional.STAGES)
-    accuracy = np.array([[0.8, 0.9, 0.7], [0.8, 0.94, 0.84]])
-    made = xr.Dataset(
-        {
-            "curvature": (("seed", "at_epoch"), [[0.3, 0.1, -0.1], [0.1, 0.1, -0.3]]),
-            "accuracy": (("seed", "at_epoch"), accuracy),
-            "accuracy_without": (("seed", "stage"), [[0.8, 0.81, np.nan], [0.8, 0.83, np.nan]]),
-            "class_width": (("seed", "stage", "layer", "digit"), np.full((2, 3, 2, 3), np.e)),
-            "class_width_before": (("seed", "layer", "digit"), np.ones((2, 2, 3))),
-        },
-        coords={"at_epoch": at, "stage": stages, "seed": [0, 1]},
-    )
-    found = convolutional.measures(made)
-    np.testing.assert_allclose(found.curvature.sel(stage=stages), [0.2, 0.1, -0.2])
-    np.testing.assert_allclose(found.change, [0.12, 0.15])
-    np.testing.assert_allclose(found.change_scatter, np.std([[0.1, 0.2], [0.14, 0.1]], axis=0, ddof=1))
-    np.testing.assert_allclose(found.change_without, 0.02)
-    np.testing.assert_allclose(
-        convolutional.widths(found).sel(network=["untrained", *stages]).isel(layer=0), [0, 1, 1, 1]
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -93,5 +62,5 @@ def test_bad_requests_are_named(arguments, message):
 @pytest.mark.slow
 def test_dropout_takes_the_load_curve_down_on_digits():
     made = run(convolutional.dropout_raised(n_seeds=1, stage=60, learning_rate=1e-3))
-    bend = convolutional.measures(made).curvature.sel(stage=list(convolutional.STAGES)).values
+    bend = made["curvature"].sel(at_epoch=[60, 120, 180]).squeeze().values
     assert bend[0] > bend[1] + 0.05 > bend[2] + 0.1

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from deepmech.metrics.separation import data_separation
-from deepmech.simulators.spring_block import effective_friction
 from deepmech_book.experiments.spring_block import errata
-
-
-def test_counted_friction_is_the_closed_form():
-    bars = [0.02, 0.1, 0.5, 5.0]
-    counted = errata.friction_by_counting(bars, friction_right=0.1, friction_left=0.25)
-    assert counted.values == pytest.approx(effective_friction(0.1, 0.1, 0.25, bars), abs=2e-3)
 
 
 def test_printed_weights_shift_balanced_classes_by_twice_the_logarithm_of_their_number():
@@ -25,11 +18,6 @@ def test_balanced_classes_are_balanced():
     assert x.shape == (300, 64)
     assert np.bincount(y).tolist() == [30] * 10
     assert np.isfinite(data_separation(x, y))
-
-
-@pytest.mark.parametrize(("friction", "stuck"), [(0.0, 0), (0.035, 0), (0.037, 1), (0.11, 4), (1.1, 7)])
-def test_blocks_stick_from_the_wall_on(friction, stuck):
-    assert errata.stuck_blocks(friction, 0.0) == stuck
 
 
 def test_d_hat_is_blind_to_maps_of_few_features_only():

@@ -11,7 +11,7 @@ from deepmech.sweeps import run
 from deepmech_book.experiments.elastic_sde import corruption as networks_corruption
 from deepmech_book.experiments.elastic_sde import networks as elastic
 from deepmech_book.experiments.glass import cifar, relaxation, transitions, walks
-from deepmech_book.experiments.spring_block import convolutional, networks, regression, summaries, tuning
+from deepmech_book.experiments.spring_block import networks, regression, summaries
 
 LENETS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
@@ -58,8 +58,7 @@ def diagram(accuracy: np.ndarray) -> xr.Dataset:
     bend = 0.26 - np.array([0, 0.1, 0.2]) - 0.31 * np.array([0.0, 0.5, 1.0])[:, None]
     bend[np.isnan(accuracy)] = np.nan
     means = xr.Dataset({"curvature": (tuple(coords), bend), "accuracy": (tuple(coords), accuracy)}, coords)
-    seeds = xr.DataArray(np.zeros(3), dims="seed")
-    return means.assign({f"each_{name}": means[name] + seeds for name in ("curvature", "accuracy")})
+    return means.expand_dims(seed=3)
 
 
 def test_a_diagram_says_how_many_of_its_cells_are_in_no_number():
@@ -70,37 +69,6 @@ def test_a_diagram_says_how_many_of_its_cells_are_in_no_number():
     found = networks.measures(diagram(accuracy))
     assert found.left_out == 2
     assert summaries.table({"a": found}).loc["cells left out", "a"] == "2"
-
-
-def test_regrets_count_what_diverged_in_both_sweeps():
-    dims, accuracy = ("slope", "dropout", "seed"), np.full((1, 3, 2), 0.5)
-    accuracy[0, 1, 0] = np.nan
-    coords = {d: np.arange(n) for d, n in zip(dims, accuracy.shape, strict=True)}
-    whole = xr.Dataset({k: (dims, accuracy) for k in ("accuracy", "curvature", "loss")}, coords)
-    part = xr.Dataset({"accuracy_validation": (dims, np.full_like(accuracy, 0.5))}, coords)
-    assert tuning.regrets(whole, part)["diverged"].values.tolist() == [1, 0]
-
-
-def staged(accuracy: np.ndarray) -> xr.Dataset:
-    """A finished sweep of ``dropout_raised`` with these accuracies (seed, stage)."""
-    seeds, at, stages = len(accuracy), [4, 8, 12], list(convolutional.STAGES)
-    wide = accuracy[:, :, None, None] * np.ones((1, 1, 2, 1))
-    variables = {
-        "curvature": (("seed", "at_epoch"), accuracy - 0.5), "accuracy": (("seed", "at_epoch"), accuracy),
-        "accuracy_without": (("seed", "stage"), accuracy), "class_width": (("seed", "stage", "layer", "digit"), wide),
-        "class_width_before": (("seed", "layer", "digit"), wide[:, 0]),
-        "diverged": ("seed", np.isnan(accuracy).any(1)),
-    }  # fmt: skip
-    return xr.Dataset(variables, {"at_epoch": at, "stage": stages, "seed": range(seeds)})
-
-
-def test_a_network_that_diverged_is_in_no_number_of_its_figure():
-    accuracy = np.array([[0.8, 0.9, 0.7], [0.8, 0.94, np.nan], [0.82, 0.92, 0.8]])
-    found, rest = convolutional.measures(staged(accuracy)), convolutional.measures(staged(accuracy[[0, 2]]))
-    assert int(found["diverged"]) == 1 and int(rest["diverged"]) == 0
-    xr.testing.assert_identical(found.drop_vars("diverged"), rest.drop_vars("diverged"))
-    with pytest.raises(ValueError, match="all 2 networks diverged"):
-        convolutional.measures(staged(np.full((2, 3), np.nan)))
 
 
 def test_a_regression_that_diverges_is_a_cell_without_numbers():

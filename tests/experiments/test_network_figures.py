@@ -34,16 +34,9 @@ def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
         .squeeze()
         for width in (6, 40)
     )
-    ranges = metrics_compared.layer_range(narrow)
-    assert ranges.sel(metric="D_hat") < 1e-3 < 0.1 < ranges.sel(metric="D")
-    assert metrics_compared.layer_range(wide).sel(metric="D_hat") > 0.01
-
-
-def test_agreement_of_ranks_along_and_over_dimensions():
-    a = xr.DataArray([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]})
-    b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0]]).transpose()
-    assert metrics_compared.agreement(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
-    assert float(metrics_compared.agreement(a, a, ["slope", "dropout"])) == pytest.approx(1.0)
+    narrow, wide = (curves.max("layer") - curves.min("layer") for curves in (narrow, wide))
+    assert narrow.sel(metric="D_hat") < 1e-3 < 0.1 < narrow.sel(metric="D")
+    assert wide.sel(metric="D_hat") > 0.01
 
 
 def test_linear_networks_share_the_work_alike_and_follow_time_not_steps():

@@ -7,7 +7,7 @@ import xarray as xr
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.networks import figure_1, measures, panel, untrained
+from deepmech_book.experiments.spring_block.networks import figure_1, measures, untrained
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}
@@ -39,21 +39,17 @@ def test_panels_agree_where_they_are_the_same_experiment():
         assert not same.equals(batch[name].sel(batch_size=60, drop=True))
 
 
-def test_panel_averages_over_seeds_and_counts_divergence():
-    result = run(tiny())
+def test_a_cell_with_a_network_that_diverged_has_no_numbers():
+    result = run(tiny(values=(0.0, 0.2, 0.3)))
+    whole = measures(result)
     result["accuracy"][0, 0, 0] = np.nan
-    result["diverged"][0, 0, 0] = True
-    means = panel(result)
-    np.testing.assert_allclose(means["curvature"], result["curvature"].mean("seed"))
-    xr.testing.assert_identical(means["each_curvature"].rename("curvature"), result["curvature"])
-    assert np.isnan(means["accuracy"][0, 0]) and means["diverged"].values.tolist() == [[1, 0], [0, 0]]
+    assert (whole.left_out, measures(result).left_out) == (0, 1)
 
 
 def made_up(name: str, values: list[float], bend: np.ndarray, accuracy: np.ndarray) -> xr.Dataset:
     dims = ("slope", name)
     coords = {"slope": [0.0, 0.5, 1.0], name: values}
-    means = xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords)
-    return means.assign({f"each_{k}": v.expand_dims(seed=10) for k, v in means.items()})
+    return xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords).expand_dims(seed=10)
 
 
 @pytest.mark.parametrize(("name", "values"), [("dropout", [0.0, 0.1, 0.2, 0.3]), ("batch_size", [400, 300, 200, 100])])
@@ -63,17 +59,19 @@ def test_measures_of_an_ideal_diagram(name, values):
     bend = 0.26 - noise - 0.31 * slope[:, None]
     numbers = measures(made_up(name, values, bend, 1 - np.abs(bend)))
     assert numbers.bends_with_noise.values.tolist() == pytest.approx([-1, -1, -1])
-    assert numbers.bends_with_slope.values.tolist() == pytest.approx([-1, -1, -1, -1])
-    assert numbers.lazy_corner == pytest.approx(0.26)
-    assert numbers.strongest_noise.values == pytest.approx([-0.04, -0.195, -0.35])
-    crossing = [0.26, 0.105] if name == "dropout" else [140, 295]
-    assert numbers.straight_at.values == pytest.approx([*crossing, np.nan], nan_ok=True)
     assert numbers.accuracy_falls.rho == pytest.approx(-1)
     assert numbers.best_cell == {"slope": 0.5, name: values[1], "accuracy": pytest.approx(0.995)}
     assert numbers.best_bend == pytest.approx(0.005 / 0.35)
     assert numbers.blind_bend == pytest.approx(np.abs(bend).mean() / 0.35)
     # At α = 0 accuracy only rises with noise, at α = 1 it only falls; between, its ranks are 2, 4, 3, 1.
     assert numbers.accuracy_by_noise == pytest.approx(np.mean([1.0, -0.4, -1.0]))
+
+
+def test_ranks_along_one_dimension_for_every_value_of_the_others():
+    a = xr.DataArray([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]})
+    b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0]]).transpose()
+    assert networks.ranks(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
+    assert networks.ranks(a["dropout"], b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
 
 
 def test_untrained_networks_start_from_the_same_weights_and_learn_nothing():

@@ -64,8 +64,8 @@ def test_diverged_networks_are_not_chosen():
     accuracy = np.full((1, 2, 2), 0.5)
     accuracy[0, 1] = np.nan
     whole, part = made_up(accuracy, accuracy, accuracy, accuracy)
-    chosen = tuning.regrets(whole, part)["chosen"]
-    assert (chosen.sel(rule=list(tuning.RULES[:3])) == 0).all()
+    regret = tuning.regrets(whole, part)["regret"]
+    assert (regret.sel(rule=list(tuning.RULES[:3])) == 0).all() and (regret.sel(rule="blindly") > 0).all()
 
 
 @settings(max_examples=10)

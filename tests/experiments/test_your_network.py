@@ -53,14 +53,6 @@ def test_watching_an_example_changes_nothing(digits):
     assert torch.equal(final(False), final(True))
 
 
-def test_doses_carry_their_labels(digits):
-    doses = examples.doses(digits, [0.0, 0.4], n_seeds=2)
-    assert doses.load_curve.sizes == {"dropout": 2, "seed": 2, "layer": 7}
-    assert doses.curvature.dims == doses.accuracy.dims == ("dropout", "seed")
-    bends = doses.curvature.mean("seed")
-    assert bends.sel(dropout=0.0) > 0 and bends.sel(dropout=0.0) > bends.sel(dropout=0.4)
-
-
 def test_unknown_example():
     with pytest.raises(ValueError, match="name = 'RNN': must be one of MLP, CNN, ResNet, transformer"):
         examples.example("RNN")

@@ -6,19 +6,15 @@ Everything here is plain torch, as a reader's own code would be. Layers have nam
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-import xarray as xr
 from torch import nn
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import Data
-from deepmech.metrics.curvature import curvature
-from deepmech.metrics.separation import load_curve
 from deepmech.trainers.devices import one_thread
 
 CLASSES = 10
@@ -139,7 +135,7 @@ EXAMPLES = {
     "CNN": Example(cnn, None, epochs=15),
     "ResNet": Example(resnet, ("input", "stem", *(f"block{i}" for i in range(1, 6))), epochs=8),
     "transformer": Example(
-        transformer, ("input", "rows", *(f"block{i}" for i in range(1, 5))), epochs=20, learning_rate=2e-3
+        transformer, ("input", "rows", *(f"block{i}" for i in range(1, 5))), epochs=15, learning_rate=2e-3
     ),
 }
 
@@ -215,25 +211,3 @@ def accuracy(model: nn.Module, data: Data) -> float:
         right = model(torch.tensor(data.x_test)).argmax(1).numpy() == data.y_test
     model.train(training)
     return float(right.mean())
-
-
-def doses(data: Data, dropouts: Sequence[float], n_seeds: int = 3) -> xr.Dataset:
-    """The MLP of paper A with no, some and much dropout.
-
-    Returns
-    -------
-    Dataset
-        Over ``dropout`` and ``seed``: ``load_curve`` of the training set (with ``layer``), its ``curvature``, and
-        ``accuracy`` on the test set.
-    """
-    curves, right = [], []
-    for dropout in dropouts:
-        models = [trained("MLP", data, dropout, seed) for seed in range(n_seeds)]
-        curves.append(
-            xr.concat([load_curve(m, data.x_train, data.y_train) for m in models], over("seed", range(n_seeds)))
-        )
-        right.append([accuracy(m, data) for m in models])
-    out = xr.concat(curves, over("dropout", dropouts)).to_dataset(name="load_curve", promote_attrs=True)
-    out["curvature"] = curvature(out.load_curve)
-    out["accuracy"] = (("dropout", "seed"), right)
-    return out

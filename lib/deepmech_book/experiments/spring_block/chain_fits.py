@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -83,20 +82,6 @@ def relaxation(load: xr.DataArray, n_times: int = 200) -> xr.DataArray:
     return xr.DataArray(
         1 - left / load.var(["layer", "at_epoch"]).values, dims="regime", coords={"regime": load.regime}
     )
-
-
-def fit_table(fit: xr.Dataset, alone: xr.DataArray) -> pd.DataFrame:
-    """What :func:`fitted_chains` found, beside :func:`relaxation`, for readers: a column per regime."""
-    rows = {
-        "R² of the chain": fit["r2"].round(3),
-        "R² of each layer alone": alone.round(3),
-        "friction to the right μ→": fit["friction_right"],
-        "friction to the left μ←": fit["friction_left"],
-        "noise ε̄": fit["noise_bar"],
-        "time at the last epoch": fit["time"].round(1),
-    }
-    letters = [str(name).split(":")[0] for name in fit.regime.values]
-    return pd.DataFrame({name: row.values for name, row in rows.items()}, index=letters).T
 
 
 def _at(loads: np.ndarray, times: np.ndarray) -> np.ndarray:

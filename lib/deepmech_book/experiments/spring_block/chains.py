@@ -1,7 +1,6 @@
-"""Figures of the spring–block chain: the phase diagrams (3, S13, S14), its three regimes in time (4) and Fig. 5(b, c).
+"""What several pages about the spring–block chain share: phase diagrams (Figs. 3, S13, S14), regimes (4), rest, steps.
 
-Every function returns arrays that a figure draws and a claim measures. Settings are the paper's (captions and SM S3)
-unless an argument says otherwise; where the paper leaves a range open, the docstring says what stands here.
+Settings are the paper's (captions and SM S3); where the paper leaves a range open, it is said here what stands for it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.statistics import crossing
 from deepmech.metrics.curvature import curvature
-from deepmech.simulators.spring_block import Chain, averaged, simulate
+from deepmech.simulators.spring_block import Chain, averaged, equilibrium, simulate
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def phase_diagram(
     )
 
 
-def averaged_boundary(n_friction: int = 21, n_noise: int = 81) -> tuple[np.ndarray, np.ndarray]:
+def averaged_boundary(n_friction: int = 21, n_noise: int = 41) -> tuple[np.ndarray, np.ndarray]:
     """Where the noise-averaged chain of Fig. 3 is straight at the time of observation: (noise, friction_right).
 
     No simulated noise enters. Beyond the largest noise of the diagram and for μ→ ≥ μ← there is no such point.
@@ -92,9 +91,9 @@ def averaged_boundary(n_friction: int = 21, n_noise: int = 81) -> tuple[np.ndarr
     friction = np.linspace(0, d.friction_left, n_friction)[1:-1]
     noise = np.linspace(0, d.noise_range, n_noise)
     chain = Chain(friction_right=over("mu", friction), friction_left=d.friction_left, noise=over("noise", noise))
-    # A step of 0.1 is far inside the Runge–Kutta scheme's stability; ε̄ stays that of the diagram's own step.
+    # A step of 0.25 is inside the Runge–Kutta scheme's stability; ε̄ stays that of the diagram's own step.
     fine = replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01))
-    bend = curvature(averaged(fine, d.t_end, dt=0.1)["load_curve"], dim="block").values
+    bend = curvature(averaged(fine, d.t_end, dt=0.25)["load_curve"], dim="block").values
     straight = np.array([crossing(noise, row, way="falls") for row in bend])
     known = np.isfinite(straight)
     return straight[known], friction[known]
@@ -106,75 +105,39 @@ REGIMES = {
     "d: weak friction, strong noise": {"friction_right": 0.04, "friction_left": 0.12, "noise": 0.011},
 }
 
+LEFT = 0.2
+"""μ← of Fig. 3."""
 
-def regimes(n_runs: int = 50, t_end: float = 100.0, seed: int = 0) -> xr.Dataset:
-    """The chain's side of Fig. 4: trajectories of seven blocks in three regimes, with shared and with own noise.
 
-    The paper does not give the duration; 100 is that of Fig. 3.
+def rest_positions(frictions: Any, t_end: float = 300.0) -> xr.Dataset:
+    """Seven quiet blocks at rest: ``simulated``, ``closed_form`` with stuck blocks, ``eq7`` as printed, ``n_moving``.
 
-    Returns
-    -------
-    Dataset
-        ``load_curve`` and ``force`` over regime, noise (``shared``, ``own``, and ``none``), run and time.
+    Dimensions friction_right and block; ``leftward`` is the largest change of any position when μ← goes from 0 to 1.
     """
-
-    def of(name: str) -> xr.DataArray:
-        return xr.DataArray([r[name] for r in REGIMES.values()], dims="regime", coords={"regime": list(REGIMES)})
-
-    chain = Chain(friction_right=of("friction_right"), friction_left=of("friction_left"), noise=of("noise"))
-    times = np.linspace(0, t_end, 401)
-    setting: dict[str, Any] = {"t_end": t_end, "n_runs": n_runs, "record": times, "seed": seed}
-    quiet = replace(chain, noise=0.0)
-    parts = {
-        "shared": simulate(chain, shared_noise=True, **setting),
-        "own": simulate(chain, **setting),
-        "none": simulate(quiet, **setting),
-    }
-    together = xr.concat(list(parts.values()), dim=xr.DataArray(list(parts), dims="kind", name="kind"))
-    return together[["load_curve", "force"]]
-
-
-def without_right_friction(
-    noises: Any = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.04), n_runs: int = 200, seed: int = 0
-) -> xr.Dataset:
-    """Fig. 5(b): μ→ = 0 (the caption says left friction), μ← = 0.1, k = y = 1, several strengths of noise.
-
-    Observed at t = 100 like Fig. 3. Returns ``load_curve`` per run, ``curvature`` and ``step`` (means over runs).
-    """
-    chain = Chain(friction_right=0.0, friction_left=0.1, noise=over("noise", np.asarray(noises, float)))
-    run = simulate(chain, 100.0, n_runs=n_runs, seed=seed)
+    chain = Chain(friction_right=over("friction_right", frictions), friction_left=LEFT, noise=0.0)
+    rest = equilibrium(chain)
+    mu, block, L = rest.friction_right, rest.block, chain.n_blocks
+    x = simulate(chain, t_end, dt=0.05).position.isel(run=0)
+    others = [simulate(replace(chain, friction_left=m), t_end, dt=0.05).position.isel(run=0) for m in (0.0, 1.0)]
     return xr.Dataset(
         {
-            "load_curve": run["load_curve"],
-            "curvature": curvature(run["load_curve"], dim="block").mean("run"),
-            "step": mean_step(run.position).mean("run"),
-        },
-        attrs=run.attrs,
+            "simulated": x,
+            "closed_form": rest.position,
+            "eq7": block / (L + 1) - mu * (L * block / 2 - block * (block - 1) / 2),
+            "n_moving": rest.n_moving,
+            "leftward": xr.DataArray(max(float(abs(o - x).max()) for o in others)),
+        }
     )
 
 
-def response(forces: Any, friction_right: float, friction_left: float) -> xr.DataArray:
-    """Speed of one block against the spring force on it, measured in the simulator (Fig. 5(c))."""
-    forces = np.asarray(forces, float)
-    chain = Chain(n_blocks=1, friction_right=friction_right, friction_left=friction_left, noise=0.0)
-    dt = 0.01
-    # One block at x between springs of stiffness 1 to 0 and to 1 feels the force 1 − 2x.
-    starts = (1 - forces) / 2
-    ends = [float(simulate(chain, dt, dt=dt, start=[x]).position.sel(block=1).item()) for x in starts]
-    return xr.DataArray((np.array(ends) - starts) / dt, dims="force", coords={"force": forces})
-
-
-def overdamped(dampings: Any = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), t_end: float = 3.0) -> xr.DataArray:
-    """Largest distance between the noiseless second-order chain and the first-order one, times in units of γ.
-
-    μ→ = 0.02, μ← = 0.12, k = y = 1; the maximum is over blocks and over 30 times up to ``t_end``.
-    """
-    quiet = Chain(friction_right=0.02, friction_left=0.12, noise=0.0)
-    times = np.linspace(t_end / 30, t_end, 30)
-    first = simulate(quiet, t_end, dt=0.001, record=times).position
-    distance = []
-    for gamma in dampings:
-        chain = replace(quiet, damping=gamma)
-        second = simulate(chain, t_end * gamma, dt=0.001, order="second", record=times * gamma).position
-        distance.append(float(abs(second.values - first.values).max()))
-    return xr.DataArray(distance, dims="damping", coords={"damping": list(dampings)})
+def step_over_time_step(
+    steps: Any, n_runs: int, noise: float = 0.01, friction_right: float = 0.04, friction_left: float = 0.12
+) -> xr.Dataset:
+    """Mean Δd at t = 100 against η, at fixed ε (``fixed_noise``) and at fixed ε̄ = ε/√0.01 (``fixed_noise_bar``)."""
+    chain = Chain(friction_right=friction_right, friction_left=friction_left, noise=noise)
+    kinds = {"fixed_noise": chain, "fixed_noise_bar": replace(chain, noise=None, noise_bar=noise / np.sqrt(0.01))}
+    found = {
+        name: [float(mean_step(simulate(c, 100.0, dt=dt, n_runs=n_runs).position).mean()) for dt in steps]
+        for name, c in kinds.items()
+    }
+    return xr.Dataset({name: ("dt", values) for name, values in found.items()}, coords={"dt": list(steps)})

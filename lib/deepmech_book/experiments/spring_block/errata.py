@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.metrics.curvature import curvature
 from deepmech.metrics.moments import Metric, Weights
 from deepmech.metrics.separation import data_separation
-from deepmech.simulators.spring_block import Chain, equilibrium, friction, simulate
-from deepmech_book.experiments.spring_block.chains import mean_step
-
-STRONG = 0.5
-"""A step noise ε̄, in units of ky, far above every friction on this page."""
+from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 
 
 def balanced(dataset: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,41 +51,6 @@ def class_weights(dataset: str = "digits", per_class: int = 80) -> xr.Dataset:
         {"shift": ("layer", printed - samples), "moved": ("weights", moved)},
         coords={"layer": np.arange(len(features)), "weights": kinds},
     )
-
-
-def pixel_spread(dataset: str = "digits") -> float:
-    """std(X), the standard deviation of all training pixels, which scales the authors' data noise."""
-    return float(np.std(load(dataset).x_train, dtype=float))
-
-
-def stuck_blocks(friction_right: float = 0.11, friction_left: float = 0.03) -> int:
-    """Number of blocks of a quiet seven-block chain (k = y = 1) that never move; defaults: Fig. 4(b)."""
-    chain = Chain(friction_right=friction_right, friction_left=friction_left, noise=0.0)
-    x = simulate(chain, 300.0, dt=0.05).position.isel(run=0, block=slice(1, -1))
-    return int((x == 0.0).sum())
-
-
-def friction_by_counting(
-    noise_bars: Any, friction_right: float, friction_left: float, n: int = 200_000
-) -> xr.DataArray:
-    """Mean of kΔd − σ over the kicks that move a block, at kΔd = μ→, by averaging over drawn kicks (in ± pairs)."""
-    kick = Stream.of("errata friction", 0).normal("kick", 0, n)
-    kick = np.concatenate([kick, -kick])
-    means = []
-    for bar in noise_bars:
-        passed = friction(friction_right + bar * kick, friction_right, friction_left)
-        means.append(friction_right - passed[passed != 0].mean())
-    return xr.DataArray(means, dims="noise_bar", coords={"noise_bar": list(noise_bars)})
-
-
-def strong_noise(friction_right: Any, friction_left: Any, n_runs: int, t_end: float = 200.0) -> xr.Dataset:
-    """``step`` (mean Δd) and ``curvature`` of seven blocks under strong noise, for lists of the two frictions."""
-    right, left = np.atleast_1d(friction_right), np.atleast_1d(friction_left)
-    pairs = xr.Dataset({"right": ("case", right), "left": ("case", left)}, {"case": np.arange(len(right))})
-    chain = Chain(friction_right=pairs.right, friction_left=pairs.left, noise_bar=STRONG)
-    run = simulate(chain, t_end, n_runs=n_runs)
-    mean = run["load_curve"].mean("run")
-    return xr.Dataset({"step": mean_step(run.position).mean("run"), "curvature": curvature(mean, dim="block")})
 
 
 def d_hat_under_maps(dataset: str = "digits", per_class: int = 80, n_maps: int = 5, spread: float = 10.0) -> xr.Dataset:

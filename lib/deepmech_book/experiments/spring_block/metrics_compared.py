@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from scipy.stats import spearmanr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
@@ -66,18 +64,3 @@ def train_in_two_metrics(
     accuracy = made["accuracy"].sel(split="test", drop=True)
     found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}
     return xr.Dataset(found, attrs=made.attrs)
-
-
-def agreement(first: xr.DataArray, second: xr.DataArray, dims: str | Sequence[str]) -> xr.DataArray:
-    """Spearman's correlation of two labelled arrays along ``dims``, for every value of their other dimensions."""
-
-    def rank(a: np.ndarray, b: np.ndarray) -> float:
-        return float(spearmanr(a.ravel(), b.ravel()).statistic)
-
-    core = [dims] if isinstance(dims, str) else list(dims)
-    return xr.apply_ufunc(rank, first, second, input_core_dims=[core, core], vectorize=True)
-
-
-def layer_range(curves: xr.DataArray) -> xr.DataArray:
-    """Largest minus smallest value over the layers, the input included."""
-    return curves.max("layer") - curves.min("layer")

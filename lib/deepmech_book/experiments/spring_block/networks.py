@@ -1,7 +1,7 @@
 """Figure 1: load curves and test accuracy of networks over nonlinearity and four kinds of noise.
 
-:func:`figure_1` describes one panel as a sweep, :func:`train_cells` computes its cells, :func:`panel` averages over
-seeds, and :func:`measures` gives the numbers that the claims of Fig. 1 are about.
+:func:`figure_1` describes one panel as a sweep, :func:`train_cells` computes its cells, and :func:`measures` gives the
+numbers that the claims about such diagrams share.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import xarray as xr
 from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import RankCorrelation, crossing, rank_correlation
+from deepmech.core.statistics import RankCorrelation, rank_correlation
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
@@ -173,34 +173,11 @@ def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds
     return replace(one, name=one.name.replace("figure-1c", "untrained"))
 
 
-def panel(result: xr.Dataset) -> xr.Dataset:
-    """Means over seeds of a finished sweep, beside curvature and accuracy of each; diverged runs count as NaN.
-
-    Returns
-    -------
-    Dataset
-        Over ``slope`` and the panel's parameter: ``load_curve``, ``load_curve_test``, ``curvature``, ``accuracy``,
-        ``accuracy_train``, and ``diverged``, a number of runs; ``each_curvature`` and ``each_accuracy`` over ``seed``
-        too.
-    """
-    names = ["load_curve", "load_curve_test", "curvature", "accuracy", "accuracy_train"]
-    means = result[names].mean("seed", skipna=False)
-    for name in ("curvature", "accuracy"):
-        means[f"each_{name}"] = result[name]
-    means["diverged"] = result["diverged"].sum("seed")
-    means.attrs = result.attrs
-    return means
-
-
 @dataclass(frozen=True)
 class Measures:
-    """The numbers behind the claims of one panel of Fig. 1; see :func:`measures`."""
+    """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
 
     bends_with_noise: xr.DataArray
-    bends_with_slope: xr.DataArray
-    lazy_corner: float
-    strongest_noise: xr.DataArray
-    straight_at: xr.DataArray
     accuracy_falls: RankCorrelation
     accuracy_by_noise: float
     best_cell: dict[str, float]
@@ -209,42 +186,32 @@ class Measures:
     left_out: int
 
 
-def measures(means: xr.Dataset) -> Measures:
-    """Shape and accuracy over one panel, from :func:`panel`.
+def measures(result: xr.Dataset) -> Measures:
+    """Shape and accuracy over one panel, from a finished sweep; a cell with a network that diverged has no numbers.
 
     Returns
     -------
     Measures
         - ``bends_with_noise`` (per slope): rank correlation of curvature with noise; -1 when every step of noise makes
           the curve less concave.
-        - ``bends_with_slope`` (per noise): rank correlation of curvature with α.
-        - ``lazy_corner``: curvature at the smallest α and the least noise.
-        - ``strongest_noise`` (per slope): curvature at the strongest noise.
-        - ``straight_at`` (per slope): the noise at which curvature first falls through zero, linear between columns;
-          NaN if it never does.
         - ``accuracy_falls``: rank correlation of test accuracy with |curvature| over all cells, with its interval over
           seeds; and its null ``accuracy_by_noise``: that of accuracy with noise at fixed α, mean over α.
         - ``best_cell``: labels and accuracy of the most accurate cell; ``best_bend``: its |curvature| as a fraction
           of the largest in the panel; ``blind_bend``: the same for a cell picked blindly.
-        - ``left_out``: how many cells have no numbers, since a network of theirs diverged, and are in none of these.
+        - ``left_out``: how many cells have no numbers, and are in none of these.
     """
-    noise = next(name for name in PANELS if name in means.dims)
-    means = means.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
+    noise = next(name for name in PANELS if name in result.dims)
+    result = result.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
+    means = result[["curvature", "accuracy"]].mean("seed", skipna=False)
     bend, accuracy = means["curvature"], means["accuracy"]
     usable = bend.notnull() & accuracy.notnull()
     size = abs(bend)
     best = {k: int(v) for k, v in accuracy.where(usable).argmax(["slope", noise]).items()}
     largest = float(size.max())
     return Measures(
-        bends_with_noise=PANELS[noise].noise_sign * _ranks(bend, noise),
-        bends_with_slope=_ranks(bend, "slope"),
-        lazy_corner=float(bend.sortby("slope")[0, 0]),
-        strongest_noise=bend.isel({noise: -1}),
-        straight_at=xr.apply_ufunc(
-            lambda curve: crossing(means[noise], curve, way="falls"), bend, input_core_dims=[[noise]], vectorize=True
-        ),
-        accuracy_falls=rank_correlation(means["each_curvature"], means["each_accuracy"], "seed", of=abs),
-        accuracy_by_noise=float(PANELS[noise].noise_sign * _ranks(accuracy, noise).mean()),
+        bends_with_noise=PANELS[noise].noise_sign * ranks(means[noise], bend, noise),
+        accuracy_falls=rank_correlation(result["curvature"], result["accuracy"], "seed", of=abs),
+        accuracy_by_noise=float(PANELS[noise].noise_sign * ranks(means[noise], accuracy, noise).mean()),
         best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
         best_bend=float(size[best]) / largest,
         blind_bend=float(size.mean()) / largest,
@@ -252,13 +219,13 @@ def measures(means: xr.Dataset) -> Measures:
     )
 
 
-def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Spearman's correlation of ``values`` with the labels of ``dim``, along ``dim``; NaN where values are missing."""
+def ranks(one: xr.DataArray, two: xr.DataArray, dim: str) -> xr.DataArray:
+    """Spearman's correlation of two labelled arrays along ``dim``; NaN where values are missing."""
 
-    def one(curve: np.ndarray) -> float:
-        return float(spearmanr(np.asarray(values[dim].values, float), curve).statistic)
+    def rho(a: np.ndarray, b: np.ndarray) -> float:
+        return float(spearmanr(a.astype(float), b).statistic)
 
-    return xr.apply_ufunc(one, values, input_core_dims=[[dim]], vectorize=True)
+    return xr.apply_ufunc(rho, one, two, input_core_dims=[[dim], [dim]], vectorize=True)
 
 
 def specs(varied: Mapping[Any, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:

@@ -99,10 +99,8 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0; ``without``, the mean
-        regret if the run ``seed`` had never been made, neither to choose nor to say what cells are worth; and
-        ``chosen``, the numbers of the cells in the order of ``whole.accuracy`` without ``seed``, −1 for the mean over
-        all cells; ``diverged`` over ``sweep`` (``"whole"``, ``"part"``), how many networks did.
+        ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0, and ``without``, the
+        mean regret if the run ``seed`` had never been made, neither to choose nor to say what cells are worth.
 
     Raises
     ------
@@ -127,11 +125,10 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
         "lowest training loss": -flat(whole["loss"]),
     }
     runs = len(accuracy)
-    chosen = np.full((len(RULES), runs), -1)
+    chosen = np.full((len(RULES), runs), -1)  # cells; -1 for the mean over all
     for i, rule in enumerate(RULES):
         if rule in scores:
             chosen[i] = np.argmax(np.nan_to_num(scores[rule], nan=-np.inf), axis=1)
-    lost = [int(values.isnull().sum()) for values in (whole["accuracy"], part["accuracy_validation"])]
     others = [np.delete(np.arange(runs), run) for run in range(runs)]
     # With two runs, one without the other has no other runs to be judged by.
     without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(RULES) for o in others]
@@ -139,10 +136,8 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
         {
             "regret": (("rule", "seed"), _regret(accuracy, chosen)),
             "without": (("rule", "seed"), np.transpose(without)),
-            "chosen": (("rule", "seed"), chosen),
-            "diverged": ("sweep", lost),
         },
-        coords={"rule": list(RULES), "seed": whole["seed"].values, "sweep": ["whole", "part"]},
+        coords={"rule": list(RULES), "seed": whole["seed"].values},
     )
 
 
