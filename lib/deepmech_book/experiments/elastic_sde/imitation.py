@@ -121,11 +121,3 @@ def all_four(result: xr.Dataset, **options: Any) -> xr.Dataset:
         row = [imitate(result, e, structure, **options) for e in ("I", "L")]
         rows.append(xr.concat(row, xr.Variable("estimator", ["I", "L"]), combine_attrs="drop"))
     return xr.concat(rows, xr.Variable("structure", ["isotropic", "logits"]), combine_attrs="drop")
-
-
-def lead(paths: xr.Dataset) -> xr.DataArray:
-    """By how much the own logit of each class exceeds the largest other one at the end, in the scaled median path."""
-    z = paths["median"].isel(time=-1).transpose("class", "logit").values
-    own = np.eye(len(z), dtype=bool)
-    gap = z[own] - np.where(own, -np.inf, z).max(1)
-    return xr.DataArray(gap, dims="class", coords={"class": paths["class"]})
