@@ -25,7 +25,7 @@ def indices(intra: xr.DataArray, inter: xr.DataArray) -> xr.Dataset:
 
 
 def without_each_group(result: xr.Dataset, models: Sequence[Model] = MODELS) -> tuple[xr.Dataset, xr.Dataset]:
-    """:func:`indices` of Â and B̂ over ``model``, in coarse blocks of time: of all trials, and without each ``group``."""
+    """:func:`indices` of Â and B̂ over ``model``, in coarse blocks of time: of all trials, without each ``group``."""
     found = []
     for means in without_groups(result):
         both = [integrated_effects(means, model) for model in models]
