@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as arrays
 from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits, tabulated_paths
 from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
+from deepmech_book.experiments.elastic_sde.effects import late_mean
 
 TIMES = np.arange(30) * 200.0 + 100.0
 INTRA, INTER = 0.006 * np.exp(-TIMES / 2000), -0.002 * np.exp(-TIMES / 1500)
@@ -84,9 +85,6 @@ def test_fits_find_the_model_and_its_shares_again():
     # Knots cannot follow exponentials exactly; what is left is far below what simpler models leave.
     assert float(found["own first"]["cost"]) < 0.02 < 3 * float(found["L"]["cost"])
     np.testing.assert_allclose(found["own first"]["share"], share, atol=0.05)
-    again = extensions_fit.followed(xr.Dataset({"group_mean": groups_of(made, 1e-9)}).assign_coords(slow_time=TIMES))
-    np.testing.assert_allclose(again["share"], share, atol=0.05)
-    np.testing.assert_allclose(again["path"], again["genuine"], atol=0.05 * float(abs(made).max()))
     costs = [float(f["cost"]) for f in found.values()]
     assert costs[0] >= costs[1] >= costs[2]
     with pytest.raises(ValueError, match="must be one of I, L"):
@@ -107,7 +105,7 @@ def test_what_the_fit_has_not_seen_is_measured():
     one, other = extensions_fit.halves(groups, 3)
     np.testing.assert_allclose((one + other) / 2, groups.mean("group"))
     found = extensions_fit.compare(groups.isel(time=slice(first, None)), 3, ("I", "L"))
-    late = extensions_fit.late_distance({"made": found}).sel(data="made", norm="I")
+    late = late_mean(found["distance"].sel(norm="I"))
     # The right model is as near as other trials are; the wrong one is not.
     assert float(late.sel(model="L")) < 3 * float(late.sel(model="other trials")) < 0.1 * float(late.sel(model="I"))
     with pytest.raises(ValueError, match="do not rise above their noise"):
@@ -124,7 +122,7 @@ def test_networks_that_obey_the_model_are_predicted():
     base, weights = result_of(path("L", []), case="1, 1:1", rare=1, ratio=1.0), [0.2, 0.4, 0.4]
     case = result_of(path("L", [], weights), case="0, 1:2", rare=0, ratio=2.0)
     found = extensions.imbalance(xr.concat([base, case], "case", coords="different", compat="equals"))
-    distance = extensions.by_role(found["distance"]).sel(ratio=2.0, what="value")
+    distance = found["distance"].sel(case="0, 1:2", what="value")
     assert float(distance.sel(model=["model", "model, fitted"]).max()) < 0.05
     assert float(distance.sel(model="undisturbed networks").min()) > 0.1
     np.testing.assert_allclose(found["prior"].sel(case="0, 1:2"), np.log([0.5, 1, 1]) - np.log(0.5) / 3)

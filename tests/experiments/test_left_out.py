@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.core.statistics import interval
 from deepmech.sweeps import run
-from deepmech_book.experiments.elastic_sde import corruption as networks_corruption
 from deepmech_book.experiments.elastic_sde import networks as elastic
 from deepmech_book.experiments.glass import cifar, relaxation, transitions, walks
 from deepmech_book.experiments.spring_block import networks, regression, summaries
@@ -32,20 +30,6 @@ def test_trials_that_diverge_are_in_no_mean():
     alone = [elastic.train_cells([rate], **{**LENETS, "n_trials": 1, "first_seed": i}) for i in np.flatnonzero(~lost)]
     expected = np.mean([one["loss"].values[0] for one in alone], 0)
     np.testing.assert_allclose(made["loss"], expected, rtol=1e-3)
-    learned = networks_corruption.learning(made.expand_dims("label_error"))
-    assert learned["left_out"].values.tolist() == [lost.sum()]
-    assert np.isnan(learned["loss_low"]).all(), "so few trials have no interval"
-
-
-def test_intervals_are_those_of_the_trials_that_are_left():
-    values = np.random.default_rng(0).normal(size=(2, 70, 1))
-    values[1, :5] = np.nan
-    made = {f"validation_{name}": (("label_error", "trial", "at_iteration"), values) for name in ("loss", "accuracy")}
-    learned = networks_corruption.learning(xr.Dataset(made, {"label_error": [0.0, 0.1]}))
-    assert learned["left_out"].values.tolist() == [0, 5]
-    for i, left in enumerate((values[0], values[1, 5:])):
-        ends = [float(learned[f"loss_{which}"][i]) for which in ("low", "high")]
-        assert ends == pytest.approx(interval(left[:, 0]).ends) and np.isfinite(ends).all()
 
 
 def test_a_configuration_all_of_whose_trials_diverge_has_no_numbers():

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ def versions(*packages: str) -> dict[str, str]:
     return found
 
 
+@cache
 def versions_in_words() -> str:
     """:func:`versions` as one line; two results come from the same software where these lines are equal."""
     return ", ".join(f"{k} {v}" for k, v in versions().items())

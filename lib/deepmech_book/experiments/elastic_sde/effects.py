@@ -8,11 +8,8 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.core.statistics import interval_of, without_each
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
-from deepmech.trainers.lenet import SingleSample, train_lenet
-from deepmech_book.experiments.elastic_sde.networks import images
 
 MODELS: tuple[Model, ...] = ("I", "L")
 LATE = 0.2
@@ -47,6 +44,12 @@ def late_mean(curves: xr.DataArray) -> xr.DataArray:
     return curves.isel(time=late(curves.sizes["time"])).mean("time")
 
 
+def class_means(result: xr.Dataset, mean: str = "mean") -> xr.DataArray:
+    """Class means of a result of trials; where nobody drew a class, those of its neighbours in time."""
+    means = result[mean].astype(float)
+    return means.interpolate_na("time", fill_value="extrapolate") if means.isnull().any() else means
+
+
 def estimate(
     result: xr.Dataset, window: int = 191, models: Sequence[Model] = MODELS, mean: str = "mean", start: int = START
 ) -> xr.Dataset:
@@ -65,7 +68,7 @@ def estimate(
         Over ``model`` and ``time``: ``A``, ``B`` (pure numbers), ``intra``, ``inter``, ``gap`` (per iteration). Where a
         mean is exactly zero and has no logarithm, A and B are taken from their neighbours.
     """
-    means = result[mean].astype(float)
+    means = class_means(result, mean)
     found = []
     for model in models:
         both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
@@ -113,47 +116,6 @@ def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Data
     )
 
 
-def stages(estimates: xr.Dataset) -> xr.Dataset:
-    """The rise and fall of α̂, by model.
-
-    Returns
-    -------
-    Dataset
-        ``peak``, α̂'s maximum; ``peak_at``, its time as a share of training; ``before``, the mean over the first 3 % of
-        training by the maximum; ``after``, the size of the mean over the last tenth by the maximum; ``below``, the
-        share of the times up to a third of training at which β̂ < α̂.
-    """
-    alpha, n = estimates["intra"], estimates.sizes["time"]
-    peak = alpha.max("time")
-    third = estimates.isel(time=slice(0, n // 3))
-    return xr.Dataset(
-        {
-            "peak": peak,
-            "peak_at": alpha.fillna(-np.inf).argmax("time") / n,
-            "before": alpha.isel(time=slice(0, max(1, 3 * n // 100))).mean("time") / peak,
-            "after": abs(alpha.isel(time=slice(-(n // 10), None)).mean("time")) / peak,
-            "below": (third["inter"] < third["intra"]).mean("time"),
-        }
-    )
-
-
-def roughness(
-    result: xr.Dataset, windows: Sequence[int], trend: int = 551, models: Sequence[Model] = MODELS
-) -> xr.Dataset:
-    """α̂ for several windows (Fig. D.1), and what each adds to the trend.
-
-    Returns
-    -------
-    Dataset
-        Over ``window`` (iterations): ``intra``, ``inter`` (model, time), and ``rough`` (model), the root mean square
-        difference of α̂ from that with the window ``trend``, as a share of the trend's maximum.
-    """
-    found = xr.concat([estimate(result, w, models) for w in windows], xr.Variable("window", list(windows)))
-    smooth = estimate(result, trend, models)["intra"]
-    rough = np.sqrt(((found["intra"] - smooth) ** 2).mean("time")) / smooth.max("time")
-    return found[["intra", "inter"]].assign(rough=rough)
-
-
 def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -> xr.Dataset:
     """How far curves of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
 
@@ -185,41 +147,3 @@ def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -
     return xr.Dataset(
         {"between_sizes": xr.concat(sizes, xr.Variable("pair", names)), "between_sets": rms(two) / np.sqrt(2)}
     )
-
-
-def growth(estimates: xr.Dataset, first: float, last: float) -> xr.Dataset:
-    """Â and B̂ less their means over the times from ``first`` to ``last``, and only from ``last`` on.
-
-    Both integrals refer to the first recorded iterations, where logits are smallest and noisiest; growth does not.
-    """
-    both = estimates[["A", "B"]]
-    return (both - both.sel(time=slice(first, last)).mean("time")).sel(time=slice(last, None))
-
-
-def precision(n_trials: int = 10, iterations: int = 3000, every: int = 100) -> xr.Dataset:
-    """What single precision changes: the same trials of GEOMNIST in float32 and in float64.
-
-    Returns
-    -------
-    Dataset
-        Over ``time`` (blocks of ``every`` iterations), medians over trials of the root mean square distance of logits:
-        ``rounding``, between the two precisions of one trial; ``trials``, between one trial and the next, both float64,
-        on the samples that each has drawn.
-    """
-    data = images("geomnist", 3, 500, 1)
-    logs = []
-    for dtype in ("float32", "float64"):
-        training = SingleSample(iterations=iterations, dtype=dtype)
-        log = train_lenet(training, data, seed=over("trial", range(n_trials)), experiment="elastic networks")
-        logs.append(log["logits"].values.astype(float))
-    blocks = iterations // every
-
-    def distance(gap: np.ndarray) -> np.ndarray:
-        square = (gap**2).sum(-1)[:, : blocks * every].reshape(len(gap), blocks, every).mean(-1)
-        return np.median(np.sqrt(square), axis=0)
-
-    values = {
-        "rounding": ("time", distance(logs[0] - logs[1])),
-        "trials": ("time", distance(logs[1] - np.roll(logs[1], 1, axis=0))),
-    }
-    return xr.Dataset(values, {"time": (np.arange(blocks) + 0.5) * every})

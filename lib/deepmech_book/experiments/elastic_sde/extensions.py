@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval, interval_of, together
+from deepmech.core.statistics import interval_of
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import tabulated_paths
 from deepmech.sweeps import Sweep, each, result
@@ -126,22 +126,6 @@ def learnt(base: xr.Dataset, mean: str = "group_mean") -> xr.Dataset:
     return fit(groups.isel(time=slice(begins(groups), None)).mean("group"), "L")
 
 
-def learning(result: xr.Dataset) -> xr.Dataset:
-    """Own-class margins of every case of an "imbalance" sweep and the :func:`prior_margin`, by role.
-
-    Returns
-    -------
-    Dataset
-        ``margin`` (ratio, role, time) and ``prior`` (ratio, role).
-    """
-    means = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
-    cases = [result.isel(case=i) for i in range(result.sizes["case"])]
-    prior = xr.DataArray(
-        [prior_margin(weights_of(c)) for c in cases], dims=("case", "class"), coords=means[:, 0, :, 0].coords
-    )
-    return xr.Dataset({"margin": by_role(margins(means)), "prior": by_role(prior.drop_vars("time"))})
-
-
 def imbalance(result: xr.Dataset) -> xr.Dataset:
     """:func:`predicted` for every case of an "imbalance" sweep, over ``case``, from the balanced one.
 
@@ -159,32 +143,6 @@ def imbalance(result: xr.Dataset) -> xr.Dataset:
         rows.append(predicted(base, case, weights, true, fitted).assign(prior=("class", prior_margin(weights))))
     made = xr.concat(rows, xr.Variable("case", result["case"].values))
     return made.assign_coords({v: ("case", result[v].values) for v in ("rare", "ratio")})
-
-
-def by_role(found: xr.DataArray) -> xr.DataArray:
-    """Means over which class is rare: dims (ratio, role, …), roles "rare" and "others", from dims (case, class, …).
-
-    Where classes are balanced (ratio 1) all of them play both roles.
-    """
-    own, all_alike = found["class"] == found["rare"], found["ratio"] == 1
-    rows = [found.where(own | all_alike).mean("class"), found.where(~own | all_alike).mean("class")]
-    return xr.concat(rows, xr.Variable("role", ["rare", "others"])).groupby("ratio").mean("case")
-
-
-def constant(levels: xr.DataArray, time: xr.DataArray) -> xr.DataArray:
-    """Levels as lines from the first to the last time, to be drawn."""
-    return levels.expand_dims(time=[float(time[0]), float(time[-1])])
-
-
-def rare_at_the_end(result: xr.Dataset) -> xr.DataArray:
-    """Margin of the rare class over the last fifth of training, over ``ratio``, mean over which class is rare.
-
-    With balanced classes (ratio 1) the mean of all three.
-    """
-    means = result["group_mean"].rename(slow_time="time").mean("group").astype(float)
-    end = late_mean(margins(means))
-    own = end.where((end["class"] == result["rare"]) | (result["ratio"] == 1)).mean("class")
-    return own.groupby("ratio").mean()
 
 
 def mixing(result: xr.Dataset) -> xr.Dataset:
@@ -206,18 +164,6 @@ def mixing(result: xr.Dataset) -> xr.Dataset:
     clean = margins(base[mean].rename(slow_time="time").mean("group").astype(float)).mean("class")
     target = ("label_error", [mixing_margin(p, k) for p in shares])
     return made.assign(target=target, clean_margin=float(late_mean(clean)))
-
-
-def settled(found: xr.Dataset) -> xr.Dataset:
-    """Margins over the last fifth of training by the one at which the loss is least, over ``label_error``.
-
-    Returns
-    -------
-    Dataset
-        ``share``, of networks trained on wrong labels, mean over classes; ``clean``, of those trained on true ones.
-    """
-    margin = found["margin"].sel(what="value", drop=True).mean("class")
-    return xr.Dataset({"share": late_mean(margin) / found["target"], "clean": found["clean_margin"] / found["target"]})
 
 
 def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
@@ -242,21 +188,6 @@ def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
         groups = case["group_mean"].rename(slow_time="time").astype(float)
         made.append(own_effects(groups, weights_of(case), cell["split"]).assign(ratio=case["ratio"].item()))
     return xr.concat(made, "cell").assign_attrs(device="cpu", dtype="float64")
-
-
-def cost_ratio(fits: xr.Dataset) -> tuple[xr.DataArray, Interval]:
-    """What fits with the classes' weights leave by what fits with equal ones leave, over ``ratio``, and its interval.
-
-    ``fits`` is a result of :func:`own_fits`. Means and intervals are over which class is rare: halves of the same
-    trials are not independent.
-    """
-    cost = fits["cost"].transpose("case", "split", "fit")
-    each = (cost.isel(fit=0) / cost.isel(fit=1)).mean("split").assign_coords(ratio=fits["ratio"].isel(split=0))
-    by = each.groupby("ratio")
-    mean = by.mean()
-    # Ratios scatter by factors.
-    rows = (interval(np.log(part.values), scatter="symmetric", at=np.log(part.values.mean())) for _, part in by)
-    return mean, together(rows).map(lambda end: mean.copy(data=np.exp(end)))
 
 
 def own_effects(groups: xr.DataArray, weights: Sequence[float] | np.ndarray, split: int = 0) -> xr.Dataset:

@@ -16,18 +16,14 @@ from scipy.optimize import least_squares
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.statistics import Interval, interval
 from deepmech.metrics.elasticity import Model, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import drift_matrix, mixed_logits, tabulated_paths
 from deepmech.sweeps import Sweep, each, result
 from deepmech_book.experiments.elastic_sde import networks
-from deepmech_book.experiments.elastic_sde.effects import late_mean
 
 RULES = ("I", "L", "one share", "own first", "all shares", "pairs")
 """The isotropic model; the L-model; Eq. E.1 with one share p for all classes (Eq. D.20), with shares that obey the
 paper's condition p_j^j ≥ p_l^j, with any shares from 0 to 1; the L-model with a factor on β for every pair."""
-SHOWN = ["I", "L", "one share", "own first", "all shares", "other trials"]
-"""What a picture of relative differences shows: the two models, Eq. E.1, and the noise."""
 KNOTS = 10
 """Times at which α and β are free."""
 FAR = 100.0
@@ -254,42 +250,3 @@ def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     groups = groups.isel(time=slice(begins(groups), None))
     made = xr.concat([compare(groups, cell["split"]) for cell in each(cells)], "cell")
     return made.assign_attrs(device="cpu", dtype="float64")
-
-
-def followed(result: xr.Dataset, rule: str = "own first") -> xr.Dataset:
-    """One model fitted to the means over all trials of a result of networks, with these as ``genuine``."""
-    groups = result["group_mean"].rename(slow_time="time").astype(float)
-    means = groups.isel(time=slice(begins(groups), None)).mean("group")
-    found = fit_all(means, ("L", "one share", rule))[rule]
-    return found.assign(genuine=means.transpose("time", "class", "logit"))
-
-
-def late_distance(results: dict[str, xr.Dataset]) -> xr.DataArray:
-    """RD of every model over the last fifth of training, over ``data``, ``split``, ``model`` and ``norm``.
-
-    Parameters
-    ----------
-    results : of :func:`fits` by name of the data.
-    """
-    return xr.concat([late_mean(r["distance"]) for r in results.values()], xr.Variable("data", list(results)))
-
-
-def late_ratio(results: dict[str, xr.Dataset], model: str, base: str = "L") -> tuple[xr.DataArray, Interval]:
-    """:func:`late_distance` of one model by that of another: median over halves of trials, and an interval.
-
-    Over ``data`` and ``norm``. Halvings of the same trials are not independent: each tests on as many trials as it fits
-    to.
-    """
-    late = late_distance(results)
-    ratio = late.sel(model=model, drop=True) / late.sel(model=base, drop=True)
-    middle = ratio.median("split")
-    return middle, interval(np.log(ratio), "split", "skewed", overlap=1.0, at=np.log(middle)).map(np.exp)
-
-
-def own_is_largest(results: dict[str, xr.Dataset], rule: str = "all shares") -> xr.DataArray:
-    """Part of the classes, over halves of trials, whose own share is the largest in a fit; over ``data``."""
-    found = []
-    for one in results.values():
-        share = one["share"].sel(rule=rule).transpose(..., "pull", "direction").values
-        found.append(float((share.argmax(-1) == np.arange(share.shape[-1])).mean()))
-    return over("data", list(results)).copy(data=found)

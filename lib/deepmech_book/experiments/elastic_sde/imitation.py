@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model, relative_difference
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
-from deepmech_book.experiments.elastic_sde.effects import estimate, step_of
+from deepmech_book.experiments.elastic_sde.effects import class_means, estimate, step_of
 
 Structure = Literal["isotropic", "logits"]
 NOTHING = 15.0
@@ -75,7 +75,7 @@ def imitate(
         drive = xr.Dataset({"intra": level, "inter": 0 * level})
     else:
         drive = estimate(result, window, (estimator,)).isel(model=0)
-    means = result["mean"].transpose("time", "class", "logit").astype(float)
+    means = class_means(result).transpose("time", "class", "logit")
     blocks = np.array_split(np.arange(means.sizes["time"]), min(n_times, means.sizes["time"]))
     times = np.array([means.time.values[b].mean() for b in blocks])
     genuine = np.stack([means.values[b].mean(0) for b in blocks])
@@ -121,11 +121,3 @@ def all_four(result: xr.Dataset, **options: Any) -> xr.Dataset:
         row = [imitate(result, e, structure, **options) for e in ("I", "L")]
         rows.append(xr.concat(row, xr.Variable("estimator", ["I", "L"]), combine_attrs="drop"))
     return xr.concat(rows, xr.Variable("structure", ["isotropic", "logits"]), combine_attrs="drop")
-
-
-def lead(paths: xr.Dataset) -> xr.DataArray:
-    """By how much the own logit of each class exceeds the largest other one at the end, in the scaled median path."""
-    z = paths["median"].isel(time=-1).transpose("class", "logit").values
-    own = np.eye(len(z), dtype=bool)
-    gap = z[own] - np.where(own, -np.inf, z).max(1)
-    return xr.DataArray(gap, dims="class", coords={"class": paths["class"]})

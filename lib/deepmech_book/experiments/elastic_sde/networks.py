@@ -128,7 +128,7 @@ def trials(
     )
 
 
-def as_published(which: str) -> Sweep:
+def as_published(which: str, **changed: Any) -> Sweep:
     """One of the configurations that the figures of paper B show, at the authors' scale: 100 trials unless said.
 
     Parameters
@@ -143,11 +143,14 @@ def as_published(which: str) -> Sweep:
         of trials by true class (both App. E);
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
+    changed : arguments of :func:`trials` that shall differ from that. The result ships if none does.
 
     Examples
     --------
     >>> as_published("corruption").grid.shape
     (10,)
+    >>> as_published("corruption", n_trials=100).key == as_published("corruption").key
+    True
     """
     jpeg: dict[str, Any] = {"dataset": "cifar10-jpeg", "thin": 10, "coarse": 300}
     text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
@@ -184,4 +187,4 @@ def as_published(which: str) -> Sweep:
     }
     if which not in options:
         raise ValueError(f"as_published: which = {which!r}: must be one of {', '.join(options)}")
-    return trials(f"elastic-{which}", **options[which])
+    return trials(f"elastic-{which}", **options[which] | changed)
