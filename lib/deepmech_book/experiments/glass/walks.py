@@ -127,7 +127,11 @@ def phase_sweep(
 
 
 def batch_sweep(
-    data: dict[str, Any], batches: Sequence[int], n_seeds: int, steps: int, waiting: Sequence[int]
+    data: dict[str, Any],
+    batches: Sequence[int] = (1, 8, 64, 512, 4000),
+    n_seeds: int = 2,
+    steps: int = 60_000,
+    waiting: Sequence[int] = (10_000,),
 ) -> Sweep:
     """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
     like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting)
