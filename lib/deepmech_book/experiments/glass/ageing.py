@@ -53,7 +53,8 @@ def aged(run: xr.Dataset, temperature: float) -> Aged:
     first, last = seen.isel(waiting=0), seen.isel(waiting=-1)
     ratio = float(last.tau / first.tau)
     between = relaxation.by_factors(ratio, (last.without / first.without).values)
-    return Aged(ratio, between, float(last.decay / first.decay), f"from t_w = {int(first.waiting)} to {int(last.waiting)}")
+    waits = f"from t_w = {int(first.waiting)} to {int(last.waiting)}"
+    return Aged(ratio, between, float(last.decay / first.decay), waits)
 
 
 def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float]) -> xr.Dataset:

@@ -38,6 +38,7 @@ WIDE = 0.25
 GRID = np.linspace(-1, 1, 33)
 PROBABILITIES = np.linspace(0, 1, 101)
 
+
 def standard(
     dataset: str = "mnist",
     n_data: int = 4000,

@@ -39,7 +39,7 @@ def free_master(rescaled: np.ndarray) -> xr.DataArray:
 
 
 def tail_power(curve: xr.DataArray, low: float = 0.1, high: float = 0.6) -> Exponent:
-    """The power of time that an overlap follows while between ``low`` and ``high``; none with fewer than four points."""
+    """The power of time that an overlap follows while between ``low`` and ``high``; nan with fewer than four points."""
     values = curve.dropna("rescaled")
     inside = (values < high) & (values > low)
     part = values.isel(rescaled=np.flatnonzero(inside.values))

@@ -59,7 +59,7 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
 def survivors(
     dataset: str, n_data: int | Sequence[int], n_seeds: Sequence[int], steps: Sequence[int]
 ) -> dict[str, xr.Dataset]:
-    """:func:`kept` results of every phase, by :func:`deepmech.sweeps.result`; numbers in the order of :data:`PHASES`."""
+    """:func:`kept` results of every phase; numbers are for all of them, or for each in the order of :data:`PHASES`."""
     numbers = zip(*(np.broadcast_to(n, len(PHASES)).tolist() for n in (n_data, n_seeds, steps)), strict=True)
     return {
         phase: kept(result(standard(phase, dataset, n_data=n, n_seeds=seeds, steps=long)))
@@ -276,9 +276,7 @@ def free_curve(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
         np.mean([free_overlap(run.time.values, e, RATE * float(t) / P_D) for e in row], axis=0)
         for row, t in zip(epsilon.values, run.temperature.values, strict=True)
     ]
-    return xr.DataArray(
-        curves, dims=("temperature", "time"), coords={"temperature": run.temperature, "time": run.time}
-    )
+    return xr.DataArray(curves, dims=("temperature", "time"), coords={"temperature": run.temperature, "time": run.time})
 
 
 def free_taus(windows: np.ndarray, temperature: float, level: float = 0.9) -> Any:
