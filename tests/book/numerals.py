@@ -165,7 +165,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "glass/transitions": [
         Paper("grows past 0.18"),
         Paper(r"$\lambda$ grows past 0.03"),
-        Setting("steps of 0.05 on digits, of 0.02 on MNIST"),
+        Setting("gradient descent (steps of 0.02)"),
         Paper("the paper's floor of $10^{-20}$"),
     ],
     "spring_block/convolutional": [

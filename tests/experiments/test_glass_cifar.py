@@ -35,8 +35,8 @@ def test_labels_dealt_out_anew_are_as_many_and_in_another_order():
 def test_what_is_not_run_says_what_is():
     with pytest.raises(ValueError, match="'uot', 'ttt'"):
         transitions.standard("uot-random", "mnist")
-    with pytest.raises(ValueError, match="'mnist'"):
-        scaling.standard("cifar10")
+    with pytest.raises(ValueError, match="'cifar10-jpeg'"):
+        transitions.standard("uot", "digits")
 
 
 def test_groups_are_those_that_were_measured(run):
@@ -47,8 +47,6 @@ def test_groups_are_those_that_were_measured(run):
     whole, layers = groups.scales(run, 1e-2, apart=False)
     assert count.sum() == layers.sum() == 2 * 246 and len(whole) == 2 * 7 <= len(size)
     np.testing.assert_allclose(count @ size**2, layers @ whole**2)
-    with pytest.raises(ValueError, match="end_square"):
-        groups.scales(run.drop_vars("end_square"), 1e-2)
 
 
 def test_histograms_of_groups_hold_every_weight_and_have_the_median_of_a_gaussian(run):
@@ -73,10 +71,9 @@ def test_a_second_mode_that_groups_have_is_no_news(run):
     places = low.motility.copy(data=np.zeros_like(low.motility.values))
     places[dict(bin=np.r_[100:110, 160:170])] = 5
     split = low.assign(end_square=low.end_count * scale, motility=places)
-    found = groups.bimodal(split)
-    assert found["measured"] < 0.02 and found["null"] < 0.02 and found["seeds"] == 2
-    equal = groups.bimodal(split.assign(end_square=low.end_count * 1e-6))
-    assert equal["measured"] == found["measured"] and equal["null"] > 0.3
+    found, null = shapes.modes(split, 1e-6), groups.grouped_dip(split, 1e-6)
+    assert found.p < 0.02 and null.p < 0.02
+    assert groups.grouped_dip(split.assign(end_square=low.end_count * 1e-6), 1e-6).p > 0.3
 
 
 def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains():
@@ -90,7 +87,7 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
 def made_up(size, rest, sigma):
     """Free walks in a window of their own, cut off by a landscape."""
     temperatures, times = [0.01, 1e-4, 0.0], log_times(20_000, 12)
-    sweep = scaling.standard("digits")[size]
+    sweep = scaling.standard("digits", [size], [3], [30_000])[size]
     free = [free_time(sigma / 2100, walks.RATE * t / walks.P_D) if t else np.inf for t in temperatures]
     curves = [free_overlap(times, 1.0, free_time(1.0, 1.0) * (1 / f + 1 / rest)) for f in free]
     overlap = np.broadcast_to(np.array(curves)[None, :, None, :, None], (3, 3, 1, len(times), 3))
@@ -105,43 +102,19 @@ def made_up(size, rest, sigma):
 
 def test_sizes_are_compared_in_their_own_windows():
     runs = {1000: made_up(1000, 2000.0, 0.6), 1400: made_up(1400, 4000.0, 0.3), 1796: made_up(1796, 4000.0, 0.2)}
-    table = scaling.by_size(runs)
+    tables = {n: relaxation.taus(run, chi=scaling.CHI) for n, run in runs.items()}
+    table = relaxation.beside(tables, "size")
     assert table.temperature.values.tolist() == [1e-4, 0.01]
     free = np.array([free_time(s / 2100, walks.RATE * 0.01 / walks.P_D) for s in (0.6, 0.3, 0.2)])
-    np.testing.assert_allclose(scaling.hot(runs, 0.01).ratio, 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
-    rest = scaling.at_rest(runs)
-    np.testing.assert_allclose(rest.ratio, [0.5, 1.0], rtol=0.02)
-    assert (rest.low <= rest.ratio).all() and (rest.ratio <= rest.high).all()
+    np.testing.assert_allclose(scaling.hot(tables, 0.01)[0], 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
+    rest, between = scaling.at_rest(tables)
+    np.testing.assert_allclose(rest, [0.5, 1.0], rtol=0.02)
+    assert (between.low <= rest).all() and (rest <= between.high).all()
     runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
     words = scaling.table({n: scaling.awake(run, 0.51) for n, run in runs.items()})
     assert scaling.awake(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
     assert words.loc["weights at silent units"].tolist() == ["50 %"] * 3
     assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
-
-
-def test_the_size_at_which_the_loss_vanishes():
-    cells = {"width": [7, 10, 13], "regularisation": [0.0], "seed": [0, 1]}
-    loss = np.array([[1e-1, 1e-1], [1e-3, 1e-3], [1e-5, 1e-5]])[:, None]
-    sweep = transitions.plane({"name": "digits", "n_data": 1000}, [7, 10, 13], [0.0], 2)
-    made = xr.Dataset(
-        {"data_loss": (tuple(cells), loss), "diverged": (tuple(cells), loss > 1)},
-        cells,
-        {"spec": json.dumps(sweep.to_json())},
-    )
-    table = cifar.by_size({"as they are": made})
-    assert table.typical.values.ravel() == pytest.approx([1e-1, 1e-3, 1e-5])
-    found = cifar.vanishing(made, made)
-    assert found["n_star"]["measured"] == found["n_star"]["null"] == pytest.approx((0.61 + 0.988) / 2, abs=1e-3)
-    # Random labels that no size learns: a bound is a null if it, or what was measured, is past the claim's sizes.
-    few = made.isel(width=[0, 1])
-    assert "not_testable" in cifar.vanishing(few, made)["n_star"]
-    bound = cifar.vanishing(made, few)["n_star"]
-    assert bound["null"] == pytest.approx(0.61, abs=1e-3) and "lower bound" in bound["detail"]
-    early = made.assign(data_loss=made.data_loss * xr.DataArray([1, 1e-3, 1], dims="width"))
-    never = made.assign(data_loss=made.data_loss * 0 + 0.1)
-    assert "not_testable" in cifar.vanishing(early, few)["n_star"]
-    assert cifar.vanishing(early, never)["n_star"]["null"] == pytest.approx(0.988, abs=1e-3)
-    assert "not_testable" in cifar.vanishing(early, never * 1e-9)["n_star"]  # learnt at every size: no lower bound
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):
@@ -154,4 +127,4 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
         == pytest.approx(4 * np.diff(MOTILITY_EDGES)[0], rel=1e-3)
         == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
     )
-    assert relaxation.size(run).startswith("P_D = 300")
+    assert walks.origin(run).startswith("digits parity, P_D = 300, width 6")

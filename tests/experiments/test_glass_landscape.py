@@ -1,7 +1,5 @@
 """Landscapes with known answers: quadratics, wells, the Lennard-Jones dimer, and the loss against torch."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +14,7 @@ from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 from deepmech.trainers.langevin_engines import initial, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
 from deepmech.trainers.modules import BiasFree
-from deepmech_book.experiments.glass import grounds, landscape, walks
+from deepmech_book.experiments.glass import grounds, landscape
 
 GLASS = BinaryGlass()
 
@@ -218,34 +216,4 @@ def test_cells_do_not_depend_on_their_chunk():
     ends = whole.far.isel(place=[0, -1])
     np.testing.assert_array_equal(ends.sel(path="straight"), ends.sel(path="relaxed"))
     assert (ends.max("place") == 0).all() and (landscape.barriers(whole, "far") >= 0).all()
-    expected = 1 / (1 + (30 + 45 + 3) / 200)
-    np.testing.assert_allclose(landscape.random_roundness(whole), expected)
     assert list(landscape.table(whole).columns) == list(networks)
-
-
-def test_phases_may_have_samples_of_their_own(monkeypatch):
-    before = landscape.standard("digits")
-    monkeypatch.setitem(walks.SETTINGS["digits"]["overparameterised"], "n_data", 900)
-    sweep = landscape.standard("digits")
-    assert sweep.data != before.data and before.data in sweep.data
-    coordinates = xr.DataArray([[450.0], [180.0], [180.0], [900.0]], dims=("system", "seed"))
-    made = xr.Dataset(
-        {"n_coordinates": coordinates},
-        {"system": list(landscape.SYSTEMS), "seed": [0]},
-        {"spec": json.dumps(sweep.to_json())},
-    )
-    expected = [np.nan, 1 / (1 + 180 / 1796), 1 / (1 + 180 / 1796), 0.5]
-    np.testing.assert_allclose(landscape.random_roundness(made), expected)
-    assert landscape.origin(made) == "Networks: digits parity, P_D = 900 and 1796."
-
-
-def test_what_a_quench_cut_short_leaves():
-    """Half of the directions flat, the others as stiff as the stiffest: the flat half of a kick stays, 1/√2 of it."""
-    sweep = landscape.standard("digits")
-    curvature = np.repeat([0.0, 1.0], 50)[None, None] * np.ones((4, 1, 1))
-    made = xr.Dataset(
-        {"curvature": (("system", "seed", "probability"), curvature)},
-        {"system": list(landscape.SYSTEMS), "seed": [0]},
-        {"spec": json.dumps(sweep.to_json())},
-    )
-    np.testing.assert_allclose(landscape.left_by_descent(made), 0.5**0.5, rtol=1e-9)

@@ -27,7 +27,10 @@ def test_widths_keep_the_ratio_of_weights_to_data():
     ratio = walks.PHASES["regularised"]["ratio"]
     assert [walks.width_for(ratio, n) for n in (60_000, 4000)] == [30, 7]
     with pytest.raises(ValueError, match="'regularized'"):
-        walks.phase_sweep("regularized", SMALL)
+        walks.standard("regularized", "mnist")
+    with pytest.raises(ValueError, match="steps = 9000"):
+        walks.standard("regularised", "mnist", steps=9000)
+    assert walks.standard("regularised", "mnist", steps=30_000).fixed["waiting"] == [10_000, 20_000]
 
 
 def test_cells_do_not_depend_on_their_chunk():
@@ -65,12 +68,7 @@ def test_large_decay_ends_at_the_origin():
     assert float(transitions.ratio(made)[0]) == pytest.approx(124 / 300, abs=1e-4)
 
 
-def test_threshold_is_interpolated_in_the_logarithm():
-    assert transitions.threshold([0.1, 0.2, 0.3], [1e-1, 1e-2, 1e-4], 1e-3) == pytest.approx(0.25)
-    assert np.isnan(transitions.threshold([0.1, 0.2], [1e-1, 1e-2], 1e-3))
-
-
-def test_claims_about_transitions_on_made_up_losses():
+def test_places_of_both_transitions_on_made_up_losses():
     sweep = transitions.plane(SMALL, [4, 6, 8], [0.0, 0.01, 0.1], 3)
     shape = sweep.grid.shape
     loss = np.full(shape, 0.5)
@@ -79,12 +77,13 @@ def test_claims_about_transitions_on_made_up_losses():
     grid = {"width": [4, 6, 8], "regularisation": [0.0, 0.01, 0.1], "seed": range(3)}
     data = {"data_loss": (tuple(grid), loss), "diverged": (tuple(grid), np.zeros(shape, bool))}
     made = xr.Dataset(data, grid, {"spec": json.dumps(sweep.to_json())})
-    found = transitions.vanishing(made)
     ratios = transitions.ratio(made).values
-    assert found["n_star"]["measured"] == pytest.approx((ratios[1] + ratios[2]) / 2)
-    assert found["scatter"]["measured"] == pytest.approx(1.0)
-    points = transitions.falls(made)
-    assert points["lambda_star"]["measured"] == 0.1 and "0.01, 0.1, 0.1" in points["lambda_star"]["detail"]
+    assert transitions.n_star(made) == pytest.approx((ratios[1] + ratios[2]) / 2)
+    assert transitions.n_star(made, 1e-3) == pytest.approx(ratios[1])
+    assert np.isnan(transitions.n_star(made, 1e-6))
+    points = transitions.collapse_points(made).isel(width=0)
+    assert points.values.tolist() == [0.1, 0.1, 0.01] and float(points.median()) == 0.1
     # Single networks fall in one step by three quarters, all, all; their mean by less.
-    assert points["sharp"]["measured"] > points["sharp"]["null"] > 0
+    curves = made.data_loss.isel(width=0, drop=True)
+    assert float(transitions.largest_step(curves).mean()) > float(transitions.largest_step(curves.mean("seed"))) > 0
     assert transitions.overview({"a": made}).loc["a", "networks"] == 27

@@ -71,11 +71,11 @@ def shipping():
     yield extensions.own_fits()
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))
     yield from (walks.standard(phase, name) for phase in walks.PHASES for name in ("mnist", jpeg))
-    yield walks.standard("batches", "mnist")
+    yield walks.batch_sweep({"name": "mnist", "n_data": 4000})
     yield from (transitions.standard(kind, "mnist") for kind in ("plane", "uot", "ttt"))
     yield from (transitions.standard(kind, jpeg) for kind in ("uot", "uot-random", "ttt"))
     yield from scaling.standard("mnist").values()
-    yield landscape.standard("mnist")
+    yield landscape.standard()
 
 
 def test_what_the_pages_ask_for_ships_and_nothing_else_does(monkeypatch, tmp_path):

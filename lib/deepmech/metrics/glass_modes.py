@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -134,8 +135,14 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     n_null = checks.whole("dip_test: n_null", n_null)
     values = np.ravel(checks.array("dip_test: sample", sample))
     measured = dip(values)
-    null = [dip(stream.uniform("uniform", i, len(values))) for i in range(n_null)]
+    null = _uniform_dips(stream, len(values), n_null)
     return DipTest(measured, (1 + sum(d >= measured for d in null)) / (n_null + 1), len(values))
+
+
+@lru_cache(maxsize=32)
+def _uniform_dips(stream: Stream, n: int, n_null: int) -> tuple[float, ...]:
+    """Samples of one size share their null."""
+    return tuple(dip(stream.uniform("uniform", i, n)) for i in range(n_null))
 
 
 def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:

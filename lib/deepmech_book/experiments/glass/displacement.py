@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
-from deepmech.metrics.glass_times import exponent
 from deepmech.simulators.brownian import Well, well_msd
 from deepmech.sweeps.results import sweep_of
-from deepmech_book.experiments.glass import regimes, relaxation, walks
+from deepmech_book.experiments.glass import walks
 
 
 def displacement(run: xr.Dataset, waiting: int = 0) -> xr.DataArray:
@@ -63,71 +59,3 @@ def held_msd(run: xr.Dataset, temperature: float) -> xr.DataArray:
     """The mean square displacement of equilibrated weights in ½λw² alone: it ends at 2T/(λP_D)."""
     well = Well(sweep_of(run).fixed["regularisation"], temperature, walks.RATE, walks.P_D)
     return xr.DataArray(well_msd(run.time.values, well), dims="time", coords={"time": run.time})
-
-
-def beside_nulls(run: xr.Dataset, temperature: float) -> xr.DataArray:
-    """Displacements at one temperature along ``kind``: networks, free walks, and weights held by weight decay alone."""
-    kinds = {
-        "networks": displacement(run).sel(temperature=temperature, drop=True),
-        "free walks": free_msd(run).sel(temperature=temperature, drop=True),
-        "weight decay alone": held_msd(run, temperature),
-    }
-    return xr.concat(
-        kinds.values(), xr.Variable("kind", list(kinds)), join="inner", coords="minimal", compat="override"
-    )
-
-
-def no_plateau(runs: Mapping[str, xr.Dataset], first: int = 10) -> dict[str, Any]:
-    """The clearest cage of any phase and temperature from ``first`` steps on, for ``ledger.check``.
-
-    Before that, single steps swing cold weights across the steepest directions, which the paper saw too (Sec. III D):
-    what those steps would add is in the detail. A free walk has no cage.
-    """
-    found, early = {}, {}
-    for phase, run in runs.items():
-        msd = displacement(run)
-        found[phase] = recovery(msd.isel(time=np.flatnonzero(msd.time.values >= first)))
-        early[phase] = recovery(msd)
-    said = " ".join(f"{phase}: {v:.2g}; {regimes.origin(runs[phase])}" for phase, v in found.items())
-    swings = ", ".join(f"{phase} {v:.2g}" for phase, v in early.items() if v > found[phase])
-    said += f" With the first steps: {swings}." if swings else ""
-    seeds = min(run.sizes["seed"] for run in runs.values())
-    return {"measured": max(found.values()), "null": 0.0, "seeds": seeds, "detail": said}
-
-
-def hot_claims(run: xr.Dataset, temperature: float = 0.1) -> dict[str, dict[str, Any]]:
-    """``hot_slope`` and ``hot_prefactor``: the displacement up to a tenth of the landscape's own time."""
-    until = relaxation.at_rest(run) / 10
-    early = displacement(run).sel(temperature=temperature)
-    early = early.isel(time=np.flatnonzero(early.time.values <= until))
-    if early.sizes["time"] < 3:
-        none = {"not_testable": f"the record has fewer than three times before {until:.3g} steps"}
-        return {"hot_slope": none, "hot_prefactor": none}
-    free = free_msd(run).sel(temperature=temperature).sel(time=early.time)
-    common = {"expected": 1.0, "null": 1.0, "seeds": run.sizes["seed"], "detail": regimes.origin(run)}
-    power = exponent(early.time.values, early.values).value
-    return {
-        "hot_slope": {"measured": power} | common,
-        "hot_prefactor": {"measured": float((early / free).mean())} | common,
-    }
-
-
-def batch_claims(batches: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """``batch_order`` and ``localised`` of Fig. 5(d)."""
-    curves = displacement(batches)
-    last = curves.isel(time=-1, drop=True).sortby("batch_size")
-    common = {"seeds": batches.sizes["seed"]}
-    origin = regimes.origin(batches)
-    decay = 1 / (walks.RATE * sweep_of(batches).fixed["regularisation"])
-    share = float(curves.time[-1]) / decay
-    words = f"the record ends at {share:.2g} of the time 1/(μλ) in which weight decay confines a weight"
-    smallest = int(last.batch_size[0])
-    power = float(local_powers(curves).sel(batch_size=smallest).isel(time=-2))
-    localised: dict[str, Any] = {"not_testable": words}
-    if share > 0.25:
-        said = f"{origin} Batch size {smallest}; {words}, {decay:.3g} steps."
-        localised = {"measured": power, "null": 1.0, "detail": said} | common
-    return {
-        "batch_order": {"measured": float(last[0] / last[-1]), "detail": origin} | common,
-        "localised": localised,
-    }

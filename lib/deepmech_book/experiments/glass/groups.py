@@ -8,7 +8,6 @@ time: the mean square of each layer, weights at silent units apart, network by n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -17,7 +16,7 @@ from scipy.special import erf
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import DipTest, dip, dip_test
-from deepmech_book.experiments.glass import regimes, shapes
+from deepmech_book.experiments.glass import shapes
 
 
 def scales(run: xr.Dataset, temperature: float, apart: bool = True, waiting: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -26,14 +25,7 @@ def scales(run: xr.Dataset, temperature: float, apart: bool = True, waiting: int
     Parameters
     ----------
     apart : whether weights at silent units are groups of their own; else there is one group per layer.
-
-    Raises
-    ------
-    ValueError
-        If the run does not hold the sums of its groups.
     """
-    if "end_square" not in run:
-        raise ValueError("scales: run has no end_square; compute it anew with walks.walk_cells, which records it")
     one = run[["end_square", "end_count"]].isel(waiting=waiting).sel(temperature=temperature)
     one = one if apart else one.sum("alive", skipna=False)
     square, count = one.end_square.values.ravel(), one.end_count.values.ravel()
@@ -68,12 +60,3 @@ def grouped_dip(
     stream = Stream.of("groups", n)
     drawn = [np.log10(np.abs(np.repeat(size, count) * stream.normal("z", i, n))) for i in range(n_draws)]
     return dip_test(sorted(drawn, key=dip)[n_draws // 2], stream, n_null)
-
-
-def bimodal(run: xr.Dataset) -> dict[str, Any]:
-    """The dip test of the coldest motilities above T = 0, for ``ledger.check``; the null is :func:`grouped_dip`."""
-    low = shapes.coldest({"": run})[""]
-    cold = shapes.dips(run.sel(temperature=[low]))[low]
-    apart, layers = grouped_dip(run, low), grouped_dip(run, low, apart=False)
-    said = f"{regimes.origin(run)} T = {low:g}, {cold.n} weights that moved. Gaussian layers whole: p = {layers.p:.2g}."
-    return {"measured": cold.p, "null": apart.p, "seeds": run.sizes["seed"], "detail": said}

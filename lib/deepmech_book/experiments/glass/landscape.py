@@ -26,9 +26,8 @@ from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
 from deepmech.sweeps import Sweep, each
-from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import walks
-from deepmech_book.experiments.glass.data import fingerprint, title_of
+from deepmech_book.experiments.glass.data import fingerprint
 from deepmech_book.experiments.glass.grounds import GLASS, Ground, ground
 
 SYSTEMS = (GLASS, *walks.PHASES)
@@ -39,55 +38,39 @@ WIDE = 0.25
 GRID = np.linspace(-1, 1, 33)
 PROBABILITIES = np.linspace(0, 1, 101)
 
-#: What is run for each data set; networks are those of :data:`deepmech_book.experiments.glass.walks.SETTINGS`.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "digits": {
-        "n_seeds": 1,
-        "kicks": [0.001, 0.003, 0.01, 0.03, 0.1, 0.3],
-        "directions": 1,
-        "legs": 6,
-        "leg": 1000,
-        "calls": [30, 100, 300, 1000],
-        "descent": 1500,
-        "images": 11,
-        "relaxing": 200,
-    },
-    "mnist": {
-        "n_seeds": 3,
-        "kicks": [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3],
-        "directions": 2,
-        "legs": 6,
-        "leg": 5000,
-        "calls": [30, 100, 300, 1000, 3000],
-        "descent": 3000,
-        "images": 21,
-        "relaxing": 3000,
-    },
-}
 
-
-def standard(dataset: str) -> Sweep:
-    """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on a data set.
+def standard(
+    dataset: str = "mnist",
+    n_data: int = 4000,
+    n_seeds: int = 3,
+    kicks: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3),
+    directions: int = 2,
+    legs: int = 6,
+    leg: int = 5000,
+    calls: Sequence[int] = (30, 100, 300, 1000, 3000),
+    descent: int = 3000,
+    images: int = 21,
+    relaxing: int = 3000,
+) -> Sweep:
+    """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on a data set; see :func:`survey`.
 
     Examples
     --------
-    >>> standard("digits").grid.shape
+    >>> standard("digits", 1796, n_seeds=1).grid.shape
     (4, 1)
     """
-    if dataset not in SETTINGS:
-        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
-    how = dict(SETTINGS[dataset])
-    seeds = range(how.pop("n_seeds"))
     networks = {}
     for phase in walks.PHASES:
-        fixed = walks.standard(phase, dataset).fixed
+        fixed = walks.standard(phase, dataset, n_data=n_data).fixed
         networks[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
+    how = {"kicks": list(kicks), "directions": directions, "legs": legs, "leg": leg, "calls": list(calls)}
+    how |= {"descent": descent, "images": images, "relaxing": relaxing}
     return Sweep(
         f"landscape-{dataset}",
         f"{__name__}:survey",
-        {"system": over("system", list(SYSTEMS)), "seed": over("seed", seeds)},
+        {"system": over("system", list(SYSTEMS)), "seed": over("seed", range(n_seeds))},
         {"networks": networks, "temperatures": TEMPERATURES, **how},
-        data="+".join(sorted({fingerprint(**how["data"]) for how in networks.values()})),
+        data=fingerprint(dataset, n_data),
     )
 
 
@@ -232,36 +215,6 @@ def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
     side = int(np.argmax(np.linalg.norm(away - np.outer(away @ along, along), axis=1)))
     plane = shape.Plane.through(points[[0, side, far]])
     return plane, plane.place(points[[0, side, far]])
-
-
-def origin(result: xr.Dataset) -> str:
-    """Where the numbers come from, in words, for the detail of a claim."""
-    data = [how["data"] for how in sweep_of(result).fixed["networks"].values()]
-    sizes = " and ".join(str(n) for n in sorted({one["n_data"] for one in data}))
-    return f"Networks: {title_of(data[0]['name'])}, P_D = {sizes}."
-
-
-def random_roundness(result: xr.Dataset) -> xr.DataArray:
-    """1/(1 + N/P_D) per system: the roundness of a least-squares problem with as many random weights and samples.
-
-    Its matrix of second derivatives is a Wishart matrix, whose eigenvalues have mean 1 and mean square 1 + N/P_D.
-    A glass has no samples: nan.
-    """
-    networks = sweep_of(result).fixed["networks"]
-    samples = [networks[k]["data"]["n_data"] if k in networks else np.nan for k in result.system.values]
-    return 1 / (1 + result.n_coordinates.isel(seed=0) / xr.DataArray(samples, dims="system"))
-
-
-def left_by_descent(result: xr.Dataset) -> xr.DataArray:
-    """Share of any kick that as many descending steps as a network gets would leave in a harmonic basin, per system.
-
-    From the curvatures k at the first place, with steps of 0.5/k_max (the networks' own are between a third of that
-    and thrice that): the root mean square of (1 - k/(2 k_max))ⁿ over directions. It tells what a quench that is cut
-    short leaves by itself, and is the same for a kick of any length.
-    """
-    n = sweep_of(result).fixed["descent"]
-    left = (1 - 0.5 * result.curvature.clip(0, 1)) ** n
-    return ((left**2).mean("probability") ** 0.5).median("seed")
 
 
 def barriers(result: xr.Dataset, which: str) -> xr.DataArray:

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.core.statistics import Interval, interval_of, without_each
 from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
-from deepmech.sweeps.results import sweep_of
-from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
-from deepmech_book.experiments.glass import walks
-from deepmech_book.experiments.glass.data import binary
-
-
-def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.DataArray:
-    """Data loss of one regularised network from its first step to the end of a short walk (Fig. A2); over ``step``.
-
-    Attribute ``prepared``: how many of the records belong to the preparation.
-    """
-    how = walks.standard("regularised", dataset).fixed
-    data = binary(**how["data"])
-    dynamics = Dynamics(
-        width=how["width"],
-        regularisation=how["regularisation"],
-        temperature=temperature * len(data.x) / walks.P_D,
-        learning_rate=walks.RATE,
-    )
-    preparation = Preparation(**how["preparation"])
-    before = settle(dynamics, preparation, data, experiment="glass walks")
-    after = walk(
-        dynamics, preparation, data, steps=steps, times=log_times(steps).tolist(), chi=[300.0], experiment="glass walks"
-    )
-    end = int(before.steps[-1])
-    loss = np.concatenate([before.loss_history.values, after.loss.values[0]])
-    return xr.DataArray(
-        loss,
-        dims="step",
-        coords={"step": np.concatenate([before.steps.values, end + after.time.values])},
-        attrs={"prepared": before.steps.size},
-    )
+from deepmech_book.experiments.glass import transitions, walks
 
 
 def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) -> xr.Dataset:
@@ -88,18 +59,21 @@ def by_factors(value: Any, *without: Any) -> Interval:
     return interval_of(np.log(value), *(np.log(w) for w in without), scatter="symmetric").map(np.exp)
 
 
+def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
+    """:func:`taus` of several phases, windows, waits or sizes along ``name``, T > 0 and rising, for a picture."""
+    joined = xr.concat([t.drop_dims("seed") for t in tables.values()], over(name, list(tables)), join="outer")
+    return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+
+
 def by_phase(runs: Mapping[str, xr.Dataset], **how: Any) -> xr.Dataset:
-    """:func:`taus` of several phases along ``phase``, temperatures above 0 only, rising."""
-    tables = {k: taus(run, **how).drop_dims("seed") for k, run in runs.items()}
-    joined = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer")
-    joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
-    # Free walks are known at every temperature, not only at those where a phase was walked.
+    """:func:`taus` of several phases along ``phase``, with the free walks also where a phase was not walked."""
+    joined = beside({k: taus(run, **how) for k, run in runs.items()}, "phase")
     return joined.assign(free=(joined.free * joined.temperature).median("temperature") / joined.temperature)
 
 
-def at_rest(run: xr.Dataset, **how: Any) -> float:
+def at_rest(table: xr.Dataset) -> float:
     """τ at T = 0, where only the landscape moves the weights; infinite if the record ends before."""
-    found = taus(run, **how).sel(temperature=0.0)
+    found = table.sel(temperature=0.0)
     return float(found.tau) if found.state == "crossed" else np.inf
 
 
@@ -114,15 +88,25 @@ def cold(table: xr.Dataset, still: float, ratio: float = 10.0) -> xr.Dataset:
     return table.isel(temperature=np.flatnonzero(slower))
 
 
-def slope(table: xr.Dataset) -> Exponent | None:
+def seen(table: xr.Dataset) -> xr.Dataset:
+    """Temperatures above 0 at which the record sees τ."""
+    return table.isel(temperature=np.flatnonzero((table.temperature > 0) & (table.state == "crossed")))
+
+
+def slope(table: xr.Dataset) -> Exponent:
     """The power of T that τ follows over a table's temperatures, with its interval over initial conditions.
 
-    None with fewer than two temperatures.
+    Of fewer than two temperatures it is nan, and the interval says why.
     """
     if table.sizes["temperature"] < 2:
-        return None
+        return nothing("fewer than two temperatures of the record lie in this regime")
     x = table.temperature.values
     return _over_seeds(x, table.tau.values, table.without.transpose("seed", "temperature").values)
+
+
+def nothing(why: str) -> Exponent:
+    """An exponent that no record shows, and why."""
+    return Exponent(np.nan, Interval(np.nan, np.nan, why), np.nan, 0)
 
 
 def _over_seeds(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Exponent:
@@ -132,61 +116,37 @@ def _over_seeds(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Exponent:
     return replace(found, interval=interval_of(found.value, powers, scatter="symmetric"))
 
 
-def crossover(run: xr.Dataset, **how: Any) -> float:
+def crossover(table: xr.Dataset) -> float:
     """T*: where the free walk would take as long as the landscape alone; 0 if the landscape never moves the weights."""
-    table = taus(run, **how)
-    still = at_rest(run, **how)
     first = table.isel(temperature=int(np.argmax(table.temperature.values)))
-    return float(first.free * first.temperature) / still
+    return float(first.free * first.temperature) / at_rest(table)
 
 
-def survivors(runs: Mapping[str, xr.Dataset]) -> str:
-    """How many initial conditions each phase has, and how many diverged, in words."""
-    return ", ".join(f"{len(run.seed)} {phase}{walks.left_out(run)}" for phase, run in runs.items())
-
-
-def size(run: xr.Dataset) -> str:
-    """P_D, width and N/P_D of a phase's networks, in words."""
-    how = sweep_of(run).fixed
-    n, n_data = int(run.n_weights.values.ravel()[0]), how["data"]["n_data"]
-    return f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
-
-
-def by_window(run: xr.Dataset, **how: Any) -> xr.Dataset:
-    """:func:`taus` for every recorded χ along ``chi``, temperatures above 0 only, rising."""
-    tables = [taus(run, chi=i, **how).drop_dims("seed") for i in range(run.sizes["chi"])]
-    joined = xr.concat(tables, xr.Variable("chi", np.round(run.chi.values, 1)))
-    return joined.sel(temperature=joined.temperature > 0).sortby("temperature")
-
-
-def crossover_power(run: xr.Dataset) -> tuple[Exponent | None, str]:
-    """The power of χ that T* follows over the recorded windows, and the values in words.
-
-    The interval is over initial conditions, the same in every window. None if fewer than two windows were crossed.
-    """
-    stars = np.array([crossover(run, chi=i) for i in range(run.sizes["chi"])])
-    words = ", ".join(f"{t:.2g} at χ = {c:.3g}" for c, t in zip(run.chi.values, stars, strict=True) if t > 0)
-    known = [i for i, star in enumerate(stars) if star > 0]
+def crossover_power(tables: Mapping[float, xr.Dataset]) -> Exponent:
+    """The power of χ that T* follows, from :func:`taus` for every window; its interval is over initial conditions."""
+    known = {chi: table for chi, table in tables.items() if crossover(table) > 0}
     if len(known) < 2:
-        return None, words
+        return nothing("the landscape's own time was seen for fewer than two windows")
     without = []
-    for i in known:
-        table = taus(run, chi=i)
+    for table in known.values():
         hottest = table.isel(temperature=int(np.argmax(table.temperature.values)))
         still = table.without.sel(temperature=0.0)
         without.append((hottest.free_without * hottest.temperature / still).values)
-    return _over_seeds(run.chi.values[known], stars[known], np.transpose(without)), words
+    stars = np.array([crossover(table) for table in known.values()])
+    return _over_seeds(np.array(list(known)), stars, np.transpose(without))
 
 
-def prefactor(table: xr.Dataset) -> xr.Dataset:
-    """τ over the exact time of free walks: ``ratio`` with ``low`` and ``high`` (95 %) per temperature of ``table``.
+def prefactor(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+    """τ over the exact time of free walks, per temperature of ``table``, and the interval over initial conditions.
 
-    The interval is over initial conditions, each with its own window in both times and its own weights.
+    Each has its own window in both times and its own weights.
     """
     ratio = table.tau / table.free
+    if ratio.size == 0:
+        why = "the record sees no temperature at which a free walk would be ten times faster"
+        return xr.DataArray(np.nan), Interval(np.nan, np.nan, why)
     each = (table.without / table.free_without).transpose("seed", "temperature").values
-    low, high = by_factors(ratio.values, each).map(lambda end: ratio.copy(data=end)).ends
-    return xr.Dataset({"ratio": ratio, "low": low, "high": high})
+    return ratio, by_factors(ratio, each).map(lambda end: ratio.copy(data=end))
 
 
 def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> float:
@@ -199,3 +159,35 @@ def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) 
     gap = abs(one.overlap.isel(chi=1, drop=True).mean("seed") - free).where(free > until)
     n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
     return float(gap.max()) * 2 * np.sqrt(n)
+
+
+def fitting(run: xr.Dataset) -> xr.Dataset:
+    """Initial conditions whose network has no data loss (below :data:`transitions.LEVEL`) after the first wait."""
+    loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
+    return run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
+
+
+def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """The two regimes of every phase, one column each: exponents with intervals, prefactors, times and T*."""
+    return pd.DataFrame({title: _column(taus(run)) for title, run in runs.items()}).fillna("–")
+
+
+def _column(table: xr.Dataset) -> dict[str, str]:
+    still = at_rest(table)
+    warm = hot(table, still)
+    rows = {}
+    for name, part in (("hot: power of T", warm), ("cold: power of T", cold(table, still))):
+        if part.sizes["temperature"] > 1:
+            rows[name] = in_words(slope(part))
+    if warm.sizes["temperature"]:
+        ratio = prefactor(warm)[0]
+        rows["hot: τ₉₀ / free walk"] = f"{float(ratio.min()):.2f} to {float(ratio.max()):.2f}"
+    if np.isfinite(still):
+        rows |= {"τ₉₀ at T = 0 (steps)": f"{still:.3g}", "T*": f"{crossover(table):.2g}"}
+    return rows
+
+
+def in_words(power: Exponent) -> str:
+    """An exponent and, where it has one, its interval."""
+    low, high = power.interval.ends
+    return (f"{power.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * power.interval.known).replace("-", "−")

@@ -5,69 +5,54 @@ Kept are N/P_D (within what whole widths allow), λ, μ, χ, the number of steps
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import together
+from deepmech.core.statistics import Interval, together
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
-from deepmech_book.experiments.glass.settings import PREPARATION
+from deepmech_book.experiments.glass.settings import SETTINGS
 
 CHI = 2
 """Which of the recorded windows: the finest one, in which the landscape's own time ends within a short record."""
-_DIGITS = {
-    "temperatures": (0.01, 1e-3, 1e-6, 0.0),
-    "n_seeds": 3,
-    "steps": 2000,
-    "waiting": (500,),
-    "preparation": {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500},
-}
-_MNIST = {"temperatures": (0.01, 1e-3, 1e-4, 1e-6, 0.0), "steps": 30_000, "waiting": (10_000,)}
-#: Per data set and P_D the arguments of ``walks.phase_sweep``; None: as in ``walks.standard``.
-SIZES: dict[str, dict[int, dict[str, Any] | None]] = {
-    "digits": {n: {**_DIGITS, "width": w} for n, w in ((1000, 5), (1400, 6), (1796, 7))},
-    "mnist": {
-        2000: {**_MNIST, "width": 5, "n_seeds": 24},
-        4000: None,
-        8000: {**_MNIST, "width": 10, "n_seeds": 12, "steps": 20_000},
-    },
-}
+TEMPERATURES = (0.01, 1e-3, 1e-4, 1e-6, 0.0)
 
 
-def standard(dataset: str) -> dict[int, Sweep]:
-    """P_D -> the sweep of the regularised phase at that size.
+def standard(
+    dataset: str,
+    sizes: Sequence[int] = (2000, 4000, 8000),
+    n_seeds: Sequence[int] = (24, 12, 12),
+    steps: Sequence[int] = (30_000, 120_000, 20_000),
+) -> dict[int, Sweep]:
+    """P_D -> the sweep of the regularised phase at that size; at the book's own it is that of the other pages.
 
     Examples
     --------
-    >>> {n: sweep.fixed["width"] for n, sweep in standard("digits").items()}
-    {1000: 5, 1400: 6, 1796: 7}
+    >>> {n: sweep.fixed["width"] for n, sweep in standard("mnist").items()}
+    {2000: 5, 4000: 7, 8000: 10}
     """
-    if dataset not in SIZES:
-        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SIZES))}")
     return {
-        n: walks.standard("regularised", dataset)
-        if how is None
+        n: walks.standard("regularised", dataset, n_seeds=seeds, steps=long)
+        if n == SETTINGS[dataset]["n_data"]
         else walks.phase_sweep(
-            "regularised", {"name": dataset, "n_data": n}, name=f"glass-scaling-{n}-{dataset}", **how
+            "regularised", {"name": dataset, "n_data": n}, TEMPERATURES, seeds, long, (10_000,),
+            name=f"glass-scaling-{n}-{dataset}",
         )
-        for n, how in SIZES[dataset].items()
-    }
+        for n, seeds, long in zip(sizes, n_seeds, steps, strict=True)
+    }  # fmt: skip
 
 
-def survivors(dataset: str) -> dict[int, xr.Dataset]:
-    """Survivors at every size, at the common temperatures, by :func:`deepmech.sweeps.result`."""
-    return _common({n: walks.kept(result(sweep)) for n, sweep in standard(dataset).items()})
-
-
-def _common(runs: dict[int, xr.Dataset]) -> dict[int, xr.Dataset]:
-    """The same temperatures at every size, without networks at the origin (attribute ``fallen``: how many)."""
-    shared = [t for t in (0.01, 1e-3, 1e-4, 1e-6, 0.0) if all(t in run.temperature for run in runs.values())]
+def survivors(
+    dataset: str, sizes: Sequence[int], n_seeds: Sequence[int], steps: Sequence[int]
+) -> dict[int, xr.Dataset]:
+    """Survivors at every size that have learnt, at the common temperatures, by :func:`deepmech.sweeps.result`."""
+    runs = {n: walks.kept(result(sweep)) for n, sweep in standard(dataset, sizes, n_seeds, steps).items()}
+    shared = [t for t in TEMPERATURES if all(t in run.temperature for run in runs.values())]
     return {n: awake(run.sel(temperature=shared)) for n, run in runs.items()}
 
 
@@ -77,33 +62,25 @@ def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
     return run.isel(seed=np.flatnonzero(learnt)).assign_attrs(fallen=int((~learnt).sum()))
 
 
-def by_size(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
-    """Over ``size`` (P_D) and ``temperature`` (> 0, rising): :func:`~.relaxation.taus`, and ``ratio`` = τ/free."""
-    tables = [relaxation.taus(run, chi=CHI).drop_dims("seed") for run in runs.values()]
-    joined = xr.concat(tables, over("size", list(runs)))
-    joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
-    return joined.assign(ratio=joined.tau / joined.free)
+def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataArray, Interval]:
+    """Over ``size``: τ over the exact time of a free walk at one temperature, of :func:`.relaxation.taus` by size."""
+    found = [relaxation.prefactor(table.sel(temperature=[temperature])) for table in tables.values()]
+    ratios = [float(ratio.item()) for ratio, _ in found]
+    return over("size", list(tables)).copy(data=ratios), together(i.map(lambda end: end.item()) for _, i in found)
 
 
-def hot(runs: Mapping[int, xr.Dataset], temperature: float) -> xr.Dataset:
-    """Over ``size``: τ over the exact time of a free walk at one temperature: ``ratio`` with ``low`` and ``high``."""
-    found = [relaxation.prefactor(relaxation.taus(r, chi=CHI).sel(temperature=[temperature])) for r in runs.values()]
-    return xr.concat(found, over("size", list(runs))).isel(temperature=0, drop=True)
+def at_rest(tables: Mapping[int, xr.Dataset]) -> tuple[xr.DataArray, Interval]:
+    """Over ``size``, all but the last: τ at T = 0 over that at the last size.
 
-
-def at_rest(runs: Mapping[int, xr.Dataset]) -> xr.Dataset:
-    """Over ``size``, all but the last: τ at T = 0 over that at the last size: ``ratio`` with ``low`` and ``high``.
-
-    The interval (95 %) is over initial conditions, of both sizes.
+    The interval is over initial conditions, of both sizes.
     """
-    *found, last = (relaxation.taus(run, chi=CHI).sel(temperature=0.0) for run in runs.values())
-    ratios = np.array([float(one.tau / last.tau) for one in found])
-    ends = together(
+    *found, last = (table.sel(temperature=0.0) for table in tables.values())
+    ratios = [float(one.tau / last.tau) for one in found]
+    between = together(
         relaxation.by_factors(ratio, one.without.values / float(last.tau), float(one.tau) / last.without.values)
         for ratio, one in zip(ratios, found, strict=True)
-    ).ends
-    size = over("size", list(runs)[:-1])
-    return xr.Dataset({k: size.copy(data=v) for k, v in zip(("ratio", "low", "high"), (ratios, *ends), strict=True)})
+    )
+    return over("size", list(tables)[:-1]).copy(data=ratios), between
 
 
 def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
@@ -111,7 +88,8 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
     columns = {}
     for n, run in runs.items():
         cold = run.sel(temperature=0.0)
-        rest, n_weights = relaxation.at_rest(run, chi=CHI), int(run.n_weights.values.ravel()[0])
+        times = relaxation.taus(run, chi=CHI)
+        rest, n_weights = relaxation.at_rest(times), int(run.n_weights.values.ravel()[0])
         columns[f"P_D = {n}"] = {
             "width": f"{sweep_of(run).fixed['width']}",
             "N/P_D": f"{n_weights / n:.3f}",
@@ -121,6 +99,6 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
             "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
             "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
             "τ₉₀ at T = 0, steps": f"{rest:,.0f}" if np.isfinite(rest) else "beyond the record",
-            "T*": f"{relaxation.crossover(run, chi=CHI):.2g}",
+            "T*": f"{relaxation.crossover(times):.2g}",
         }
     return pd.DataFrame(columns)

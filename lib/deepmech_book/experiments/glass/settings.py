@@ -18,27 +18,11 @@ OTHER_PHASES: dict[str, dict[str, dict[str, float]]] = {
         "overparameterised": {"ratio": 32_880 / 50_000},
     }
 }
-TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0)
 #: A preparation for narrow networks: a wider start and longer steps than the paper's, see the page on relaxation.
 PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
 
-
-_BRIEF = {"temperatures": (1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0), "n_seeds": 3, "steps": 5000, "waiting": (500, 1000, 2000)}
-_QUICK = {**PREPARATION, "sgd_steps": 20_000, "descent_steps": 500}
 #: What is run for each data set: P_D, and per phase the arguments of ``walks.phase_sweep`` (``n_data``: its own P_D).
 SETTINGS: dict[str, dict[str, Any]] = {
-    "digits": {
-        "n_data": 1796,
-        "regularised": {**_BRIEF, "preparation": _QUICK, "width": 6},
-        "underparameterised": {**_BRIEF, "preparation": _QUICK, "width": 6},
-        "overparameterised": {
-            **_BRIEF,
-            "temperatures": (0.1, 0.01, 1e-3, 1e-4, 0.0),
-            "steps": 3500,
-            "preparation": {**_QUICK, "sgd_steps": 80_000},
-        },
-        "batches": {"batches": (1, 16, 256, 1796), "n_seeds": 2, "steps": 5000, "waiting": (500,)},
-    },
     "mnist": {
         "n_data": 4000,
         "regularised": {
@@ -60,7 +44,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "waiting": (10_000, 20_000),
             "preparation": {**PREPARATION, "sgd_steps": 400_000},
         },
-        "batches": {"batches": (1, 8, 64, 512, 4000), "n_seeds": 2, "steps": 60_000, "waiting": (10_000,)},
     },
     "cifar10-jpeg": {
         "n_data": 3000,
@@ -88,4 +71,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         },
     },
 }
-SETTINGS["digits"]["batches"]["preparation"] = _QUICK
+#: On the bundled digits the same as on MNIST, but for networks that are not so narrow.
+SETTINGS["digits"] = {
+    "n_data": 1796,
+    "regularised": SETTINGS["mnist"]["regularised"] | {"width": 6},
+    "underparameterised": SETTINGS["mnist"]["underparameterised"] | {"width": 6},
+    "overparameterised": SETTINGS["mnist"]["overparameterised"],
+}

@@ -6,17 +6,15 @@ Functions take survivors of a phase (:func:`~deepmech_book.experiments.glass.wal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from deepmech.core.random import Stream
-from deepmech.core.statistics import interval
-from deepmech.metrics.glass import MOTILITY_EDGES, susceptibility
+from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import DipTest, dip_test, unbinned
-from deepmech_book.experiments.glass import regimes, walks
+from deepmech_book.experiments.glass import walks
 
 
 def alphas(run: xr.Dataset, waiting: int = 0) -> xr.Dataset:
@@ -42,27 +40,15 @@ def motilities(run: xr.Dataset, waiting: int = 0) -> xr.DataArray:
     return share.isel(bin=slice(max(seen[0] - 4, 0), seen[-1] + 5)).coarsen(bin=4, boundary="pad").sum()
 
 
-def dips(run: xr.Dataset, waiting: int = 0, n_null: int = 200) -> dict[float, DipTest]:
-    """Hartigan's test of the pooled log₁₀|Δw| at every temperature; weights that did not move are left out."""
-    counts = run.motility.isel(waiting=waiting, drop=True).sum("seed")
-    found = {}
-    for t in run.temperature.values:
-        sample = unbinned(counts.sel(temperature=t).values, MOTILITY_EDGES)
-        found[float(t)] = dip_test(sample, Stream.of("dips", waiting), n_null)
-    return found
+def modes(run: xr.Dataset, temperature: float, waiting: int = 0, n_null: int = 200) -> DipTest:
+    """Hartigan's test of the pooled log₁₀|Δw| at one temperature; weights that did not move are left out."""
+    counts = run.motility.isel(waiting=waiting, drop=True).sum("seed").sel(temperature=temperature)
+    return dip_test(unbinned(counts.values, MOTILITY_EDGES), Stream.of("dips", waiting), n_null)
 
 
-def dynamic_susceptibility(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
-    """χ₄(t) = N Var(Q) over initial conditions, and Q(1 - Q), which independent weights would give."""
-    overlap = run.overlap.isel(chi=chi, waiting=waiting, drop=True).transpose("seed", ...).dropna("time")
-    n = float(run.n_weights.values.ravel()[0])
-    mean = overlap.mean("seed")
-    return xr.Dataset({"chi4": mean.copy(data=susceptibility(overlap.values, n)), "independent": mean * (1 - mean)})
-
-
-def coldest(runs: Mapping[str, xr.Dataset]) -> dict[str, float]:
-    """The smallest temperature above 0 of every phase."""
-    return {k: float(run.temperature.values[run.temperature.values > 0].min()) for k, run in runs.items()}
+def coldest(run: xr.Dataset) -> float:
+    """The smallest temperature above 0."""
+    return float(run.temperature.values[run.temperature.values > 0].min())
 
 
 def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str, float]:
@@ -88,31 +74,13 @@ def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str
     }
 
 
-def gaussian_claims(run: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """``hot_is_gaussian``: α₂ hot and early; ``cold_is_not``: cold and late, beside Gaussian layers."""
-    made, origin = alphas(run), regimes.origin(run)
-    high, low = float(made.temperature.max()), float(made.temperature.min())
-    first, last = made.sel(temperature=high).isel(time=0), made.sel(temperature=low).isel(time=-1)
-    said = f"{origin} T = {low:g}, last recorded time. Weights at silent units left out: {float(last.alive):.2g}."
-    common = {"seeds": run.sizes["seed"]}
-    each = run.alpha.isel(waiting=0).sel(temperature=high, time=float(first.time))
-    return {
-        "hot_is_gaussian": {
-            "measured": float(first["all"]),
-            **interval(each, "seed", "symmetric").for_claim(),
-            "detail": f"{origin} T = {high:g}, first recorded time.",
-        } | common,
-        "cold_is_not": {"measured": float(last["all"]), "null": float(last.mixture), "detail": said} | common,
-    }  # fmt: skip
-
-
 def summary(runs: Mapping[str, xr.Dataset], colder_than: float = 1e-3) -> pd.DataFrame:
     """Where slow weights are and how many, per phase and cold temperature, beside a free walk and silent units."""
     rows = {}
     for title, run in runs.items():
         for t in run.temperature.values:
             if 0 < t <= colder_than:
-                one, dip = slow_mode(run, float(t)), dips(run.sel(temperature=[t]))[float(t)]
+                one, dip = slow_mode(run, float(t)), modes(run, float(t))
                 rows[f"{title}, T = {t:g}"] = {
                     "p of the dip test": f"{dip.p:.2g}",
                     "median of slow log₁₀|Δw|": f"{one['place']:.2f}".replace("-", "−"),

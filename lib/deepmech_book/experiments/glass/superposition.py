@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from deepmech.core.statistics import interval_of
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
 from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
 from deepmech.sweeps.results import sweep_of
-from deepmech_book.experiments.glass import regimes, relaxation, walks
+from deepmech_book.experiments.glass import relaxation, walks
 
 
 def collapsed(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> tuple[xr.DataArray, Collapse]:
@@ -39,32 +38,28 @@ def free_master(rescaled: np.ndarray) -> xr.DataArray:
     return xr.DataArray(values, dims="rescaled", coords={"rescaled": rescaled})
 
 
-def free_null(curves: xr.DataArray) -> xr.DataArray:
-    """:func:`free_master` at the rescaled times of :func:`collapsed` curves, labelled with the highest temperature."""
-    return free_master(curves.rescaled.values).expand_dims(temperature=[float(curves.temperature.max())])
-
-
-def tail_power(curve: xr.DataArray, low: float = 0.1, high: float = 0.6) -> Exponent | None:
-    """The power of time that an overlap follows while between ``low`` and ``high``; None with fewer than four."""
+def tail_power(curve: xr.DataArray, low: float = 0.1, high: float = 0.6) -> Exponent:
+    """The power of time that an overlap follows while between ``low`` and ``high``; nan with fewer than four points."""
     values = curve.dropna("rescaled")
     inside = (values < high) & (values > low)
     part = values.isel(rescaled=np.flatnonzero(inside.values))
-    return exponent(part.rescaled.values, part.values) if part.sizes["rescaled"] >= 4 else None
+    if part.sizes["rescaled"] < 4:
+        return relaxation.nothing("the record of the hottest networks has too few points in the range")
+    return exponent(part.rescaled.values, part.values)
 
 
-def hottest_power(run: xr.Dataset) -> Exponent | None:
+def hottest_power(run: xr.Dataset) -> Exponent:
     """:func:`tail_power` of the hottest collapsed curve, with its interval over initial conditions."""
 
-    def fitted(some: xr.Dataset) -> Exponent | None:
+    def fitted(some: xr.Dataset) -> Exponent:
         curves, _ = collapsed(some)
         return tail_power(curves.sel(temperature=float(curves.temperature.max())))
 
     found, n = fitted(run), run.sizes["seed"]
-    if found is None:
-        return None
-    each = [fitted(run.isel(seed=np.delete(np.arange(n), i))) for i in range(n)] if n > 1 else []
-    powers = np.array([np.nan if power is None else power.value for power in each or [None]])
-    return replace(found, interval=interval_of(found.value, powers, scatter="symmetric"))
+    if np.isnan(found.value):
+        return found
+    powers = [fitted(run.isel(seed=np.delete(np.arange(n), i))).value for i in range(n)] if n > 1 else [np.nan]
+    return replace(found, interval=interval_of(found.value, np.array(powers), scatter="symmetric"))
 
 
 def last_overlap(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
@@ -146,67 +141,15 @@ def final_well(run: xr.Dataset, temperatures: np.ndarray, chi: int = 1) -> xr.Da
     return xr.DataArray(values, dims="temperature", coords={"temperature": temperatures})
 
 
-def well_gap(simulated: xr.DataArray) -> float:
-    """Largest distance of :func:`simulated_well` from Eq. F6."""
-    points = simulated.stack(point=["stiffness", "time"]).dropna("point")
-    exact = [well_exact(float(k), float(t)) for k, t in zip(points.stiffness.values, points.time.values, strict=True)]
-    return float(np.abs(points.values - exact).max())
-
-
-def half_power(forever: xr.DataArray, above: float = 1e4) -> float:
-    """The power of T that Eq. G1 follows at high temperature."""
-    tail = forever.sel(temperature=slice(above, None))
-    return exponent(tail.temperature.values, tail.values).value
-
-
-def regularised_claims(run: xr.Dataset, warm: float = 1e-2) -> dict[str, dict[str, Any]]:
-    """``collapse``, ``master_power`` and ``last_power`` of Fig. 4, each for ``ledger.check``."""
-    curves, found = collapsed(run)
-    common: dict[str, Any] = {"seeds": run.sizes["seed"]}
-    said = f"{regimes.origin(run)} "
-    apart = f"Root mean square distance from the mean curve: {found.spread:.2g}, over unscaled time {found.before:.2g}."
-    claims = {"collapse": {"measured": found.quality, "null": 1.0, "detail": said + apart} | common}
-    fit = hottest_power(run)
-    null = tail_power(free_master(curves.rescaled.values))
-    claims["master_power"] = (
-        {"not_testable": "the record of the hottest networks has too few points in the range"}
-        if fit is None or null is None
-        else {"measured": fit.value, "expected": -0.5, "null": null.value, **fit.interval.for_claim()}
-        | common
-        | {"detail": said}
-    )
-    last = last_overlap(run).sel(temperature=slice(warm, None))
-    power = {str(k): exponent(last.temperature.values, v.values).value for k, v in last.data_vars.items()}
-    alone = f"Weights in the well of weight decay alone give {power['well']:.2g} over the same temperatures."
-    claims["last_power"] = {
-        "measured": power["measured"], "expected": -0.5, "null": power["free"], "detail": said + alone.replace("-", "−")
-    } | common  # fmt: skip
-    return claims
-
-
-def over_stays(runs: Mapping[str, xr.Dataset]) -> dict[str, Any]:
-    """How far overparameterised networks lie from their master curve, the other phases in the detail."""
-    spread = {phase: collapsed(run)[1].spread for phase, run in runs.items()}
-    others = "; ".join(f"{phase}: {v:.2g}" for phase, v in spread.items() if phase != "overparameterised")
-    run = runs["overparameterised"]
-    said, fit = f"{regimes.origin(run)} The other phases: {others}.", regimes.fitting(run)
-    if 0 < fit.sizes["seed"] < run.sizes["seed"]:
-        said += f" The {fit.sizes['seed']} overparameterised ones without loss alone: {collapsed(fit)[1].spread:.2g}."
-    return {"measured": spread["overparameterised"], "null": 0.0, "seeds": run.sizes["seed"], "detail": said}
-
-
 def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     """The collapse of every phase, and the power of its hottest curve beside a free walk's over the same range."""
-    return pd.DataFrame({title: _column(run) for title, run in runs.items()}).fillna("–")
-
-
-def _column(run: xr.Dataset) -> dict[str, str]:
-    curves, found = collapsed(run)
-    power, free = hottest_power(run), tail_power(free_master(curves.rescaled.values))
-    rows = {"quality of the collapse": f"{found.quality:.3f}", "distance from its mean": f"{found.spread:.2g}"}
-    if power is not None and free is not None:
-        low, high = power.interval.ends
-        words = f"{power.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * power.interval.known
-        rows["hottest curve: power of t"] = words.replace("-", "−")
-        rows["free walk: power of t"] = f"{free.value:.3f}".replace("-", "−")
-    return rows
+    columns = {}
+    for phase, run in runs.items():
+        curves, found = collapsed(run)
+        powers = {"hottest curve": hottest_power(run), "free walk": tail_power(free_master(curves.rescaled.values))}
+        columns[phase] = {
+            "quality of the collapse": f"{found.quality:.3f}",
+            "distance from its mean": f"{found.spread:.2g}",
+            **{f"{k}: power of t": relaxation.in_words(v) for k, v in powers.items() if np.isfinite(v.value)},
+        }
+    return pd.DataFrame(columns).fillna("–")

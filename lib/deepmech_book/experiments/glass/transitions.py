@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.statistics import crossing
 from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
@@ -21,70 +22,72 @@ FLOOR = 1e-20
 LEVEL = 1e-4
 """Geometric mean of the final data loss at which it counts as vanished."""
 
-
-_QUICK = {"gain": 6**0.5, "learning_rate": 0.05, "descent_steps": 500, "slow_steps": 500}
-_LONG = {"gain": 6**0.5, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
+#: How networks come to rest: stochastic, then full-batch gradient descent, after a wider start than the paper's.
+REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
 #: Longer steps make narrow networks that learn by heart jump out of what they had learnt.
-_BY_HEART = {**_LONG, "sgd_steps": 1_000_000, "learning_rate": 1e-3}
-#: What is run for each data set: P_D, and the arguments of :func:`plane` for Fig. 1(a), (b) and (c), the last one, if
-#: there are five, a P_D of its own.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "digits": {
-        "n_data": 500,
-        "plane": ((4, 6, 8, 12), (0.0, 0.003, 0.01, 0.03, 0.06, 0.1), 2, {**_QUICK, "sgd_steps": 10_000}),
-        "uot": ((3, 4, 5, 6, 8, 10, 12), (0.0,), 3, {**_QUICK, "sgd_steps": 20_000}),
-        "ttt": ((6,), (0.002, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1), 6, {**_QUICK, "sgd_steps": 10_000}),
-    },
+_BY_HEART = {**REST, "sgd_steps": 1_000_000, "learning_rate": 1e-3}
+#: What ships for each data set: the arguments of :func:`plane` for Fig. 1(a) (``"plane"``), (b) (``"uot"``), whose null
+#: are labels dealt out at random (``"uot-random"``), and (c) (``"ttt"``).
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "mnist": {
-        "n_data": 4000,
-        "plane": (
-            (5, 7, 10, 13, 16, 20),
-            (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08),
-            3,
-            {**_LONG, "sgd_steps": 60_000},
-        ),
-        "uot": ((5, 7, 9, 11, 13, 15, 18, 20), (0.0,), 4, {**_LONG, "sgd_steps": 300_000}),
-        "ttt": (
-            (7,),
-            (0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1, 0.15),
-            10,
-            {**_LONG, "sgd_steps": 60_000},
-        ),
+        "plane": {
+            "data": {"n_data": 4000},
+            "widths": (5, 7, 10, 13, 16, 20),
+            "regularisations": (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08),
+            "n_seeds": 3,
+            "preparation": REST,
+        },
+        "uot": {
+            "data": {"n_data": 4000},
+            "widths": (5, 7, 9, 11, 13, 15, 18, 20),
+            "n_seeds": 4,
+            "preparation": {**REST, "sgd_steps": 300_000},
+        },
+        "ttt": {
+            "data": {"n_data": 4000},
+            "widths": (7,),
+            "regularisations": (
+                0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1, 0.15,
+            ),
+            "n_seeds": 10,
+            "preparation": REST,
+        },
     },
     "cifar10-jpeg": {
-        "n_data": 3000,
-        "uot": ((7, 10, 13, 16, 20, 24), (0.0,), 3, _BY_HEART, 1500),
-        "uot-random": ((10, 13, 16, 20), (0.0,), 2, _BY_HEART, 1500),
-        "ttt": (
-            (7,),
-            (1e-4, 3e-4, 1e-3, 0.002, 0.004, 0.006, 0.008, 0.01, 0.012, 0.014, 0.017, 0.02, 0.03),
-            8,
-            {**_LONG, "sgd_steps": 60_000},
-        ),
+        "uot": {
+            "data": {"n_data": 1500}, "widths": (7, 10, 13, 16, 20, 24), "n_seeds": 3, "preparation": _BY_HEART,
+        },
+        "uot-random": {
+            "data": {"n_data": 1500, "shuffle": 1}, "widths": (10, 13, 16, 20), "n_seeds": 2, "preparation": _BY_HEART,
+        },
+        "ttt": {
+            "data": {"n_data": 3000},
+            "widths": (7,),
+            "regularisations": (
+                1e-4, 3e-4, 1e-3, 0.002, 0.004, 0.006, 0.008, 0.01, 0.012, 0.014, 0.017, 0.02, 0.03,
+            ),
+            "n_seeds": 8,
+            "preparation": REST,
+        },
     },
-}
+}  # fmt: skip
 
 
 def standard(kind: str, dataset: str) -> Sweep:
-    """The sweep behind Fig. 1(a) (``"plane"``), (b) (``"uot"``) or (c) (``"ttt"``) on a data set.
-
-    ``"uot-random"`` is the null of (b): the same networks, the labels dealt out at random.
+    """The sweep that ships for a panel of Fig. 1 or A3, a key of :data:`SETTINGS`.
 
     Examples
     --------
-    >>> standard("ttt", "digits").grid.shape
-    (1, 9, 6)
+    >>> standard("ttt", "mnist").grid.shape
+    (1, 14, 10)
     """
     if dataset not in SETTINGS:
         raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
-    how = SETTINGS[dataset]
-    if kind not in how:
-        have = ", ".join(repr(k) for k in how if k != "n_data")
+    if kind not in SETTINGS[dataset]:
+        have = ", ".join(map(repr, SETTINGS[dataset]))
         raise ValueError(f"standard: kind = {kind!r}: of {dataset!r} there is {have}")
-    widths, regularisations, n_seeds, preparation, *own = how[kind]
-    data = {"name": dataset, "n_data": own[0] if own else how["n_data"]}
-    data |= {"shuffle": 1} if kind == "uot-random" else {}
-    return plane(data, widths, regularisations, n_seeds, preparation, kind)
+    how = SETTINGS[dataset][kind]
+    return plane(**how | {"data": {"name": dataset, **how["data"]}, "name": kind})
 
 
 def plane(
@@ -92,7 +95,7 @@ def plane(
     widths: Sequence[int],
     regularisations: Sequence[float] = (0.0,),
     n_seeds: int = 4,
-    preparation: dict[str, Any] | None = None,
+    preparation: dict[str, Any] = REST,
     name: str = "plane",
 ) -> Sweep:
     """Networks at rest over ``width``, ``regularisation`` and ``seed``.
@@ -110,7 +113,7 @@ def plane(
             "regularisation": over("regularisation", list(regularisations)),
             "seed": over("seed", range(n_seeds)),
         },
-        {"data": dict(data), "preparation": preparation or {}},
+        {"data": dict(data), "preparation": preparation},
         data=fingerprint(**data),
     )
 
@@ -144,13 +147,10 @@ def typical(loss: xr.DataArray) -> xr.DataArray:
     return xr.apply_ufunc(np.exp, logs.where(known).mean("seed")).assign_attrs(left_out=int((~known).sum()))
 
 
-def threshold(x: np.ndarray, loss: np.ndarray, level: float) -> float:
-    """Where the logarithm of ``loss`` first crosses ``level``, linearly interpolated in x; nan if it does not."""
-    x, gap = np.asarray(x, float), np.log(np.maximum(loss, FLOOR)) - np.log(level)
-    for k in range(len(x) - 1):
-        if np.isfinite(gap[k : k + 2]).all() and gap[k] * gap[k + 1] <= 0 and gap[k] != gap[k + 1]:
-            return float(x[k] + (x[k + 1] - x[k]) * gap[k] / (gap[k] - gap[k + 1]))
-    return float("nan")
+def n_star(result: xr.Dataset, level: float = LEVEL) -> float:
+    """N/P_D at which the mean of the final loss falls to ``level``, linear in its logarithm; nan if it never does."""
+    middle = typical(by_ratio(result))
+    return crossing(middle.ratio.values, np.log(middle.values), np.log(level), way="falls")
 
 
 def collapse_points(result: xr.Dataset, level: float = 0.45) -> xr.DataArray:
@@ -189,7 +189,8 @@ def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def _origin(result: xr.Dataset) -> str:
+def origin(result: xr.Dataset) -> str:
+    """Where a result's numbers come from, in words, for the detail of a claim."""
     one = overview({"": result}).iloc[0]
     size = f"{one['data']}, P_D = {one['samples']}, width {one['widths']}"
     return f"{size}, {one['diverged']} of {one['networks']} diverged."
@@ -199,17 +200,6 @@ def by_ratio(result: xr.Dataset) -> xr.DataArray:
     """Data loss without weight decay over ``ratio`` (N/P_D) and ``seed``, no lower than :data:`FLOOR`."""
     loss = result.data_loss.isel(regularisation=0, drop=True).clip(min=FLOOR)
     return loss.assign_coords(width=ratio(result).values).rename(width="ratio")
-
-
-def vanishing(result: xr.Dataset, level: float = LEVEL) -> dict[str, dict[str, Any]]:
-    """``n_star`` and ``scatter`` of Fig. 1(b), for ``ledger.check``."""
-    loss = by_ratio(result)
-    middle, spread = typical(loss), loss.max("seed") / loss.min("seed")
-    found = threshold(middle.ratio.values, middle.values, level)
-    means = ", ".join(f"{float(v):.1g} at {float(r):.2f}" for r, v in zip(middle.ratio, middle, strict=True))
-    common = {"seeds": result.sizes["seed"], "detail": f"{_origin(result)} Mean loss: {means}."}
-    n_star = {"measured": found} if np.isfinite(found) else {"not_testable": "the mean loss crosses the level nowhere"}
-    return {"n_star": n_star | common, "scatter": {"measured": float(spread.max())} | common}
 
 
 def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
@@ -222,18 +212,3 @@ def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
     single = curves.isel(seed=slice(0, n)).rename(seed="kind").assign_coords(kind=names)
     both = xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
     return both.assign_attrs(left_out=int(curves.isnull().sum()))
-
-
-def falls(result: xr.Dataset, level: float = 0.45) -> dict[str, dict[str, Any]]:
-    """``lambda_star`` and ``sharp`` of Fig. 1(c), for ``ledger.check``; ``level`` as in :func:`collapse_points`."""
-    curves = result.data_loss.isel(width=0, drop=True)
-    points = collapse_points(result, level).isel(width=0)
-    lost = curves.isnull().any("regularisation")
-    words = ", ".join("later" if np.isnan(v) else f"{v:g}" for v in np.sort(points.values[~lost.values]))
-    common = {"seeds": result.sizes["seed"]}
-    said = f"{_origin(result)} Of single networks: {words}."
-    sharp, broad = largest_step(curves), largest_step(curves.mean("seed"))
-    return {
-        "lambda_star": {"measured": float(points.median()), "detail": said} | common,
-        "sharp": {"measured": float(sharp.mean()), "null": float(broad), "detail": _origin(result)} | common,
-    }

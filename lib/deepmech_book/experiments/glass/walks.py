@@ -8,20 +8,22 @@ silent, and the landscape, of fewer samples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.metrics import glass
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps import Sweep, recomputed, result
+from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech.trainers.langevin_engines import layer_sizes, n_weights
-from deepmech_book.experiments.glass.data import binary, fingerprint
-from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS, TEMPERATURES
+from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
+from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS
 
 P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
@@ -29,20 +31,40 @@ RATE = 1e-3
 """Learning rate μ of the walk, the paper's."""
 
 
-def standard(kind: str, dataset: str) -> Sweep:
-    """The sweep of a phase (a name of :data:`PHASES`), or of ``"batches"``, that this book runs on a data set.
+def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
+    """The sweep of a phase (a name of :data:`PHASES`) that this book runs on a data set.
+
+    Parameters
+    ----------
+    changed : ``n_data`` and arguments of :func:`phase_sweep`, to take the place of the book's. Of the book's waiting
+        times those count that fit into ``steps``.
 
     Examples
     --------
-    >>> standard("regularised", "digits").fixed["width"]
-    6
+    >>> standard("regularised", "mnist").fixed["width"], standard("regularised", "mnist", n_data=2000).fixed["width"]
+    (7, 5)
     """
-    if dataset not in SETTINGS:
-        raise ValueError(f"standard: dataset = {dataset!r}: must be one of {', '.join(map(repr, SETTINGS))}")
+    for name, value, allowed in (("dataset", dataset, SETTINGS), ("phase", phase, PHASES)):
+        if value not in allowed:
+            raise ValueError(f"standard: {name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
     how = SETTINGS[dataset]
-    arguments = dict(how[kind])
-    data = {"name": dataset, "n_data": arguments.pop("n_data", how["n_data"])}
-    return batch_sweep(data, **arguments) if kind == "batches" else phase_sweep(kind, data, **arguments)
+    arguments = {"n_data": how["n_data"], **how[phase], **changed}
+    arguments["waiting"] = [w for w in arguments["waiting"] if w < arguments["steps"]]
+    if not arguments["waiting"]:
+        first = min(how[phase]["waiting"])
+        raise ValueError(f"standard: steps = {arguments['steps']}: must be more than the first waiting time, {first}")
+    return phase_sweep(phase, {"name": dataset, "n_data": int(arguments.pop("n_data"))}, **arguments)
+
+
+def survivors(
+    dataset: str, n_data: int | Sequence[int], n_seeds: Sequence[int], steps: Sequence[int]
+) -> dict[str, xr.Dataset]:
+    """:func:`kept` results of every phase; numbers are for all of them, or for each in the order of :data:`PHASES`."""
+    numbers = zip(*(np.broadcast_to(n, len(PHASES)).tolist() for n in (n_data, n_seeds, steps)), strict=True)
+    return {
+        phase: kept(result(standard(phase, dataset, n_data=n, n_seeds=seeds, steps=long)))
+        for phase, (n, seeds, long) in zip(PHASES, numbers, strict=True)
+    }
 
 
 def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
@@ -60,12 +82,11 @@ def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> i
 def phase_sweep(
     phase: str,
     data: dict[str, Any],
-    temperatures: Sequence[float] = TEMPERATURES,
-    n_seeds: int = 8,
-    steps: int = 150_000,
-    waiting: Sequence[int] = (10_000, 20_000, 50_000, 100_000),
-    per_decade: int = 8,
-    preparation: dict[str, Any] | None = None,
+    temperatures: Sequence[float],
+    n_seeds: int,
+    steps: int,
+    waiting: Sequence[int],
+    preparation: dict[str, Any] = PREPARATION,
     width: int | None = None,
     name: str | None = None,
 ) -> Sweep:
@@ -77,14 +98,13 @@ def phase_sweep(
     data : arguments of :func:`~deepmech_book.experiments.glass.data.binary`, with ``n_data``.
     temperatures : in the paper's units (at P_D = 60,000).
     waiting : waiting times; the overlap's window comes from the first one.
+    width : that of N/P_D of the phase, if None.
 
     Examples
     --------
-    >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], n_seeds=3).grid.shape
+    >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], 3, 5000, [500]).grid.shape
     (3, 2)
     """
-    if phase not in PHASES:
-        raise ValueError(f"phase_sweep: phase = {phase!r}: must be one of {', '.join(map(repr, PHASES))}")
     kind = PHASES[phase] | OTHER_PHASES.get(data["name"], {}).get(phase, {})
     n_data = int(data["n_data"])
     fixed = {
@@ -94,8 +114,8 @@ def phase_sweep(
         "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)],
         "steps": steps,
         "waiting": list(waiting),
-        "times": log_times(steps - min(waiting), per_decade).tolist(),
-        "preparation": PREPARATION if preparation is None else preparation,
+        "times": log_times(steps - min(waiting), 8).tolist(),
+        "preparation": preparation,
     }
     return Sweep(
         name or f"glass-{phase}-{data['name']}",
@@ -108,18 +128,15 @@ def phase_sweep(
 
 def batch_sweep(
     data: dict[str, Any],
-    batches: Sequence[int],
-    n_seeds: int = 4,
-    steps: int = 120_000,
-    waiting: Sequence[int] = (20_000,),
-    per_decade: int = 8,
-    preparation: dict[str, Any] | None = None,
-    name: str | None = None,
+    batches: Sequence[int] = (1, 8, 64, 512, 4000),
+    n_seeds: int = 2,
+    steps: int = 60_000,
+    waiting: Sequence[int] = (10_000,),
 ) -> Sweep:
     """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
-    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting, per_decade, preparation)
+    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting)
     cells = {"seed": over("seed", range(n_seeds)), "batch_size": over("batch_size", list(batches))}
-    return Sweep(name or f"glass-batches-{data['name']}", like.compute, cells, like.fixed, data=like.data)
+    return Sweep(f"glass-batches-{data['name']}", like.compute, cells, like.fixed, data=like.data)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -210,34 +227,53 @@ def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr
     )
 
 
-def kept(result: xr.Dataset) -> xr.Dataset:
+def kept(run: xr.Dataset) -> xr.Dataset:
     """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did)."""
-    dims = [d for d in result.diverged.dims if d != "seed"]
-    good = ~result.diverged.any(dims)
-    return result.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
+    dims = [d for d in run.diverged.dims if d != "seed"]
+    good = ~run.diverged.any(dims)
+    return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
 
 
-def left_out(run: xr.Dataset) -> str:
-    """How many initial conditions :func:`kept` left out, in words to be put behind their number."""
-    n = run.attrs.get("left_out", 0)
-    return f" ({n} more diverged)" if n else ""
+def origin(run: xr.Dataset) -> str:
+    """Where a run's numbers come from, in words, for the detail of a claim."""
+    how = sweep_of(run).fixed
+    n_data, n = how["data"]["n_data"], int(run.n_weights.values.ravel()[0])
+    size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
+    lost = f" ({run.attrs['left_out']} more diverged)" if run.attrs.get("left_out") else ""
+    return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
 
 
-def window(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
-    """ε = σ/χ of every run."""
-    return result.sigma / float(result.chi[chi])
+def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """What walked, one row per title: data, sizes, survivors, steps."""
+    rows = {}
+    for title, run in runs.items():
+        how = sweep_of(run)
+        n, n_data = int(run.n_weights.values.ravel()[0]), how.fixed["data"]["n_data"]
+        rows[title] = {
+            "data": title_of(how.fixed["data"]["name"]),
+            "samples": n_data,
+            "width": how.fixed["width"],
+            "weights per sample": f"{n / n_data:.3f}",
+            "initial conditions": f"{run.sizes['seed']} of {how.cells['seed'].size}",
+            "steps": how.fixed["steps"],
+            "silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def free_curve(result: xr.Dataset, chi: int = 1) -> xr.DataArray:
+def window(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
+    """ε = σ/χ of every network."""
+    return run.sigma / float(run.chi[chi])
+
+
+def free_curve(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
     """The mean overlap of free walks with the windows of all initial conditions, at each temperature."""
-    epsilon = window(result, chi).transpose("temperature", "seed")
+    epsilon = window(run, chi).transpose("temperature", "seed")
     curves = [
-        np.mean([free_overlap(result.time.values, e, RATE * float(t) / P_D) for e in row], axis=0)
-        for row, t in zip(epsilon.values, result.temperature.values, strict=True)
+        np.mean([free_overlap(run.time.values, e, RATE * float(t) / P_D) for e in row], axis=0)
+        for row, t in zip(epsilon.values, run.temperature.values, strict=True)
     ]
-    return xr.DataArray(
-        curves, dims=("temperature", "time"), coords={"temperature": result.temperature, "time": result.time}
-    )
+    return xr.DataArray(curves, dims=("temperature", "time"), coords={"temperature": run.temperature, "time": run.time})
 
 
 def free_taus(windows: np.ndarray, temperature: float, level: float = 0.9) -> Any:
