@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from slices import cells
 
 from deepmech import over
 from deepmech.core.random import Stream
@@ -30,15 +31,15 @@ def small(**changed):
 
 def test_a_cell_does_not_know_the_others():
     fixed = {k: v for k, v in small(n_trials=3).items() if k != "label_error"}
-    both = networks.train_cells([{"label_error": 0.0}, {"label_error": 0.5}], **fixed)
-    alone = networks.train_cells([{"label_error": 0.5}], **fixed)
+    both = networks.train_cells(cells({"label_error": 0.0}, {"label_error": 0.5}), **fixed)
+    alone = networks.train_cells(cells({"label_error": 0.5}), **fixed)
     for name in alone.data_vars:
         np.testing.assert_array_equal(both[name].isel(cell=1), alone[name].isel(cell=0), err_msg=name)
 
 
 def test_what_a_cell_keeps_is_what_the_log_holds():
     fixed = small(n_trials=20, label_error=0.25)
-    made = networks.train_cells([{}], **fixed).isel(cell=0)
+    made = networks.train_cells(cells({}), **fixed).isel(cell=0)
     data = networks.images("geomnist", 3, 12, 5)
     log = train_lenet(
         SingleSample(iterations=40, label_error=0.25), data, seed=over("trial", range(20)), validate=[0, 40],
@@ -73,7 +74,7 @@ def test_a_rare_class_is_drawn_as_rarely_as_said():
     # Standard error of a share of 20,000 draws: below 0.0034.
     np.testing.assert_allclose(drawn, [[1 / 3] * 3, [4 / 9, 4 / 9, 1 / 9]], atol=0.014)
     with pytest.raises(ValueError, match="a class from 0 to 2"):
-        networks.train_cells([{"rare": 3, "ratio": 2.0}], **small())
+        networks.train_cells(cells({"rare": 3, "ratio": 2.0}), **small())
 
 
 def test_the_step_size_is_the_authors_unless_given():

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import xarray as xr
+from slices import cells
 
 from deepmech.sweeps import run
 from deepmech_book.experiments.elastic_sde import networks as elastic
@@ -20,19 +21,21 @@ LENETS = {
 def test_trials_that_diverge_are_in_no_mean():
     # A step size at which some of twenty trials diverge within forty iterations.
     rate = {"learning_rate": 16.0}
-    made = elastic.train_cells([rate], **LENETS).isel(cell=0)
+    made = elastic.train_cells(cells(rate), **LENETS).isel(cell=0)
     lost = np.isnan(made["validation_loss"].isel(at_iteration=-1)).values
     assert 0 < lost.sum() < 20 and int(made["left_out"]) == lost.sum()
     assert made["count"].sum() == 40 * (20 - lost.sum())
     for name in ("mean", "loss", "accuracy", "group_mean"):
         assert np.isfinite(made[name]).all(), name
-    alone = [elastic.train_cells([rate], **{**LENETS, "n_trials": 1, "first_seed": i}) for i in np.flatnonzero(~lost)]
+    alone = [
+        elastic.train_cells(cells(rate), **{**LENETS, "n_trials": 1, "first_seed": i}) for i in np.flatnonzero(~lost)
+    ]
     expected = np.mean([one["loss"].values[0] for one in alone], 0)
     np.testing.assert_allclose(made["loss"], expected, rtol=1e-3)
 
 
 def test_a_configuration_all_of_whose_trials_diverge_has_no_numbers():
-    made = elastic.train_cells([{"learning_rate": 1e30}], **{**LENETS, "n_trials": 2}).isel(cell=0)
+    made = elastic.train_cells(cells({"learning_rate": 1e30}), **{**LENETS, "n_trials": 2}).isel(cell=0)
     assert int(made["left_out"]) == 2 and made["loss"].isnull().all() and not made["count"].any()
 
 
@@ -56,8 +59,8 @@ def test_a_diagram_says_how_many_of_its_cells_are_in_no_number():
 
 def test_a_regression_that_diverges_is_a_cell_without_numbers():
     regimes = {"calm": {"learning_rate": 1e-3, "dropout": 0.0}, "wild": {"learning_rate": 1e30, "dropout": 0.0}}
-    cells = [{"regime": name, "seed": 0} for name in regimes]
-    made = regression.train_regressions(cells, regimes=regimes, epochs=3, width=6)
+    both = cells(*({"regime": name, "seed": 0} for name in regimes))
+    made = regression.train_regressions(both, regimes=regimes, epochs=3, width=6)
     for name in ("load_curve", "error", "loss", "curvature"):
         assert np.isfinite(made[name][0]).all() and np.isnan(made[name][1]).all(), name
 
