@@ -16,7 +16,7 @@ from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.core.statistics import interval_of
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
-from deepmech.simulators.brownian import Well, final_overlap, free_overlap, free_time, well_overlap
+from deepmech.simulators.brownian import Well, free_overlap, free_time, well_overlap
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
 
@@ -93,28 +93,15 @@ def last_overlap(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
     ).sortby("temperature")
 
 
-def well_curves(stiffnesses: Sequence[float] = (0.01, 100.0), n_times: int = 81) -> xr.DataArray:
-    """Eq. F6 with Fig. A5's values: w(0) = 1, ε = 0.1, 2T = 1, μ = 1; over ``stiffness`` and ``time``."""
-    times = np.geomspace(1e-5, 1e2, n_times)
-    values = [_exact_well(times, k) for k in stiffnesses]
-    return xr.DataArray(
-        values, dims=("stiffness", "time"), coords={"stiffness": list(stiffnesses), "time": times}, name="overlap"
-    )
-
-
-def _exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:
+def exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:
+    """Eq. F6 with Fig. A5's values: w(0) = 1, ε = 0.1, 2T = 1, μ = 1."""
     # The step of a spec must be stable; time is scaled instead, since only μt enters.
     small = 1e-3
     return well_overlap(times / small, Well(stiffness=stiffness, temperature=0.5, learning_rate=small), 0.1, 1.0)
 
 
-def well_exact(stiffness: float, time: float) -> float:
-    """One point of :func:`well_curves`."""
-    return float(_exact_well(np.array([time]), stiffness)[0])
-
-
 def simulated_well(stiffnesses: Sequence[float] = (0.01, 100.0), n_weights: int = 20_000) -> xr.DataArray:
-    """The same walked step by step, with steps of a hundredth of the fastest time; at a few times."""
+    """:func:`exact_well` walked step by step, with steps of a hundredth of the fastest time; at a few times."""
     out = []
     for i, k in enumerate(stiffnesses):
         step = 2e-4 if k > 1 else 0.02
@@ -127,18 +114,6 @@ def simulated_well(stiffnesses: Sequence[float] = (0.01, 100.0), n_weights: int 
             rows.append((np.abs(w - 1) < 0.1).mean())
         out.append(xr.DataArray(rows, dims="time", coords={"time": times * step}))
     return xr.concat(out, over("stiffness", list(stiffnesses)), join="outer")
-
-
-def final_well(run: xr.Dataset, temperatures: np.ndarray, chi: int = 1) -> xr.DataArray:
-    """Eq. G1 over temperature with the windows and starts of a phase's networks (Fig. A7)."""
-    how = sweep_of(run).fixed
-    epsilon, sigma = float(walks.window(run, chi).mean()), float(run.sigma.mean())
-    starts = sigma * Stream.of("final well", 0).normal("starts", 0, 4000)
-    values = [
-        float(final_overlap(Well(how["regularisation"], t, walks.RATE, walks.P_D), epsilon, starts).mean())
-        for t in temperatures
-    ]
-    return xr.DataArray(values, dims="temperature", coords={"temperature": temperatures})
 
 
 def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
