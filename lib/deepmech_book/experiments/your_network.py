@@ -19,7 +19,7 @@ from deepmech.core.random import Stream
 from deepmech.data import Data
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separation import load_curve
-from deepmech.trainers.devices import one_thread
+from deepmech.trainers.run import one_thread
 
 CLASSES = 10
 

@@ -9,7 +9,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.glass import mixture_non_gaussian, non_gaussian
 from deepmech.metrics.glass_times import exponent
 from deepmech.simulators.brownian import Well, ageing_factor, free_overlap, simulate, well_msd
-from deepmech.trainers.langevin_engines import Blocked, initial, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import Blocked, initial, layer_sizes
 
 
 def overlap_factor(n_weights: int = 20_000) -> xr.Dataset:

@@ -12,7 +12,7 @@ import xarray as xr
 from deepmech.core.statistics import Interval, interval_of, without_each
 from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
 from deepmech.sweeps.results import sweep_of
-from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
+from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import binary
 
@@ -32,9 +32,7 @@ def protocol(dataset: str, temperature: float = 1e-3, steps: int = 5000) -> xr.D
     )
     preparation = Preparation(**how["preparation"])
     before = settle(dynamics, preparation, data, experiment="glass walks")
-    after = walk(
-        dynamics, preparation, data, steps=steps, times=log_times(steps).tolist(), chi=[300.0], experiment="glass walks"
-    )
+    after = walk(dynamics, preparation, data, steps=steps, chi=[300.0], experiment="glass walks")
     end = int(before.steps[-1])
     loss = np.concatenate([before.loss_history.values, after.loss.values[0]])
     return xr.DataArray(

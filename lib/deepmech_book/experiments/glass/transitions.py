@@ -12,8 +12,8 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, columns
 from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
-from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
 
 FLOOR = 1e-20
