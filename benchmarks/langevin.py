@@ -21,10 +21,10 @@ import numpy as np
 import torch
 
 from deepmech.core.random import Stream
-from deepmech.trainers.devices import device_in_words, products_in, require_device
+from deepmech.trainers.engines.compiled.langevin import Blocked, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import Walking
-from deepmech.trainers.langevin_engines import Blocked, initial, layer_sizes, n_weights
 from deepmech.trainers.modules import BiasFree
+from deepmech.trainers.run import device_in_words, products_in, require_device
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 

@@ -22,9 +22,9 @@ from torch.nn import functional
 from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.trainers import lenet_kernels as kernels
+from deepmech.trainers.engines.compiled import lenet_step as kernels
+from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import initial_weights
-from deepmech.trainers.lenet_engine import Engine, padded
 from deepmech.trainers.modules import LeNet
 
 RATE = 0.005
@@ -87,7 +87,9 @@ def without_record(data, steps: int) -> Callable[[], None]:
 def _steps(x, y, steps, rate, p, s, logits, chance):
     for m in range(steps):
         i = m % y.shape[0]
-        kernels.step(x[i], y[i], rate, p, s, logits, chance)
+        n2, n3 = kernels.forward(x[i], p, s, logits)
+        kernels.softmax(logits, y[i], chance)
+        kernels.descend(x[i], y[i], rate, p, s, n2, n3, logits.shape[0], chance)
 
 
 @njit(nogil=True, error_model="numpy")

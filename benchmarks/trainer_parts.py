@@ -17,7 +17,8 @@ from numba import njit
 
 from deepmech.core import provenance
 from deepmech.core.random import Stream
-from deepmech.trainers import fused_product, kernels
+from deepmech.trainers.engines.compiled import mlp_passes as kernels
+from deepmech.trainers.engines.compiled import mlp_product
 
 N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
 
@@ -25,13 +26,13 @@ N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
 @njit
 def forward(h, lower, weight):
     for i in range(0, len(h), BLOCK):
-        fused_product.multiply(h[i : i + BLOCK], lower, weight, UNITS, lower[:0])
+        mlp_product.multiply(h[i : i + BLOCK], lower, lower.shape[1], 1, weight, UNITS, 0, lower[:0])
 
 
 @njit
 def weights(n, gradient, lower, upper):
     for _ in range(0, n, BLOCK):
-        fused_product.accumulate(gradient, lower, upper, lower[:0])
+        mlp_product.multiply(gradient, lower, 1, lower.shape[1], upper, BLOCK, 1, lower[:0])
 
 
 @njit
@@ -73,7 +74,7 @@ def main() -> None:
     T = np.float32
 
     def filled(rows: int) -> np.ndarray:
-        out = fused_product.matrix(rows, UNITS, T)
+        out = mlp_product.matrix(rows, UNITS, T)
         out[:, :UNITS] = stream.normal("numbers", rows, (rows, UNITS))
         return out
 

@@ -42,7 +42,7 @@ def test_what_a_cell_keeps_is_what_the_log_holds():
     made = networks.train_cells(cells({}), **fixed).isel(cell=0)
     data = networks.images("geomnist", 3, 12, 5)
     log = train_lenet(
-        SingleSample(iterations=40, label_error=0.25), data, seed=over("trial", range(20)), validate=[0, 40],
+        SingleSample(iterations=40, label_error=0.25), data, seed=over("trial", range(20)), record=[0, 40],
         experiment="elastic networks",
     )  # fmt: skip
     z, label, true = (log[n].values for n in ("logits", "label", "true_class"))

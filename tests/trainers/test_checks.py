@@ -290,25 +290,29 @@ REQUESTS = [
     *[
         ("train compiled", how, words)
         for how, words in (
-            ({"record": 5}, r"record = 5: must be a list of different whole numbers between 0 and Training.epochs = 2"),
-            ({"record": []}, r"record = \[\]: must be"),
-            ({"record": [0.5]}, r"record = \[0.5\]: must be"),
-            ({"record": [1, 1]}, r"record = \[1, 1\]: must be .*different"),
-            ({"record": ["a"]}, r"record = \['a'\]: must be"),
-            ({"record": [True]}, r"record = \[True\]: must be"),
             ({"metrics": None}, "metrics = None: must be a list of some of 'D', 'D_hat'"),
             ({"metrics": "D_hat"}, "metrics = 'D_hat': must be a list"),
             ({"class_means": "no"}, "class_means = 'no': must be True or False"),
         )
     ],
     *[
-        ("train_lenet compiled", how, words)
-        for how, words in (
-            ({"validate": 3}, "validate = 3: must be a list of increasing whole numbers between 0 and"),
-            ({"validate": None}, "validate = None: must be"),
-            ({"validate": [0.5]}, r"validate = \[0.5\]: must be"),
-            ({"validate": "all"}, "validate = 'all': must be"),
-            ({"validate": [2, 1]}, r"validate = \[2, 1\]: must be"),
+        (f"{trainer} compiled", {"record": record}, words)
+        for trainer, reach in (
+            ("train", "between 0 and Training.epochs = 2"),
+            ("train_lenet", "between 0 and SingleSample.iterations = 3"),
+            ("walk", "at least 1"),
+        )
+        for record, words in (
+            ([], rf"record = \[\]: must be a whole number, or a list of increasing whole numbers,? {reach}"),
+            ([0.5], r"record = \[0.5\]: must be"),
+            ([1, 1], r"record = \[1, 1\]: must be .*increasing"),
+            ([2, 1], r"record = \[2, 1\]: must be .*increasing"),
+            (["a"], r"record = \['a'\]: must be"),
+            ([True], r"record = \[True\]: must be"),
+            ([-1, 1], r"record = \[-1, 1\]: must be"),
+            (0, "record = 0: must be a whole number, at least 1"),
+            (1.5, "record = 1.5: must be"),
+            ("all", "record = 'all': must be"),
         )
     ],
     *[
@@ -331,9 +335,6 @@ REQUESTS = [
             ({"waiting": [1.5]}, r"waiting = \[1.5\]: must be"),
             ({"waiting": [1, 1]}, r"waiting = \[1, 1\]: must be"),
             ({"waiting": None}, "waiting = None: must be"),
-            ({"times": [1.5, 2.5]}, r"times = \[1.5, 2.5\]: must be a list of increasing whole numbers, at least 1"),
-            ({"times": 3}, "times = 3: must be"),
-            ({"times": [0, 1]}, r"times = \[0, 1\]: must be"),
             ({"motility_times": [0]}, r"motility_times = \[0\]: must be"),
             ({"motility_times": [1.5]}, r"motility_times = \[1.5\]: must be"),
             ({"motility_times": None}, "motility_times = None: must be"),

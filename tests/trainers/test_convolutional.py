@@ -127,7 +127,7 @@ def test_class_means_and_spreads_make_up_the_separation(network):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"engine": "compiled"}, "'compiled' cannot train CNN"),
+        ({"engine": "compiled"}, "'compiled' does not know CNN"),
         ({"data": clusters(20, 6, 3)}, r"data.shape = \(6,\).*MLP"),
         ({"network": CNN(channels=over("unit", [1, 2]))}, "dimension 'unit'"),
     ],

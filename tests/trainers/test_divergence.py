@@ -11,9 +11,9 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
+from deepmech.trainers.engines.compiled.langevin import Blocked, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import Walking
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.langevin_engines import Blocked, initial, layer_sizes
 from deepmech.trainers.langevin_loss import Loss
 
 DATA = clusters(90, 6, 3)
@@ -200,7 +200,7 @@ def test_lenets_are_lost_at_the_same_iteration_whatever_the_engine(n_channels, n
     training = SingleSample(learning_rate=over("rate", [1.0, 10.0, 1e4, 1e8, 1e25]), iterations=60)
     data = images(n_channels, n_classes)
     ours, theirs = (
-        train_lenet(training, data, seed=over("trial", range(9)), validate=[0, 7, 60], engine=engine)
+        train_lenet(training, data, seed=over("trial", range(9)), record=[0, 7, 60], engine=engine)
         for engine in ("compiled", "torch")
     )
     steps = [np.isfinite(one["loss"].values).sum(-1) for one in (ours, theirs)]
@@ -220,18 +220,16 @@ def test_lenets_are_lost_at_the_same_iteration_whatever_the_engine(n_channels, n
 
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_a_lenet_that_is_lost_in_its_last_step_is_told(engine):
-    for validate in ([], [0, 1]):
-        made = train_lenet(
-            SingleSample(learning_rate=1e38, iterations=1), images(1, 3), engine=engine, validate=validate
-        )
+    for record in (None, [0, 1]):
+        made = train_lenet(SingleSample(learning_rate=1e38, iterations=1), images(1, 3), engine=engine, record=record)
         assert made["state"].item() == "diverged" and np.isfinite(made["loss"]).all()
     assert np.isnan(made["validation_accuracy"][1]) and np.isfinite(made["validation_accuracy"][0])
 
 
 def test_a_trial_does_not_know_that_its_neighbour_diverged():
     rates = over("rate", [0.01, 1e30])
-    both = train_lenet(SingleSample(learning_rate=rates, iterations=30), images(1, 3), validate=[0, 30])
-    calm = train_lenet(SingleSample(learning_rate=0.01, iterations=30), images(1, 3), validate=[0, 30])
+    both = train_lenet(SingleSample(learning_rate=rates, iterations=30), images(1, 3), record=[0, 30])
+    calm = train_lenet(SingleSample(learning_rate=0.01, iterations=30), images(1, 3), record=[0, 30])
     assert both["state"].values.tolist() == ["finished", "diverged"]
     for name in ("logits", "loss", "validation_loss"):
         np.testing.assert_array_equal(both[name].sel(rate=0.01), calm[name])

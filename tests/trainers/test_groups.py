@@ -14,11 +14,11 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.batched_draws import BatchedStream
-from deepmech.trainers.devices import products_in
+from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
-from deepmech.trainers.fused import Fused
+from deepmech.trainers.run import Call, products_in
 from deepmech.trainers.specs import Member
-from deepmech.trainers.train import _engine
+from deepmech.trainers.train import ENGINES
 
 DATA = clusters(90, 6, 3)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -118,7 +118,7 @@ def test_a_member_that_diverges_leaves_the_others_alone():
         ({"device": "cuda:x"}, "device = 'cuda:x'"),
         ({"device": "cuda"}, "device = 'cuda'.*device='cpu'"),
         ({"engine": "torch", "together": 2, "memory": 1000.0}, r"memory = 1e\+03 bytes.*at least"),
-        ({"engine": "compiled", "network": CNN()}, "'compiled' cannot train CNN.*'torch'"),
+        ({"engine": "compiled", "network": CNN()}, "'compiled' does not know CNN.*'torch'"),
         ({"together": 0}, "together = 0.*at least 1"),
     ],
 )
@@ -137,22 +137,22 @@ def test_the_environment_may_name_the_device(monkeypatch):
     assert train(MLP(depth=2, width=3), Training(epochs=1), DATA, device="cpu").attrs["device"] == "cpu"
 
 
-def test_what_auto_chooses():
-    mlp, cnn, mse, wide = (
-        Member(n, t, 0)
-        for n, t in (
-            (MLP(), Training()),
-            (CNN(), Training()),
-            (MLP(), Training(loss="mse")),
-            (MLP(width=Fused.WIDEST + 1), Training()),
-        )
-    )
-    assert [_engine("auto", m, True)[0] for m in (mlp, cnn, mse, wide)] == [Torch] * 4
-    assert [_engine("auto", m, False) for m in (mlp, mse)] == [(Fused, "")] * 2
-    assert _engine("auto", cnn, False) == (Torch, "it does not know CNN")
-    assert _engine("auto", wide, False) == (Torch, "torch is faster beyond width 700")
-    with pytest.raises(ValueError, match="'compiled' cannot train on a GPU"):
-        _engine("compiled", mlp, True)
+def test_what_auto_chooses(monkeypatch):
+    mlp, cnn, mse = (MLP(), Training()), (CNN(), Training()), (MLP(), Training(loss="mse"))
+    monkeypatch.delenv("DEEPMECH_DEVICE", raising=False)
+    call = Call("train", ENGINES, seed=0, experiment="")
+    assert [call.choose(n, t) for n, t in (mlp, mse)] == [("compiled", "")] * 2
+    assert call.choose(*mlp, slow="it is slower") == ("torch", "it is slower")
+    assert call.choose(*cnn, slow="it is slower") == ("torch", "it does not know CNN")
+    monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
+    monkeypatch.setattr("deepmech.trainers.run.room", lambda memory, device, caller: 1e9)
+    call = Call("train", ENGINES, seed=0, experiment="")
+    assert [call.choose(n, t)[0] for n, t in (mlp, cnn, mse)] == ["torch"] * 3
+    with pytest.raises(ValueError, match="'compiled' knows no GPU"):
+        Call("train", ENGINES, seed=0, experiment="", engine="compiled").choose(*mlp)
+    monkeypatch.undo()
+    wide = train(MLP(depth=2, width=Fused.WIDEST + 1), Training(epochs=1), DATA)
+    assert wide.attrs["not_compiled"] == "torch is faster beyond width 700"
     assert "not_compiled" not in train(MLP(depth=2, width=3), Training(epochs=1), DATA).attrs
 
 

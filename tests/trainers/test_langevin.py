@@ -10,11 +10,11 @@ from oracle import hinge_gradient
 
 from deepmech import over
 from deepmech.core.random import Stream
+from deepmech.trainers.engines.compiled.langevin import Blocked, evaluate, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import BLOCK, Walking
-from deepmech.trainers.langevin import Dynamics, Preparation, Unresolved, log_times, settle, walk
-from deepmech.trainers.langevin_engines import Blocked, evaluate, initial, layer_sizes, n_weights
-from deepmech.trainers.langevin_place import Place
+from deepmech.trainers.langevin import ENGINES, Dynamics, Preparation, Unresolved, log_times, settle, walk
 from deepmech.trainers.langevin_walker import ASLEEP, Walker, prepare
+from deepmech.trainers.run import Call
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
@@ -87,7 +87,7 @@ def test_the_gradient_is_the_slope_of_the_loss():
 def test_engines_take_the_same_path():
     data = problem()
     spec = dict(temperature=0.5, regularisation=0.02, width=5, hidden=3, dtype="float64", learning_rate=0.05)
-    how = dict(steps=60, times=[1, 5, 20], waiting=[0, 40], chi=[3.0])
+    how = dict(steps=60, record=[1, 5, 20], waiting=[0, 40], chi=[3.0])
     start = Preparation(sgd_steps=70, batch_size=40, descent_steps=5, slow_steps=3, learning_rate=0.05, gain=2.0)
     seeds = over("seed", [0, 1])
     fast, slow = (walk(Dynamics(**spec), start, data, engine=e, seed=seeds, **how) for e in ("compiled", "torch"))
@@ -115,7 +115,7 @@ def everything(at=slice(None), **how):
         learning_rate=cells(0.05, 0.1, 0.05, 300.0, 0.05), temperature=cells(0.3, 0.1, 0.0, 1.0, 0.2),
         regularisation=cells(0.0, 0.01, 0.0, 0.0, 1.0),
     )  # fmt: skip
-    return walk(dynamics, start, problem(), steps=40, times=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
+    return walk(dynamics, start, problem(), steps=40, record=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
 
 
 def test_members_of_one_group_may_differ_in_every_number_but_shape():
@@ -133,7 +133,7 @@ def test_members_of_one_group_may_differ_in_every_number_but_shape():
 def test_engines_take_the_same_path_of_stochastic_descent():
     dynamics = Dynamics(width=5, hidden=2, batch_size=over("batch_size", [10, 70]), learning_rate=0.05, dtype="float64")
     fast, slow = (
-        walk(dynamics, Preparation(sgd_steps=20), problem(), steps=60, times=[1, 30], engine=engine)
+        walk(dynamics, Preparation(sgd_steps=20), problem(), steps=60, record=[1, 30], engine=engine)
         for engine in ("torch", "compiled")
     )
     xr.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-14)
@@ -148,11 +148,11 @@ def test_what_auto_chooses_and_what_is_refused(monkeypatch):
     monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
     with pytest.raises(ValueError, match=r"settle: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
         settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
-    monkeypatch.setattr("deepmech.trainers.devices.require_device", lambda *of: True)
-    monkeypatch.setattr("deepmech.trainers.langevin_place.room", lambda memory, device, caller: 1e9)
-    assert Place.of("walk", "auto", None, None, None, False).engine == "torch"
+    monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
+    monkeypatch.setattr("deepmech.trainers.run.room", lambda memory, device, caller: 1e9)
+    assert Call("walk", ENGINES, seed=0, experiment="").choose(Dynamics(), Preparation())[0] == "torch"
     with pytest.raises(ValueError, match=r"engine = 'compiled' knows no GPU"):
-        Place.of("walk", "compiled", None, None, None, False)
+        Call("walk", ENGINES, seed=0, experiment="", engine="compiled").choose(Dynamics(), Preparation())
 
 
 @needs_gpu
@@ -165,7 +165,7 @@ def test_a_gpu_takes_the_same_path():
 def test_a_member_does_not_know_its_neighbours():
     data = problem()
     start = Preparation(sgd_steps=50, learning_rate=0.05)
-    how = dict(steps=30, times=[2, 29], chi=[5.0])
+    how = dict(steps=30, record=[2, 29], chi=[5.0])
 
     def run(temperatures, seeds, threads):
         return walk(
@@ -182,10 +182,10 @@ def test_a_member_does_not_know_its_neighbours():
 def test_frames_are_independent_of_one_another_and_of_the_schedule():
     data = problem()
     dynamics = Dynamics(width=4, hidden=2, temperature=0.3)
-    both = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[10, 30], times=[1, 7, 20], chi=[9.0])
-    one = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[30], times=[7, 20], chi=[9.0])
+    both = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[10, 30], record=[1, 7, 20], chi=[9.0])
+    one = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[30], record=[7, 20], chi=[9.0])
     np.testing.assert_array_equal(both["square"].sel(waiting=30, time=[7, 20]), one["square"].sel(waiting=30))
-    longer = walk(dynamics, Preparation(sgd_steps=20), data, steps=30, waiting=[10], times=[7, 21], chi=[9.0])
+    longer = walk(dynamics, Preparation(sgd_steps=20), data, steps=30, waiting=[10], record=[7, 21], chi=[9.0])
     assert longer["square"].sel(time=21).isnull().all() and longer["square"].sel(time=7).notnull().all()
 
 
@@ -297,7 +297,7 @@ def test_what_diverges_is_told():
         (lambda: Dynamics(dtype="half"), "Dynamics.dtype = 'half'"),
         (lambda: Preparation(sgd_steps=1.5), "Preparation.sgd_steps = 1.5"),
         (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, waiting=[10]), "waiting"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, times=[3, 2]), "increasing"),
+        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, record=[3, 2]), "increasing"),
         (lambda: walk(Dynamics(width=over("time", [3, 4])), Preparation(), problem(), steps=10), "'time'"),
         (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, seed=-1), "seed = -1"),
         (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, engine="fast"), "engine = 'fast'"),

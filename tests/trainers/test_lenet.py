@@ -9,9 +9,9 @@ from oracle import single_samples
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
+from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.engines.torch_walk import OneByOne
 from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, network, train_lenet, wrong_labels
-from deepmech.trainers.lenet_engine import Engine, padded
 
 NONE = np.array([], np.int64)
 
@@ -123,9 +123,9 @@ def test_room_in_vectors_stays_empty():
 def test_a_trial_does_not_know_its_neighbours():
     data = noise(12, 1, 3)
     training = SingleSample(learning_rate=over("rate", [0.01, 0.05]), iterations=30, label_error=0.25)
-    seven = train_lenet(training, data, seed=over("trial", range(7)), validate=[0, 30], threads=2)
+    seven = train_lenet(training, data, seed=over("trial", range(7)), record=[0, 30], threads=2)
     alone = train_lenet(
-        SingleSample(learning_rate=0.05, iterations=30, label_error=0.25), data, seed=3, validate=[0, 30], threads=1
+        SingleSample(learning_rate=0.05, iterations=30, label_error=0.25), data, seed=3, record=[0, 30], threads=1
     )
     there = seven.sel(rate=0.05, trial=3)
     for name in ("logits", "loss", "label", "true_class", "validation_loss", "validation_accuracy"):
@@ -138,7 +138,7 @@ def test_a_trial_does_not_know_its_neighbours():
 
 def test_records_are_of_the_sample_before_its_step():
     data = noise(12, 1, 3)
-    made = train_lenet(SingleSample(iterations=25, label_error=0.5), data, seed=1, validate=[0])
+    made = train_lenet(SingleSample(iterations=25, label_error=0.5), data, seed=1, record=[0])
     start = train_lenet(SingleSample(iterations=1, learning_rate=1e-30), data, seed=1)
     assert np.array_equal(made["logits"][0], start["logits"][0])
     z = made["logits"].values.astype(float)
@@ -152,7 +152,7 @@ def test_records_are_of_the_sample_before_its_step():
 def test_the_two_engines_agree_through_the_front_door():
     data = noise(8, 1, 3)
     training = SingleSample(iterations=15, dtype="float64", label_error=0.5)
-    ours, theirs = (train_lenet(training, data, seed=2, validate=[0, 15], engine=e) for e in ("compiled", "torch"))
+    ours, theirs = (train_lenet(training, data, seed=2, record=[0, 15], engine=e) for e in ("compiled", "torch"))
     for name in ("logits", "loss", "validation_loss", "validation_accuracy"):
         np.testing.assert_allclose(ours[name], theirs[name], atol=1e-6 if name == "loss" else 1e-12)
 
@@ -160,7 +160,7 @@ def test_the_two_engines_agree_through_the_front_door():
 def test_a_trial_that_diverges_is_lost_at_the_same_step_and_leaves_its_neighbours_alone():
     data = noise(8, 1, 3)
     training = SingleSample(learning_rate=over("rate", [1e-3, 1e30, 0.05]), iterations=12, dtype="float64")
-    ours, theirs = (train_lenet(training, data, seed=2, validate=[0, 6, 12], engine=e) for e in ("compiled", "torch"))
+    ours, theirs = (train_lenet(training, data, seed=2, record=[0, 6, 12], engine=e) for e in ("compiled", "torch"))
     for made in (ours, theirs):
         assert made.state.values.tolist() == ["finished", "diverged", "finished"]
     lost = ours["loss"].isnull()
@@ -173,7 +173,7 @@ def test_a_trial_that_diverges_is_lost_at_the_same_step_and_leaves_its_neighbour
 
 def test_it_learns():
     data = load("geomnist", n_train=300, n_test=90)
-    made = train_lenet(SingleSample(iterations=4000), data, seed=over("trial", range(2)), validate=[0, 4000])
+    made = train_lenet(SingleSample(iterations=4000), data, seed=over("trial", range(2)), record=[0, 4000])
     assert float(made["validation_loss"].isel(at_iteration=0).mean()) == pytest.approx(np.log(3), abs=0.02)
     # Guessing gets a third; two trials at the beginning of the second stage get a half or more, each.
     assert float(made["validation_accuracy"].isel(at_iteration=1).min()) > 0.5
@@ -218,7 +218,7 @@ def test_errors_name_the_field():
         with pytest.raises(ValueError, match=words):
             SingleSample(**wrong)
     for options, words in (
-        ({"validate": [0, 99]}, "validate"),
+        ({"record": [0, 99]}, "record"),
         ({"engine": "magic"}, "engine = 'magic'"),
         ({"seed": -1}, "seed = -1"),
         ({"seed": over("iteration", [0, 1])}, "dimension 'iteration'"),

@@ -11,9 +11,10 @@ from oracle import Oracle, noisy_labels
 from trainer_data import clusters
 
 from deepmech.core.random import Stream, purpose_word
-from deepmech.trainers import MLP, Training, kernels
+from deepmech.trainers import MLP, Training
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.fused import Fused
+from deepmech.trainers.engines.compiled import mlp_passes as kernels
+from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
 

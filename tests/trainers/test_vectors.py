@@ -8,7 +8,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from deepmech.core.random import Stream
-from deepmech.trainers.vectors import BYTES, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, Vectors, choose
 
 
 @intrinsic

@@ -139,7 +139,9 @@ def whole(caller: str, field: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def wholes(caller: str, field: str, values: Any, least: int, most: tuple[int, str] | None, rising: bool) -> np.ndarray:
+def wholes(
+    caller: str, field: str, values: Any, least: int, most: tuple[int, str] | None, rising: bool, instead: str = ""
+) -> np.ndarray:
     """``values`` as int64 if they are whole numbers, none of them twice; ``most`` is the largest, and its name."""
     array = _array(values)
     ok = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
@@ -149,8 +151,25 @@ def wholes(caller: str, field: str, values: Any, least: int, most: tuple[int, st
     if not ok:
         kind = "increasing" if rising else "different"
         reach = f", at least {least}" if most is None else f" between {least} and {most[1]} = {most[0]}"
-        raise ValueError(f"{caller}: {field} = {shown(values)}: must be a list of {kind} whole numbers{reach}")
+        raise ValueError(f"{caller}: {field} = {shown(values)}: must be {instead}a list of {kind} whole numbers{reach}")
     return array.astype(np.int64)
+
+
+def moments(caller: str, record: Any, last: int, name: str = "", least: int = 0) -> np.ndarray:
+    """When to record: rising whole numbers from ``least`` to ``last``; or every so many up to it.
+
+    ``name`` is what ``last`` is called; without one, what lies beyond is allowed.
+
+    Examples
+    --------
+    >>> moments("train", 4, 10, "Training.epochs").tolist(), moments("train", [0, 10], 10, "Training.epochs").tolist()
+    ([0, 4, 8, 10], [0, 10])
+    """
+    if _is_whole(record):
+        every = whole(caller, "record", record, 1)
+        return np.unique(np.append(np.arange(0, last, every), last))[least:]
+    reach = (last, name) if name else None
+    return wholes(caller, "record", record, least, reach, rising=True, instead="a whole number, or ")
 
 
 def shown(value: Any) -> str:

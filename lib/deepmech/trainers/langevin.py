@@ -7,7 +7,6 @@ sums over groups of weights, so a run of any length takes the same memory.
 from __future__ import annotations
 
 import json
-import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,14 +14,37 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import provenance
-from deepmech.core.labels import Batch, Number, align
+from deepmech.core.labels import Number
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.trainers import checks
+from deepmech.trainers.engines.compiled.langevin import Blocked
+from deepmech.trainers.engines.torch_walk import Walking
 from deepmech.trainers.langevin_log import Plan
-from deepmech.trainers.langevin_place import Place
 from deepmech.trainers.langevin_specs import Dynamics, Preparation, numbers, with_numbers
-from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all
+from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all, sizes_of
+from deepmech.trainers.run import Call
+
+ENGINES: dict[str, Any] = {"compiled": Blocked, "torch": Walking}
+#: What every variable is, as its ``long_name``.
+WORDS = {
+    "loss": "loss without weight decay",
+    "data_loss": "loss without weight decay",
+    "loss_waited": "loss at the start of a comparison",
+    "loss_history": "loss during the preparation",
+    "steps": "steps of the preparation",
+    "error": "share of training samples on the wrong side",
+    "norm": "root mean square weight",
+    "n_weights": "number of weights",
+    "diverged": "whether the network diverged",
+    "count": "weights in a group",
+    "within": "weights that moved less than a window",
+    "square": "sum of squared displacements",
+    "fourth": "sum of fourth powers of displacements",
+    "motility": "weights that moved so far",
+    "still": "weights that did not move",
+    "sigma": "standard deviation of weights at the first comparison",
+    "noise": "noise that a weight receives in a step",
+}
 
 
 class Unresolved(UserWarning):
@@ -84,23 +106,21 @@ def settle(
     >>> float(settle(Dynamics(width=4, hidden=1), Preparation(sgd_steps=2000, learning_rate=0.1), data).error) < 0.2
     True
     """
-    started = time.perf_counter()
-    data, place, batch, walkers = _members(
-        "settle", dynamics, preparation, data, seed, experiment, ("record",), (engine, device, memory, threads, tf32)
-    )
+    call, data, walkers, engine = _members(
+        "settle", dynamics, preparation, data, ("record",), seed=seed, engine=engine, threads=threads, device=device,
+        memory=memory, tf32=tf32, experiment=experiment,
+    )  # fmt: skip
     rows = []
-    for walker, made in zip(walkers, _prepared(walkers, data, place, experiment), strict=True):
+    for walker, made in zip(walkers, _prepared(call, walkers, data, engine), strict=True):
         weights, loss = made.weights, float(made.losses[-1])
         half = 0.5 * walker.dynamics.regularisation * float((weights**2).sum())
         rows.append({
             "loss": loss + half, "data_loss": loss, "error": made.error, "norm": float(np.sqrt((weights**2).mean())),
             "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "diverged": made.diverged,
         })  # fmt: skip
-    extra = {"loss_history": ("record",), "steps": ("record",)}
-    result = xr.Dataset(
-        {k: batch.unflatten(np.array([row[k] for row in rows]), *extra.get(k, ())) for k in rows[0]}, batch.coords
-    )
-    return result.assign_attrs(_attributes(dynamics, preparation, data, seed, place, experiment, started))
+    axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
+    words = {**WORDS, "loss": "loss with weight decay"}
+    return _result(call, rows, axes, {}, words, dynamics, preparation, data, engine)
 
 
 def walk(
@@ -111,7 +131,7 @@ def walk(
     steps: int,
     seed: Number | int = 0,
     waiting: Sequence[int] = (0,),
-    times: Sequence[int] | None = None,
+    record: Sequence[int] | int | None = None,
     chi: Sequence[float] = (300.0,),
     motility_times: Sequence[int] = (),
     engine: str = "auto",
@@ -132,7 +152,8 @@ def walk(
     data : ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
     steps : length of the walk, waiting included.
     waiting : waiting times t_w: steps from the start of the walk to each reference frame.
-    times : times t after each t_w at which to record; None takes ten per decade. Records beyond ``steps`` are nan.
+    record : times t after each t_w at which to record, in steps, rising, at least 1; or a whole number n: every n-th.
+        None takes ten per decade. What a frame does not reach before ``steps`` is nan.
     chi : the overlap's windows are ε = σ/χ (Eq. B1); σ is the standard deviation of the member's weights at its first
         reference frame, and serves all frames.
     motility_times : times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
@@ -180,18 +201,15 @@ def walk(
     >>> made.within.dims
     ('temperature', 'seed', 'waiting', 'time', 'chi', 'layer', 'alive')
     """
-    started = time.perf_counter()
     own = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
-    data, place, batch, walkers = _members(
-        "walk", dynamics, preparation, data, seed, experiment, own, (engine, device, memory, threads, tf32)
-    )
+    call, data, walkers, engine = _members(
+        "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
+        memory=memory, tf32=tf32, experiment=experiment,
+    )  # fmt: skip
     steps = checks.whole("walk", "steps", steps, 1)
     waiting = checks.wholes("walk", "waiting", waiting, 0, (steps - 1, "steps - 1"), rising=False).tolist()
-    at = (
-        log_times(steps - min(waiting))
-        if times is None
-        else checks.wholes("walk", "times", times, 1, None, rising=True)
-    )
+    longest = steps - min(waiting)
+    at = log_times(longest) if record is None else checks.moments("walk", record, longest, least=1)
     chi = _windows(chi)
     if np.size(motility_times):
         motility_times = checks.wholes("walk", "motility_times", motility_times, 1, None, rising=False).tolist()
@@ -199,49 +217,66 @@ def walk(
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
 
-    prepared = [made.weights for made in _prepared(walkers, data, place, experiment)]
+    prepared = [made.weights for made in _prepared(call, walkers, data, engine)]
     _warn_unresolved(walkers, prepared, len(data.x))
 
     def follow(group: list[int]) -> list[dict[str, np.ndarray]]:
         own, starts = [walkers[i] for i in group], [prepared[i] for i in group]
-        return follow_all(own, starts, data, plan, place.engine, experiment, place.device)
+        return follow_all(own, starts, data, plan, engine, experiment, call.device)
 
-    rows = place.run(follow, walkers, data)
-    dims = {
+    rows = call.run(follow, _jobs(call, walkers, data, engine), "walks")
+    axes = {
         "count": ("waiting", "layer", "alive"), "within": ("waiting", "time", "chi", "layer", "alive"),
         "square": ("waiting", "time", "layer", "alive"), "fourth": ("waiting", "time", "layer", "alive"),
         "motility": ("waiting", "motility_time", "bin"), "still": ("waiting", "motility_time"),
         "loss": ("waiting", "time"), "loss_waited": ("waiting",),
     }  # fmt: skip
-    result = xr.Dataset(
-        {k: batch.unflatten(np.array([row[k] for row in rows]), *dims.get(k, ())) for k in rows[0]},
-        {
-            **batch.coords, "waiting": list(waiting), "time": at, "chi": list(chi), "alive": [0, 1],
-            "layer": np.arange(1, int(walkers[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
-            "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
-        },
-    )  # fmt: skip
-    return result.assign_attrs(_attributes(dynamics, preparation, data, seed, place, experiment, started))
+    coords = {
+        "waiting": list(waiting), "time": at, "chi": list(chi), "alive": [0, 1],
+        "layer": np.arange(1, int(walkers[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
+        "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
+    }  # fmt: skip
+    return _result(call, rows, axes, coords, WORDS, dynamics, preparation, data, engine)
 
 
 def _members(
-    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, seed: Any, experiment: str,
-    own: tuple[str, ...], where: tuple[Any, ...],
-) -> tuple[Any, Place, Batch, list[Walker]]:  # fmt: skip
-    """What walks on what and where, if everything fits."""
+    caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, own: tuple[str, ...], **how: Any
+) -> tuple[Call, Any, list[Walker], str]:
+    """The call, its data, what walks, and on which engine, if everything fits."""
     checks.require_spec(caller, "dynamics", dynamics, Dynamics)
     checks.require_spec(caller, "preparation", preparation, Preparation)
-    checks.require_name(caller, "experiment", experiment)
-    checks.require_seed(caller, seed)
-    place = Place.of(caller, *where, dynamics, preparation)
+    call = Call(caller, ENGINES, **how)
+    engine, _ = call.choose(dynamics, preparation)
     data = checks.samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
-    batch = align(caller, **numbers(dynamics), **numbers(preparation, "prepare_"), seed=seed)
-    checks.require_free(caller, batch.dims, own)
+    batch = call.align(own, **numbers(dynamics), **numbers(preparation, "prepare_"))
     walkers = [
         Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
         for row in batch.members()
     ]
-    return data, place, batch, walkers
+    return call, data, walkers, engine
+
+
+def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list[list[int]]:
+    """One walker each, or with torch as many of one shape as the memory holds, one group after another."""
+    if engine == "compiled":
+        return [[i] for i in range(len(walkers))]
+    call.workers = 1
+
+    def need(i: int) -> int:
+        one = walkers[i]
+        batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
+        return Walking.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
+
+    return call.jobs([walker.shape for walker in walkers], need)
+
+
+def _result(
+    call: Call, rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]], coords: dict[str, Any],
+    words: dict[str, str], dynamics: Dynamics, preparation: Preparation, data: Any, engine: str,
+) -> xr.Dataset:  # fmt: skip
+    variables = {k: (np.array([row[k] for row in rows]), axes.get(k, ())) for k in rows[0]}
+    specs = {"dynamics": dynamics, "preparation": preparation}
+    return call.result(variables, coords, words, data, dynamics.dtype, [engine], **specs)
 
 
 def _windows(chi: Any) -> tuple[float, ...]:
@@ -252,15 +287,15 @@ def _windows(chi: Any) -> tuple[float, ...]:
     return tuple(values.tolist())
 
 
-def _prepared(walkers: list[Walker], data: Any, place: Place, experiment: str) -> list[Prepared]:
+def _prepared(call: Call, walkers: list[Walker], data: Any, engine: str) -> list[Prepared]:
     """Every member's prepared network; members that differ in their walk alone share it."""
     firsts = {json.dumps(w.start): w for w in walkers}
     starters = list(firsts.values())
 
     def fit(group: list[int]) -> list[Prepared]:
-        return prepare_all([starters[i] for i in group], data, place.engine, experiment, place.device)
+        return prepare_all([starters[i] for i in group], data, engine, call.experiment, call.device)
 
-    made = dict(zip(firsts, place.run(fit, starters, data), strict=True))
+    made = dict(zip(firsts, call.run(fit, _jobs(call, starters, data, engine), "preparations"), strict=True))
     return [made[json.dumps(w.start)] for w in walkers]
 
 
@@ -281,20 +316,3 @@ def _warn_unresolved(walkers: list[Walker], prepared: list[np.ndarray], n_data: 
             Unresolved,
             stacklevel=3,
         )
-
-
-def _attributes(
-    dynamics: Dynamics, preparation: Preparation, data: Any, seed: Any, place: Place, experiment: str, started: float
-) -> dict[str, Any]:
-    spec = json.dumps({"dynamics": dynamics.to_json(), "preparation": preparation.to_json()})
-    seeds = json.dumps(seed.values.tolist()) if isinstance(seed, xr.DataArray) else int(seed)
-    seconds = time.perf_counter() - started
-    made = provenance.attributes(
-        spec=spec, seed=seeds, device=place.in_words, dtype=dynamics.dtype, wall_seconds=seconds
-    )
-    return made | {
-        "engine": place.engine,
-        "experiment": experiment,
-        "data": str(data.fingerprint),
-        "tf32": "on" if place.tf32 else "off",
-    }

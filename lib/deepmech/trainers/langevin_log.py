@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
-from deepmech.trainers.langevin_engines import n_weights
+from deepmech.trainers.engines.compiled.langevin import n_weights
 
 
 @dataclass(frozen=True)

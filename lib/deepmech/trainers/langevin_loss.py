@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.langevin_engines import Blocked
+from deepmech.trainers.engines.compiled.langevin import Blocked
 
 _BLOCK = 64
 
@@ -17,7 +17,7 @@ class Loss:
 
     Parameters
     ----------
-    sizes : units of every layer (:func:`~deepmech.trainers.langevin_engines.layer_sizes`).
+    sizes : units of every layer (:func:`~deepmech.trainers.engines.compiled.langevin.layer_sizes`).
     x : (P_D, inputs), ``y`` : (P_D,) of ±1.
     regularisation : λ ≥ 0.
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.random import Stream
+from deepmech.trainers.engines.compiled.langevin import Alone, Blocked, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import Walking
-from deepmech.trainers.langevin_engines import Alone, Blocked, initial, layer_sizes
 from deepmech.trainers.langevin_log import Log, Plan
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
 

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import nn
-from tqdm import tqdm
 
-from deepmech.core import provenance
-from deepmech.core.labels import Number, align
+from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers import checks
-from deepmech.trainers.devices import batches, chosen, one_thread, room
 from deepmech.trainers.draws import layer_weights
+from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.engines.torch_walk import OneByOne
-from deepmech.trainers.lenet_engine import Engine, padded
 from deepmech.trainers.modules import LeNet, initialise, made
+from deepmech.trainers.run import Call
 from deepmech.trainers.specs import SingleSample
 
 ENGINES: dict[str, Any] = {"compiled": Engine, "torch": OneByOne}
 SIDE = 32
+#: What every variable is, as its ``long_name``.
+WORDS = {
+    "logits": "logits of the sample trained on",
+    "label": "label of the sample trained on",
+    "true_class": "class of the sample trained on",
+    "loss": "cross-entropy of the sample trained on",
+    "validation_loss": "cross-entropy on validation samples",
+    "validation_accuracy": "accuracy on validation samples",
+    "state": "how training ended",
+}
 
 
 def train_lenet(
@@ -35,7 +39,7 @@ def train_lenet(
     data: Any,
     *,
     seed: Number | int = 0,
-    validate: Sequence[int] = (),
+    record: Sequence[int] | int | None = None,
     engine: str = "auto",
     threads: int | None = None,
     experiment: str = "lenet",
@@ -54,8 +58,9 @@ def train_lenet(
         0 … n_classes - 1. Validation uses the test samples, with true labels.
     seed : an integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.
-    validate : iterations before which to measure validation loss and accuracy, rising, from 0 to ``iterations`` (the
-        last means: after the end). One costs about as much as 0.6 steps per validation sample.
+    record : numbers of steps after which to measure validation loss and accuracy, rising, from 0 to ``iterations``, or
+        a whole number n: after every n-th step, from 0 to the last; None never does. One measurement costs about as
+        much as 0.6 steps per validation sample. Logits and losses are recorded at every step.
     engine : ``"compiled"``, ``"torch"`` (many trials at once, for comparison), or ``"auto"``: the first that knows what
         is asked. They agree to rounding.
     threads : trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also
@@ -70,9 +75,9 @@ def train_lenet(
         - ``logits`` (…, iteration, logit): of the sample about to be trained on, before its step;
         - ``label``, ``true_class`` (…, iteration): its label (perhaps wrong) and its class, int8;
         - ``loss`` (…, iteration): its cross-entropy with that label, float32;
-        - ``validation_loss``, ``validation_accuracy`` (…, at_iteration), if ``validate`` is given;
+        - ``validation_loss``, ``validation_accuracy`` (…, at_iteration), if ``record`` is given;
         - ``state`` (…): ``"finished"`` or ``"diverged"``: a loss, a weight or a validation loss was not finite. Logits
-          and losses are NaN from that iteration on, and so is what is validated later.
+          and losses are NaN from that iteration on, and so is what is measured later.
 
     Raises
     ------
@@ -88,30 +93,31 @@ def train_lenet(
     >>> log["logits"].sizes
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
-    started = time.perf_counter()
     checks.require_spec("train_lenet", "training", training, SingleSample)
-    checks.require_threads("train_lenet", threads)
-    checks.require_name("train_lenet", "experiment", experiment)
-    checks.require_seed("train_lenet", seed)
-    chosen(None, "train_lenet")
+    call = Call(
+        "train_lenet", ENGINES, engine=engine, seed=seed, experiment=experiment, threads=threads, on_gpu=False
+    )  # fmt: skip
+    engine, _ = call.choose(training)
     data = checks.samples("train_lenet", data, training.dtype, image="LeNet")
-    engine, at = _check(training, data, engine, validate)
+    _check(training, data)
+    steps = training.iterations
+    at = np.zeros(0, np.int64)
+    if record is not None:
+        at = checks.moments("train_lenet", record, steps, "SingleSample.iterations")
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
-    batch = align("train_lenet", **rates, seed=seed)
-    checks.require_free("train_lenet", batch.dims, ("iteration", "logit", "at_iteration"))
+    batch = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
     x, x_val = (padded(z, n_channels, dtype) if engine == "compiled" else z for z in (data.x_train, data.x_test))
     y, y_val = data.y_train, data.y_test
     spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
-
     members = batch.members()
     streams = [Stream.of(experiment, int(member["seed"])) for member in members]
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
         own = [labels[members[i]["label_error"]] for i in job]
         rates = [members[i]["learning_rate"] for i in job]
-        order = [drawn(streams[i], y, k, training.iterations, training.class_weights) for i in job]
+        order = [drawn(streams[i], y, k, steps, training.class_weights) for i in job]
         if engine == "torch":
             many = OneByOne([network(streams[i], n_channels, k, dtype) for i in job], rates, dtype)
             found = many.run(x, np.stack(own), np.stack(order), (x_val, y_val), at)
@@ -124,39 +130,21 @@ def train_lenet(
             for numbers, label, which in zip(zip(*found, strict=True), own, order, strict=True)
         ]
 
-    jobs = [[i] for i in range(batch.n)]
-    if engine == "torch":
-        need = OneByOne.bytes_per_member(network(streams[0], n_channels, k, dtype), k, training.iterations)
-        jobs = batches(range(batch.n), need, room(None, "cpu", "train_lenet"), "train_lenet")
-    with one_thread(), ThreadPoolExecutor(threads or provenance.cores()) as pool:
-        bar = tqdm(total=batch.n, desc="trials", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
-        rows = []
-        for some in pool.map(fit, jobs):
-            rows += some
-            bar.update(len(some))
-        bar.close()
+    alike = [None if engine == "compiled" else 0] * batch.n
+    need = OneByOne.bytes_per_member(network(streams[0], n_channels, k, dtype), k, steps)
+    rows = call.run(fit, call.jobs(alike, lambda i: need), "trials")
     logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
+    step = ("iteration",)
     variables: dict[str, Any] = {
-        "logits": batch.unflatten(logits, "iteration", "logit"),
-        "label": batch.unflatten(label, "iteration"),
-        "true_class": batch.unflatten(true, "iteration"),
-        "loss": batch.unflatten(loss, "iteration"),
-        "state": batch.unflatten(np.where(diverged, "diverged", "finished")),
-    }
-    coords = {**batch.coords, "iteration": np.arange(training.iterations), "logit": np.arange(k)}
+        "logits": (logits, ("iteration", "logit")), "label": (label, step), "true_class": (true, step),
+        "loss": (loss, step), "state": (np.where(diverged, "diverged", "finished"), ()),
+    }  # fmt: skip
+    coords: dict[str, Any] = {"iteration": np.arange(steps), "logit": np.arange(k)}
     if len(at):
-        variables["validation_loss"] = batch.unflatten(measured[..., 0], "at_iteration")
-        variables["validation_accuracy"] = batch.unflatten(measured[..., 1], "at_iteration")
+        variables["validation_loss"] = measured[..., 0], ("at_iteration",)
+        variables["validation_accuracy"] = measured[..., 1], ("at_iteration",)
         coords["at_iteration"] = at
-    result = xr.Dataset(variables, coords=coords)
-    result.attrs = provenance.attributes(
-        spec=json.dumps(training.to_json()),
-        seed=json.dumps(np.asarray(seed).tolist()),
-        dtype=dtype,
-        wall_seconds=time.perf_counter() - started,
-    )
-    result.attrs |= {"engine": engine, "experiment": experiment, "data": str(data.fingerprint)}
-    return result
+    return call.result(variables, coords, WORDS, data, dtype, [engine], training=training)
 
 
 def _until_lost(
@@ -220,18 +208,7 @@ def wrong_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stre
     return out
 
 
-def _check(training: SingleSample, data: Any, engine: str, validate: Sequence[int]) -> tuple[str, np.ndarray]:
-    """The engine, and ``validate`` as an array, if everything fits."""
-    if engine not in ("auto", *ENGINES):
-        raise ValueError(
-            f"train_lenet: engine = {checks.shown(engine)}: must be 'auto' or one of {', '.join(map(repr, ENGINES))}"
-        )
-    able = [name for name, kind in ENGINES.items() if not checks.unknown(kind.KNOWN, training)]
-    engine = able[0] if engine == "auto" and able else "torch" if engine == "auto" else engine
-    if engine not in able:
-        what = checks.unknown(ENGINES[engine].KNOWN, training)
-        others = f"; use engine={' or '.join(map(repr, able))}" if able else ", nor does another"
-        raise ValueError(f"train_lenet: engine = {engine!r} does not know {what}{others}")
+def _check(training: SingleSample, data: Any) -> None:
     if data.shape[1:] != (SIDE, SIDE):
         raise ValueError(
             f"train_lenet: data.shape = {data.shape}: images must be (channels, 32, 32); load them with size=32"
@@ -251,7 +228,3 @@ def _check(training: SingleSample, data: Any, engine: str, validate: Sequence[in
                 f"SingleSample.class_weights: class {checks.listed(empty)} is to be drawn, but data.y_train has no "
                 "sample of it; give it the weight 0"
             )
-    if np.size(validate) == 0:
-        return engine, np.array([], np.int64)
-    last = (training.iterations, "SingleSample.iterations")
-    return engine, checks.wholes("train_lenet", "validate", validate, 0, last, rising=True)

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from tqdm import tqdm
 
-from deepmech.core import provenance
-from deepmech.core.labels import Batch, Number, align
+from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
 from deepmech.trainers import checks
-from deepmech.trainers.devices import batches, chosen, device_in_words, one_thread, products_in, room
 from deepmech.trainers.draws import Draws
+from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
-from deepmech.trainers.fused import Fused
-from deepmech.trainers.recording import METRICS, Features, Record, dataset
+from deepmech.trainers.records import METRICS, WORDS, Features, Record, recorded
+from deepmech.trainers.run import Call
 from deepmech.trainers.specs import CNN, MLP, Member, Own, Training, labelled, with_values
 
 #: ``prepare`` of each is called once for all members; then Torch trains one member or many at a time, Fused one.
@@ -38,7 +32,7 @@ def train(
     *,
     seed: Number | int = 0,
     engine: str = "auto",
-    record: Sequence[int] | None = None,
+    record: Sequence[int] | int | None = None,
     metrics: Sequence[str] = ("D",),
     class_means: bool = False,
     layers: Sequence[str] | None = None,
@@ -70,9 +64,9 @@ def train(
         (nested) dropout masks.
     engine : ``"compiled"`` (fast, on CPUs; it knows :class:`MLP` alone), ``"torch"`` (any network, on any device), or
         ``"auto"``: the faster of those that can train these specs. They agree to rounding.
-    record : epochs after which to measure load curves and accuracies; None measures once, at the end. 0 is before
-        training, when BatchNorm still has its initial averages (mean 0, variance 1). A member that stopped early keeps
-        its last state.
+    record : numbers of epochs after which to measure load curves and accuracies, rising, or a whole number n: after
+        every n-th, from 0 to the last; None measures once, at the end. 0 is before training, when BatchNorm still has
+        its initial averages (mean 0, variance 1). A member that stopped early keeps its last state.
     metrics : ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
     class_means : whether to record the mean features of every class as well.
     layers : for a network of your own, which layers to measure, as for
@@ -136,41 +130,41 @@ def train(
     >>> result["load_curve"].sizes, result.layer_name.values.tolist()
     (Frozen({'width': 2, 'seed': 2, 'split': 2, 'layer': 2}), ['input', '1'])
     """
-    started = time.perf_counter()
     spec = _network(network, arguments, layers)
     checks.require_spec("train", "training", training, Training)
-    checks.require_threads("train", threads)
     if together is not None:
         checks.whole("train", "together", together, 1)
-    checks.require_name("train", "experiment", experiment)
-    checks.require_switch("train", "tf32", tf32)
-    device, on_gpu = chosen(device, "train")
-    memory = room(memory, device, "train")
-    batch = _batch(spec, training, seed)
-    members = _members(batch, spec, training)
-    engines, words = zip(*[_engine(engine, m, on_gpu) for m in members], strict=True)
+    call = Call(
+        "train", ENGINES, engine=engine, seed=seed, experiment=experiment, threads=threads, device=device,
+        memory=memory, tf32=tf32,
+    )  # fmt: skip
+    members = _members(call, spec, training)
+    slow = f"torch is faster beyond width {Fused.WIDEST}"
+    chosen = [call.choose(m.network, m.training, slow=slow if _wide(m) else "") for m in members]
+    engines = [name for name, _ in chosen]
     metrics = _metrics(metrics, class_means)
     data = checks.samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
     )  # fmt: skip
-    _check(data, members, metrics, record, class_means)
+    _check(data, members, metrics, class_means)
+    at = None if record is None else checks.moments("train", record, *_fewest(members))
+    where = {"torch": {"device": call.device, "whole": isinstance(spec, Own)}, "compiled": {}}
     kinds = {(e, str(m.training.dtype)) for e, m in zip(engines, members, strict=True)}
-    where = {Torch: {"device": device, "whole": isinstance(spec, Own)}, Fused: {}}
-    shared = {(kind, dtype): kind.prepare(data, dtype, **where[kind]) for kind, dtype in kinds}
+    shared = {(kind, dtype): ENGINES[kind].prepare(data, dtype, **where[kind]) for kind, dtype in kinds}
     draws = [Draws.of(m, experiment) for m in members]
 
-    def fit(job: list[int]) -> list[tuple[int, Record]]:
-        """Train the members of one job: one, or with Torch many."""
+    def fit(job: list[int]) -> list[Record]:
+        """Train the members of one job: one, or with torch many."""
         kind, own = engines[job[0]], [members[i] for i in job]
         common = shared[kind, str(own[0].training.dtype)]
-        records = [Record(m, data, record, metrics, class_means) for m in own]
-        if kind is Torch:
+        records = [Record(m, data, at, metrics, class_means) for m in own]
+        if kind == "torch":
             many = Torch(own, [draws[i] for i in job], common, layers)
             measure: list[Features] = [partial(many.features, k) for k in range(len(own))]
             run: Callable[[int], Any] = many.run_epoch
         else:
-            one = kind(own[0], draws[job[0]], common)
+            one = Fused(own[0], draws[job[0]], common)
             measure, run = [one.features], lambda epoch: [one.run_epoch(epoch)]
         for made, features in zip(records, measure, strict=True):
             made.begin(features)
@@ -181,34 +175,14 @@ def train(
                 # A member that has stopped is carried along, unrecorded, until its group ends.
                 if not made.over:
                     made.add(float(loss), features)
-        return list(zip(job, records, strict=True))
+        return records
 
-    most = together or (len(members) if on_gpu else 1)
-    jobs = _jobs(members, engines, draws, shared, memory, most)
-    workers = 1 if on_gpu else threads or provenance.cores()
-    done: dict[int, Record] = {}
-    # Members run beside one another, each on one thread: products of this size gain little from more, and a sum that is
-    # cut among threads rounds according to their number. Attention is made of products, the one kind that vmap knows.
-    with one_thread(), products_in(tf32), sdpa_kernel(SDPBackend.MATH), ThreadPoolExecutor(workers) as pool:
-        bar = tqdm(total=len(members), desc="networks", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
-        for finished in pool.map(fit, jobs):
-            done |= dict(finished)
-            bar.update(len(finished))
-        bar.close()
-    result = dataset(batch, [done[i] for i in range(len(members))], record)
-    specs = json.dumps({"network": spec.to_json(), "training": training.to_json()}, default=repr)
-    seeds = int(seed) if not isinstance(seed, xr.DataArray) else json.dumps(seed.values.tolist())
+    most = together or (len(members) if call.on_gpu else 1)
+    records = call.run(fit, _jobs(call, members, engines, draws, shared, most))
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
-    seconds, place = time.perf_counter() - started, device_in_words(device)
-    result.attrs = provenance.attributes(spec=specs, seed=seeds, device=place, dtype=precision, wall_seconds=seconds)
-    names = {kind: name for name, kind in ENGINES.items()}
-    result.attrs |= {
-        "engine": ", ".join(sorted({names[e] for e in engines})),
-        "experiment": experiment,
-        "data": str(data.fingerprint),
-        "tf32": "on" if tf32 else "off",
-    } | ({"not_compiled": ", ".join(sorted(set(words) - {""}))} if any(words) else {})
-    return result
+    result = call.result(*recorded(records, at), WORDS, data, precision, engines, network=spec, training=training)
+    why = sorted({why for _, why in chosen if why})
+    return result.assign_attrs(not_compiled=", ".join(why)) if why else result
 
 
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | Own:
@@ -230,14 +204,9 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
     return network
 
 
-def _batch(network: MLP | CNN | Own, training: Training, seed: Number | int) -> Batch:
-    checks.require_seed("train", seed)
-    batch = align("train", **labelled(network), **labelled(training), seed=seed)
-    checks.require_free("train", batch.dims, ("split", "layer", "epoch", "at_epoch", "class", "unit"))
-    return batch
-
-
-def _members(batch: Batch, network: MLP | CNN | Own, training: Training) -> list[Member]:
+def _members(call: Call, network: MLP | CNN | Own, training: Training) -> list[Member]:
+    own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
+    batch = call.align(own, **labelled(network), **labelled(training))
     whole = {"depth", "width", "convolutions", "channels", "batch_size", "epochs"}
     members = []
     for row in batch.members():
@@ -250,52 +219,32 @@ def _members(batch: Batch, network: MLP | CNN | Own, training: Training) -> list
     return members
 
 
-def _engine(name: str, member: Member, on_gpu: bool) -> tuple[Any, str]:
-    """The engine that trains a member; and, if "auto" left the compiled one aside, why."""
-    if name not in ("auto", *ENGINES):
-        raise ValueError(f"train: engine = {name!r}: must be 'auto' or one of {', '.join(map(repr, ENGINES))}")
-    cannot = {n: checks.unknown(kind.KNOWN, member.network, member.training) for n, kind in ENGINES.items()}
-    if cannot["torch"]:
-        raise ValueError(f"train: no engine knows {cannot['torch']}")
-    if name != "auto":
-        why = cannot[name] or ("on a GPU" if on_gpu and name == "compiled" else "")
-        if why:
-            raise ValueError(f"train: engine = {name!r} cannot train {why}; use engine='auto' or 'torch'")
-        return ENGINES[name], ""
-    why = cannot["compiled"] and f"it does not know {cannot['compiled']}"
-    if not why and on_gpu:
-        why = "it runs on CPUs"
-    if not why and member.network.width > Fused.WIDEST:
-        why = f"torch is faster beyond width {Fused.WIDEST}"
-    return (Torch, why) if why else (Fused, "")
+def _wide(member: Member) -> bool:
+    return isinstance(member.network, MLP) and bool(member.network.width > Fused.WIDEST)
+
+
+def _fewest(members: list[Member]) -> tuple[int, str]:
+    return min(int(m.training.epochs) for m in members), "Training.epochs"
 
 
 def _jobs(
-    members: list[Member],
-    engines: Sequence[Any],
-    draws: list[Draws],
-    shared: dict[Any, Any],
-    memory: float,
-    most: int,
+    call: Call, members: list[Member], engines: Sequence[str], draws: list[Draws], shared: dict[Any, Any], most: int
 ) -> list[list[int]]:
-    """Members by number, cut into what is trained at once: one each, or groups of one shape that fit the memory."""
-    alone = [[i] for i, kind in enumerate(engines) if kind is Fused or most == 1]
-    if len(alone) == len(members):
-        return alone
-    groups: dict[Any, tuple[list[int], int]] = {}
-    known: dict[Any, tuple[Any, int]] = {}
+    """One member each, or with torch groups of one shape that fit the memory."""
+    if most == 1:
+        return [[i] for i in range(len(members))]
+    kinds: list[Any] = [None] * len(members)
+    known: dict[str, Any] = {}
+    needs: dict[int, int] = {}
     for i, (member, kind) in enumerate(zip(members, engines, strict=True)):
-        if kind is Fused:
-            continue
-        alike = json.dumps([member.network.to_json(), member.training.to_json()], default=repr)
-        if alike not in known:  # networks that differ in their seed alone
-            common = shared[kind, str(member.training.dtype)]
-            module = Torch.module(member, draws[i].stream, common)
-            known[alike] = Torch.shape(member, module), Torch.bytes_per_member(member, module, common)
-        shape, need = known[alike]
-        groups.setdefault(shape, ([], need))[0].append(i)
-    cut = [group for own, need in groups.values() for group in batches(own, need, memory, "train")]
-    return alone + [group[i : i + most] for group in cut for i in range(0, len(group), most)]
+        if kind == "torch":
+            alike = json.dumps([member.network.to_json(), member.training.to_json()], default=repr)
+            if alike not in known:  # networks that differ in their seed alone
+                common = shared[kind, str(member.training.dtype)]
+                module = Torch.module(member, draws[i].stream, common)
+                known[alike] = Torch.shape(member, module), Torch.bytes_per_member(member, module, common)
+            kinds[i], needs[i] = known[alike]
+    return call.jobs(kinds, needs.__getitem__, most)
 
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
@@ -306,13 +255,8 @@ def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(metrics))
 
 
-def _check(
-    data: Any, members: list[Member], metrics: Sequence[str], record: Sequence[int] | None, class_means: bool
-) -> None:
+def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means: bool) -> None:
     n = len(data.x_train)
-    if record is not None:
-        fewest = min(int(m.training.epochs) for m in members)
-        checks.wholes("train", "record", record, 0, (fewest, "Training.epochs"), rising=False)
     for m in members:
         size = m.training.batch_size
         normed = isinstance(m.network, MLP) and m.network.batch_norm

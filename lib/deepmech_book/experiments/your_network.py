@@ -15,7 +15,7 @@ from torch import nn
 
 from deepmech.core.random import Stream
 from deepmech.data import Data
-from deepmech.trainers.devices import one_thread
+from deepmech.trainers.run import one_thread
 
 CLASSES = 10
 

@@ -14,10 +14,14 @@ from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 
 FIRST, SECOND, LANGEVIN = 0, 1, 2
+#: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
+#: slices that are assigned at once, with the words of the error that they might raise.
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 ATTEMPT = np.uint64(65536)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**INSIDE)
 def draw(z, words, keys, step, purpose, n_numbers, bound):
     """z[ℓ, m] = standard normal number ℓ of chain m at this step, |z| ≤ bound."""
     n = keys.shape[0]
@@ -45,10 +49,7 @@ def draw(z, words, keys, step, purpose, n_numbers, bound):
                     attempt += np.uint64(1)
                     index = np.uint64(i // 4) + attempt * ATTEMPT
                     a, b, c, d = philox(index, s0, s1, purpose, keys[m] & LOW, keys[m] >> S32)
-                    if i % 4 < 2:
-                        first, second = box_muller(a, b)
-                    else:
-                        first, second = box_muller(c, d)
+                    first, second = box_muller(a if i % 4 < 2 else c, b if i % 4 < 2 else d)
                     z[i, m] = first if i % 2 == 0 else second
 
 
@@ -71,7 +72,7 @@ def slide(v, force, right, left, dt):
     return rest * through(force, right, left) if turned else new
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**INSIDE)
 def first_order(x, f, z, k, right, left, bar, dt, shared):
     """x += η σ(kLx + ε̄ζ), all blocks at once (Eq. 5)."""
     blocks, n = f.shape
@@ -85,7 +86,7 @@ def first_order(x, f, z, k, right, left, bar, dt, shared):
             x[i + 1, m] += dt * f[i, m]
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**INSIDE)
 def second_order(x, v, z, k, right, left, damping, bar, dt, shared):
     """v' = σ(kLx − γv + ε̄ζ; v), x' = v (Eqs. 4, 10, 11), velocities first."""
     blocks, n = v.shape
@@ -99,7 +100,7 @@ def second_order(x, v, z, k, right, left, damping, bar, dt, shared):
             x[i + 1, m] += dt * v[i, m]
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**INSIDE)
 def langevin(x, v, z, k, right, left, damping, bar, dt, shared):
     """dv = (kLx − f(v) − γv) dt + ε dW, dx = v dt (Eqs. 12, 13): friction does not see the noise."""
     blocks, n = v.shape
@@ -113,25 +114,54 @@ def langevin(x, v, z, k, right, left, damping, bar, dt, shared):
             x[i + 1, m] += dt * v[i, m]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def run_tile(order, out, steps, x, keys, purpose, k, right, left, damping, bar, decay, bound, dt, shared, control):
+@njit(**INSIDE)
+def keep(out, steps, record, done, x):
+    """Write x to all records of step ``done``, from number ``record`` on; returns the next number."""
+    while record < steps.shape[0] and steps[record] == done:
+        for i in range(x.shape[0]):
+            for m in range(x.shape[1]):
+                out[record, i, m] = x[i, m]
+        record += 1
+    return record
+
+
+@njit(**OPTIONS, cache=True)
+def run_tile(
+    order,
+    out,
+    steps,
+    x,
+    keys,
+    purpose,
+    k,
+    right,
+    left,
+    damping,
+    bar,
+    decay,
+    bound,
+    dt,
+    shared,
+    control,
+    v,
+    z,
+    words,
+    now,
+):
     """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
 
     x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). control : (2,), the number of
     steps done (written) and whether to stop early (read), so that a long run shows progress and can be interrupted.
+    v : (L, m) velocities, z : (L + 4, m) noise, words : (4, m), now : (m,); zero at first.
     """
     blocks, n = x.shape[0] - 2, x.shape[1]
-    v = np.zeros((blocks, n))
-    z = np.zeros((blocks + 4, n))
-    words = np.zeros((4, n), np.uint64)
-    now = bar.copy()
-    noisy = bar.max() > 0.0
-    fades = decay.max() > 0.0
+    noisy = fades = False
+    for m in range(n):
+        now[m] = bar[m]
+        noisy |= bar[m] > 0.0
+        fades |= decay[m] > 0.0
     numbers = 1 if shared else blocks
-    record = 0
-    while record < steps.shape[0] and steps[record] == 0:
-        out[record] = x
-        record += 1
+    record = keep(out, steps, np.int64(0), np.int64(0), x)
     for s in range(steps[-1]):
         if noisy:
             draw(z, words, keys, np.uint64(s), purpose, numbers, bound)
@@ -144,9 +174,7 @@ def run_tile(order, out, steps, x, keys, purpose, k, right, left, damping, bar, 
             second_order(x, v, z, k, right, left, damping, now, dt, shared)
         else:
             langevin(x, v, z, k, right, left, damping, now, dt, shared)
-        while record < steps.shape[0] and steps[record] == s + 1:
-            out[record] = x
-            record += 1
+        record = keep(out, steps, record, s + 1, x)
         if s % 1024 == 1023:
             control[0] = s + 1
             if control[1] != 0:

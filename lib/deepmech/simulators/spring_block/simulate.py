@@ -271,9 +271,11 @@ def _run_on_cores(
         x[1:-1] = start[:, None]
         x[-1] = target[part]
         tile = np.empty((len(steps), *x.shape))
+        m = x.shape[1]
         kernels.run_tile(
             order, tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part],
             left[part], damping[part], bar[part], decay[part], bound, dt, shared, control,
+            np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)
 

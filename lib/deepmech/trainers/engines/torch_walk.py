@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from deepmech.core.random import Stream
 from deepmech.trainers.batched_draws import BatchedStream
 from deepmech.trainers.checks import Known, knows
+from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
 from deepmech.trainers.engines.torch_func import Together
-from deepmech.trainers.langevin_engines import TYPES, n_weights
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
 from deepmech.trainers.modules import BiasFree
 from deepmech.trainers.specs import SingleSample
@@ -34,7 +34,7 @@ class Walking:
 
     Parameters
     ----------
-    sizes : units of every layer, :func:`~deepmech.trainers.langevin_engines.layer_sizes`.
+    sizes : units of every layer, :func:`~deepmech.trainers.engines.compiled.langevin.layer_sizes`.
     x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, gradients in float32.
     device : ``"cpu"``, or a GPU as torch names it.

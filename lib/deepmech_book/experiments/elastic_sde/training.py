@@ -90,7 +90,7 @@ def _configuration(
     groups = []
     for start in range(0, n_trials, GROUP):
         some = over("trial", list(seeds[start : start + GROUP]))
-        log = train_lenet(training, data, seed=some, validate=checks.tolist(), experiment="elastic networks")
+        log = train_lenet(training, data, seed=some, record=checks.tolist(), experiment="elastic networks")
         groups.append(_summary(log, n_classes, thin, coarse, at))
     k = n_classes
     total = {name: sum(g[name] for g in groups) for name in ("fine", "true", "slow", "square", "loss", "right", "kept")}

@@ -13,8 +13,8 @@ from deepmech.core.labels import over
 from deepmech.core.statistics import crossing
 from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
-from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
 
 FLOOR = 1e-20

@@ -20,8 +20,8 @@ from deepmech.metrics import glass
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import Sweep, recomputed, result
 from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
-from deepmech.trainers.langevin_engines import layer_sizes, n_weights
 from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
 from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS
 
@@ -181,7 +181,7 @@ def walk_cells(
     )
     last = [max(t for t in times if t + w <= steps) for w in waiting]
     made = walk(
-        dynamics, Preparation(**preparation), loaded, steps=steps, seed=cells["seed"], waiting=waiting, times=times,
+        dynamics, Preparation(**preparation), loaded, steps=steps, seed=cells["seed"], waiting=waiting, record=times,
         chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
     )  # fmt: skip
     groups = ["layer", "alive"]

@@ -1,4 +1,4 @@
-"""What is recorded of one member while an engine trains it, and all members' records as one labelled dataset."""
+"""What is recorded of one member while an engine trains it, and the variables made of all members' records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import xarray as xr
 
-from deepmech.core.labels import Batch
 from deepmech.metrics.moments import ClassMoments
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers.specs import Member
@@ -17,6 +15,18 @@ from deepmech.trainers.specs import Member
 #: Metric -> name of its variable in the result.
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
 SPLITS = ("train", "test")
+
+#: What every variable is, as its ``long_name``.
+WORDS = {
+    "load_curve": "load curve D",
+    "load_curve_hat": "load curve D̂",
+    "accuracy": "accuracy",
+    "class_mean": "mean feature of a class",
+    "class_spread": "mean squared distance from a class's mean",
+    "loss": "mean training loss",
+    "state": "how training ended",
+    "epochs_run": "epochs that were run",
+}
 
 #: Evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
 #: layer's name, and the output, (n, outputs).
@@ -29,9 +39,7 @@ class Record:
     ``epochs`` are those after which to measure; None measures once, at the end.
     """
 
-    def __init__(
-        self, member: Member, data: Any, epochs: Sequence[int] | None, metrics: Sequence[str], class_means: bool
-    ):
+    def __init__(self, member: Member, data: Any, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool):
         self.training, self.data, self.class_means = member.training, data, class_means
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
         self.loss = np.full(int(member.training.epochs), np.nan)
@@ -106,8 +114,10 @@ def _finite(features: Any) -> bool:
     return bool(torch.isfinite(torch.as_tensor(features)).all())
 
 
-def dataset(batch: Batch, records: Sequence[Record], epochs: Sequence[int] | None) -> xr.Dataset:
-    """All members' records with the labels of ``batch``; shorter curves are padded with NaN."""
+def recorded(
+    records: Sequence[Record], epochs: np.ndarray | None
+) -> tuple[dict[str, tuple[np.ndarray, tuple[str, ...]]], dict[str, Any]]:
+    """All members' records as variables, (values, axes after that of members), and coordinates; short ones padded."""
     at: tuple[str, ...] = () if epochs is None else ("at_epoch",)
 
     def stacked(values: list[np.ndarray]) -> np.ndarray:
@@ -116,30 +126,29 @@ def dataset(batch: Batch, records: Sequence[Record], epochs: Sequence[int] | Non
         pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
         return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
 
-    def measured(values: list[np.ndarray]) -> np.ndarray:
-        return stacked(values)[:, 0] if epochs is None else stacked(values)
+    def measured(values: list[np.ndarray], *axes: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        return (stacked(values)[:, 0] if epochs is None else stacked(values)), (*at, *axes)
 
-    variables: dict[str, Any] = {}
-    for name in records[0].curves:
-        curves = measured([r.curves[name] for r in records])
-        variables[METRICS[name]] = batch.unflatten(curves, *at, "split", "layer")
-    variables["accuracy"] = batch.unflatten(measured([r.accuracy for r in records]), *at, "split")
+    variables = {
+        METRICS[name]: measured([r.curves[name] for r in records], "split", "layer") for name in records[0].curves
+    }
+    variables["accuracy"] = measured([r.accuracy for r in records], "split")
     if records[0].class_means:
-        means, spreads = measured([r.mean for r in records]), measured([r.spread for r in records])
-        variables["class_mean"] = batch.unflatten(means, *at, "layer", "class", "unit")
-        variables["class_spread"] = batch.unflatten(spreads, *at, "layer", "class")
+        variables["class_mean"] = measured([r.mean for r in records], "layer", "class", "unit")
+        variables["class_spread"] = measured([r.spread for r in records], "layer", "class")
     loss = stacked([r.loss for r in records])
-    variables["loss"] = batch.unflatten(loss, "epoch")
-    variables["state"] = batch.unflatten(np.array([r.state for r in records], dtype="<U8"))
-    variables["epochs_run"] = batch.unflatten(np.array([r.epoch for r in records]))
+    variables["loss"] = loss, ("epoch",)
+    variables["state"] = np.array([r.state for r in records], dtype="<U8"), ()
+    variables["epochs_run"] = np.array([r.epoch for r in records]), ()
     points = max(r.spread.shape[1] for r in records)
-    coords: dict[Any, Any] = dict(batch.coords)
-    coords |= {"split": list(SPLITS), "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1)}
+    coords: dict[str, Any] = {
+        "split": list(SPLITS), "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
+    }  # fmt: skip
     longest = max((r.names for r in records), key=len)
     if longest and all(r.names == longest[: len(r.names)] for r in records):
         coords["layer_name"] = ("layer", longest)
     if records[0].class_means:
         coords["class"] = np.arange(records[0].data.n_classes)
     if epochs is not None:
-        coords["at_epoch"] = [int(e) for e in epochs]
-    return xr.Dataset(variables, coords=coords)
+        coords["at_epoch"] = epochs
+    return variables, coords

@@ -8,7 +8,7 @@ Two shapes of product make a network's step. In both, samples lie side by side i
   while b runs; then the lanes are added, always in the same order.
 
 Every product is a fused multiply-add and every sum has one order, so results do not depend on the processor's vector
-width, nor on what else is computed (:mod:`~deepmech.trainers.vectors`).
+width, nor on what else is computed (:mod:`~deepmech.trainers.engines.compiled.tiles`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.vectors import BYTES, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, Vectors, choose
 
 ROWS, WIDE, SQUARE = 6, 4, 4
 """Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`."""
@@ -50,16 +50,15 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
         number = o_.type
 
         def emit(n_rows: int, n_vectors: int) -> None:
-            def body(k: Any, sums: list[Any]) -> list[Any]:
-                start = b.add(a0_, b.mul(k, s_))
-                seen = [code.load(below, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
-                new = []
-                for j in range(n_rows):
-                    weight = code.number(weights, b.add(b.add(w0_, b.mul(number(j), wj_)), b.mul(k, wk_)))
-                    new += [code.fma(weight, seen[v], sums[j * n_vectors + v]) for v in range(n_vectors)]
-                return new
+            def left(k: Any) -> list[Any]:
+                places = [b.add(b.add(w0_, b.mul(number(j), wj_)), b.mul(k, wk_)) for j in range(n_rows)]
+                return [code.number(weights, place) for place in places]
 
-            sums = code.loop(count_, [code.zero] * (n_rows * n_vectors), body)
+            def right(k: Any) -> list[Any]:
+                start = b.add(a0_, b.mul(k, s_))
+                return [code.load(below, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
+
+            sums = code.tile(count_, [code.zero] * (n_rows * n_vectors), left, right, fused=True)
             plain, masked = (b.icmp_signed("==", how, how.type(k)) for k in (LINEAR, WHERE_ACTIVE))
             for j in range(n_rows):
                 for v in range(n_vectors):
@@ -87,13 +86,15 @@ def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
         number = d0_.type
 
         def emit(n_rows: int, n_columns: int) -> None:
-            def body(v: Any, sums: list[Any]) -> list[Any]:
-                at = b.mul(v, number(code.lanes))
-                x = [code.load(up, b.add(b.add(d0_, at), b.mul(number(j), s_))) for j in range(n_rows)]
-                y = [code.load(below, b.add(b.add(a0_, at), b.mul(number(i), s_))) for i in range(n_columns)]
-                return [code.fma(x[j], y[i], sums[j * n_columns + i]) for j in range(n_rows) for i in range(n_columns)]
+            def side(pointer: Any, begin: Any, n: int) -> Any:
+                def of(v: Any) -> list[Any]:
+                    at = b.add(begin, b.mul(v, number(code.lanes)))
+                    return [code.load(pointer, b.add(at, b.mul(number(j), s_))) for j in range(n)]
 
-            sums = code.loop(vectors_, [code.zero] * (n_rows * n_columns), body)
+                return of
+
+            zeros = [code.zero] * (n_rows * n_columns)
+            sums = code.tile(vectors_, zeros, side(up, d0_, n_rows), side(below, a0_, n_columns), fused=True)
             for first in range(0, len(sums), code.lanes):
                 code.store(_across(code, sums[first : first + code.lanes]), to, first)
 
@@ -105,7 +106,7 @@ def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
     return types.void(types.UniTuple(word, 2), out, d, word, a, word, word, word), codegen
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
     """out[o + j s + b] = Σ_k w[w0 + j wj + k wk] a[a0 + k s + b] for j < n_rows, k < count, b < n.
 
@@ -130,7 +131,7 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
         b += wide * lanes
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
     """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` holds 16."""
     lanes = BYTES // small.itemsize

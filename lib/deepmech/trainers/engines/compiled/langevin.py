@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from deepmech.core.random import Stream, purpose_word
-from deepmech.trainers import langevin_kernels, langevin_vector
 from deepmech.trainers.checks import Known, knows
+from deepmech.trainers.engines.compiled import langevin_product, langevin_step
 from deepmech.trainers.langevin_specs import Dynamics, Preparation
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
@@ -76,9 +76,9 @@ class Blocked:
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
         weight_type, self.type = TYPES[dtype]
-        self.n, self.lanes = len(x), langevin_vector.vectors(self.type)
+        self.n, self.lanes = len(x), langevin_product.vectors(self.type)
         widest = int(self.sizes[1:].max())
-        unit = langevin_vector.WIDE * self.lanes
+        unit = langevin_product.WIDE * self.lanes
         whole = -(-self.n // self.lanes) * self.lanes
         #: Samples in a block: fixed by the sizes alone, so that sums have one order.
         self.block = min(max(CACHE // (widest * np.dtype(self.type).itemsize) // unit * unit, unit), whole)
@@ -95,7 +95,7 @@ class Blocked:
         self.a = _aligned(hidden * widest * self.block, self.type)
         self.d = _aligned(2 * widest * self.block, self.type)
         self.xb, self.yb = _aligned(self.samples.shape[0] * self.block, self.type), _aligned(self.block, self.type)
-        self.small = _aligned(langevin_vector.SQUARE**2, self.type)
+        self.small = _aligned(langevin_product.SQUARE**2, self.type)
         self.g = np.zeros(n_weights(sizes))
         even = len(self.g) + len(self.g) % 2
         self.bits, self.z = np.empty(even, np.uint32), np.empty(even)
@@ -132,7 +132,7 @@ class Blocked:
         noise: float,
         stream: Stream,
     ) -> None:
-        langevin_kernels.advance(
+        langevin_step.advance(
             self.w, self.v, self.sizes, (self.x, self.y), (self.samples, self.labels), (self.xb, self.yb), self.n,
             self.block, self.a, self.d, self.small, self.g, self.lanes, order, batch, rate, decay, noise,
             (np.uint64(stream.key), np.uint64(purpose_word("thermal"))), self.bits, self.z, self.rounds, begin, end,

@@ -2,12 +2,12 @@
 
 At batch one every loop of the network is short (5 taps, 40 numbers of a patch, 120 units). A compiler that meets such
 loops through arrays must ask at each whether the arrays overlap, which costs more than the loop. These functions emit
-the loads, fused multiply-adds and stores of eight numbers at a time directly (:mod:`~deepmech.trainers.vectors`); sums
-that would be stored and loaded again stay in registers. Results depend on nothing but the numbers (products are fused
-with sums wherever the processor can, hence to the bit only on one kind of machine).
+the loads, fused multiply-adds and stores of eight numbers at a time directly (:mod:`.tiles`); sums that would be stored
+and loaded again stay in registers. Results depend on nothing but the numbers (products are fused with sums wherever the
+processor can, hence to the bit only on one kind of machine).
 
-Offsets and lengths are in elements and are not checked: they are the business of :mod:`deepmech.trainers.lenet_kernels`
-alone. Arrays are one-dimensional and contiguous, float32 or float64, all of one kind in a call.
+Offsets and lengths are in elements and are not checked: they are the business of :mod:`.lenet_step` alone. Arrays are
+one-dimensional and contiguous, float32 or float64, all of one kind in a call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from deepmech.trainers.vectors import Vectors
+from deepmech.trainers.engines.compiled.tiles import Vectors
 
 LANES = 8
 """Numbers in a vector; lengths are multiples of it."""
@@ -79,16 +79,17 @@ def taps(n_out: int, length: int, row: int, tap: tuple[int, int]) -> Any:
                 at_w.append(builder.gep(at_w[-1], [a_w_stride]))
             at_x = v.pointer(x, a_x, a_i)
             shifts = range(0, length, LANES)
-            sums = [[v.load(place, p) for p in shifts] for place in at_out]
-            for a in range(5):
-                for b in range(5):
-                    pixels = [v.load(at_x, p + a * row + b) for p in shifts]
-                    for o in range(n_out):
-                        weight = v.number(at_w[o], a * tap[0] + b * tap[1])
-                        sums[o] = [v.muladd(weight, x_p, s) for x_p, s in zip(pixels, sums[o], strict=True)]
-            for place, row_sums in zip(at_out, sums, strict=True):
-                for p, value in zip(shifts, row_sums, strict=True):
-                    v.store(value, place, p)
+
+            def left(k: int) -> list[Any]:
+                return [v.number(place, k // 5 * tap[0] + k % 5 * tap[1]) for place in at_w]
+
+            def right(k: int) -> list[Any]:
+                return [v.load(at_x, p + k // 5 * row + k % 5) for p in shifts]
+
+            places = [(place, p) for place in at_out for p in shifts]
+            sums = v.tile(25, [v.load(*place) for place in places], left, right)
+            for (place, p), value in zip(places, sums, strict=True):
+                v.store(value, place, p)
             return context.get_dummy_value()
 
         return types.void(out, _I, _I, x, _I, w, _I, _I), codegen
@@ -111,12 +112,13 @@ def rows(count: int, length: int) -> Any:
                 v.pointer(t, value, arguments[3]) for t, value in ((a, arguments[1]), (index, arguments[2]))
             )
             shifts = range(0, length, LANES)
-            sums = [v.load(at_y, k) for k in shifts]
-            for r in range(count):
+
+            def right(r: int) -> list[Any]:
                 place = builder.load(builder.gep(at_index, [ir.IntType(64)(r)]))
                 at_w = v.pointer(w, arguments[4], builder.mul(place, ir.IntType(64)(length)))
-                factor = v.number(at_a, r)
-                sums = [v.muladd(factor, v.load(at_w, k), s) for k, s in zip(shifts, sums, strict=True)]
+                return [v.load(at_w, k) for k in shifts]
+
+            sums = v.tile(count, [v.load(at_y, k) for k in shifts], lambda r: [v.number(at_a, r)], right)
             for k, value in zip(shifts, sums, strict=True):
                 v.store(value, at_y, k)
             return context.get_dummy_value()

@@ -1,24 +1,93 @@
-"""The fused CPU engine: explicit forward and backward passes of a whole epoch in one compiled call.
+"""The compiled engine of fully connected networks: a whole epoch, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`deepmech.trainers.fused_step`, which keeps activations in the cache between a matrix product
+The arithmetic is in :mod:`.mlp_step`, which keeps activations in the cache between a matrix product
 and what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as
 many cores as there are. Agreement with plain autograd is tested parameter by parameter.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers import kernels
 from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.fused_product import matrix, multiply, padded
-from deepmech.trainers.fused_state import Data, Net, Now, Work
-from deepmech.trainers.fused_step import gradient, run_epoch
+from deepmech.trainers.engines.compiled import mlp_passes as kernels
+from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
+from deepmech.trainers.engines.compiled.mlp_step import run_epoch
 from deepmech.trainers.specs import MLP, Member, Settings, Training
+
+
+class Net(NamedTuple):
+    """Parameters of one network, and where they lie; layer 0 is the input, the last one the output.
+
+    ``p`` and ``g`` (parameters and gradient) hold for each layer gain, shift and, from layer 1, the weight with shape
+    (units below, padded units). With BatchNorm gain and shift are γ and β, without it the shift is the bias.
+    """
+
+    units: np.ndarray
+    padded: np.ndarray
+    weight: np.ndarray
+    gain: np.ndarray
+    shift: np.ndarray
+    p: np.ndarray
+    g: np.ndarray
+    moments: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    running_mean: np.ndarray
+    running_var: np.ndarray
+    unlearnt: np.ndarray
+    normed: bool
+    bias: bool
+    slope: float
+    scale: float
+
+
+class Work(NamedTuple):
+    """Buffers for batches of up to a given number of samples."""
+
+    x: np.ndarray
+    h: np.ndarray
+    d: np.ndarray
+    out: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+    keep: np.ndarray
+    folded: np.ndarray
+    turned: np.ndarray
+    coefficients: np.ndarray
+    partial: np.ndarray
+    sums: np.ndarray
+    labels: np.ndarray
+    words: np.ndarray
+    normals: np.ndarray
+
+
+class Data(NamedTuple):
+    """The training set, padded; of ``y`` and ``targets`` the one that the loss does not need is empty."""
+
+    x: np.ndarray
+    y: np.ndarray
+    targets: np.ndarray
+    n_classes: int
+    squared: bool
+
+
+class Now(NamedTuple):
+    """What holds during one epoch. Thresholds are probabilities in units of 2⁻¹⁶."""
+
+    key: np.uint64
+    purposes: np.ndarray
+    drop: int
+    factor: float
+    noise: float
+    relabel: int
+    adam: bool
+    rate: float
+    momentum: float
 
 
 class Fused:
@@ -65,7 +134,7 @@ class Fused:
         }
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
-        require_known("fused", self.KNOWN, member.network, member.training)
+        require_known("compiled", self.KNOWN, member.network, member.training)
         self.member, self.draws, self.shared = member, draws, shared
         self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
         self.normed = bool(member.network.batch_norm)
@@ -100,7 +169,7 @@ class Fused:
             variance=np.zeros(vectors),
             running_mean=np.zeros(vectors),
             running_var=np.ones(vectors),
-            still=np.zeros(vectors),
+            unlearnt=np.zeros(vectors),
             normed=self.normed,
             bias=bool(spec.bias),
             slope=float(spec.slope),
@@ -112,7 +181,7 @@ class Fused:
             self.part(net, net.p, "weight", i)[...] = weight
             if self.normed and i < len(sizes) - 1:
                 # Biases whose gradient is zero because BatchNorm follows; they enter the running means only.
-                net.still[i, : sizes[i]] = bias.astype(self.dtype)
+                net.unlearnt[i, : sizes[i]] = bias.astype(self.dtype)
             else:
                 self.part(net, net.p, "shift", i)[...] = bias
         return net
@@ -148,7 +217,7 @@ class Fused:
             partial=zeros(3 * most),
             sums=np.zeros(2 * most),
             labels=np.zeros(n, np.int64),
-            words=np.zeros(max(numbers + 1, 2048 + n), np.uint32),
+            words=np.zeros(max(numbers + 4, 2048 + n), np.uint32),
             normals=np.zeros(numbers + 1 if noisy else 0),
         )
 
@@ -180,12 +249,12 @@ class Fused:
         n = len(self.data.x)
         first_step, size, order = self.draws.order(epoch, n)
         work, now = self._begin(self.member.settings(epoch), size)
-        return float(run_epoch(self.net, work, self.data, order, size, first_step, now))
+        return float(run_epoch(self.net, work, self.data, order, size, first_step, now, True))
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
         work, constants = self._begin(now, len(index))
-        return float(gradient(self.net, work, self.data, index, np.uint64(step), constants))
+        return float(run_epoch(self.net, work, self.data, index, len(index), step, constants, False))
 
     @np.errstate(over="ignore", invalid="ignore")
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
@@ -200,7 +269,8 @@ class Fused:
         for i in range(1, last + 1):
             h = matrix(len(x), sizes[i], self.dtype)
             rows = net.p[net.weight[i] : net.weight[i] + sizes[i - 1] * net.padded[i]]
-            multiply(h, below, rows.reshape(sizes[i - 1], -1), sizes[i - 1], h[:0])
+            weight = rows.reshape(sizes[i - 1], -1)
+            multiply(h, below, below.shape[1], 1, weight, sizes[i - 1], 0, h[:0])
             if self.normed and i < last:
                 self._evaluate_norm(i, h)
             else:
@@ -214,7 +284,7 @@ class Fused:
 
     def _evaluate_norm(self, i: int, h: np.ndarray) -> None:
         net, units = self.net, self.sizes[i]
-        mean = net.running_mean[i, :units] - net.still[i, :units]
+        mean = net.running_mean[i, :units] - net.unlearnt[i, :units]
         g = self.part(net, net.p, "gain", i) / np.sqrt(net.running_var[i, :units] + kernels.EPSILON)
         b = self.part(net, net.p, "shift", i) - mean * g
         h[:, :units] *= g.astype(self.dtype)

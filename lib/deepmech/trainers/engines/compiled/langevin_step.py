@@ -9,16 +9,20 @@ import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.core.philox import fill_bits, fill_normal
-from deepmech.trainers.langevin_vector import LINEAR, RELU, WHERE_ACTIVE, pairs, rows
+from deepmech.trainers.engines.compiled.langevin_product import LINEAR, RELU, WHERE_ACTIVE, pairs, rows
+from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 
 
-@njit(inline="always", error_model="numpy")
+@njit(**INSIDE)
 def _block(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
     """Add to ``g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples.
 
     The block is x[x0 + i s + b], y[y0 + b] with b < n, ``n`` a multiple of a vector's length, padded with zeros. ``a``
     holds (layers, widest, s) activations, ``d`` two layers of derivatives by turns.
     """
+    # As plain integers: for every literal number numba would compile the products once more.
+    relu, linear, where_active = np.int64(RELU), np.int64(LINEAR), np.int64(WHERE_ACTIVE)
+    none, one_by_one = np.int64(0), np.int64(1)
     last = sizes.shape[0] - 1
     widest = 1
     for i in range(1, last):
@@ -27,12 +31,10 @@ def _block(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
     start = 0
     for i in range(1, last + 1):
         m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
-        if i == 1:
-            rows(RELU, a, 0, m, w, start, k, 1, x, x0, k, a, 0, s, n)
-        elif i < last:
-            rows(RELU, a, below + layer, m, w, start, k, 1, a, below, k, a, 0, s, n)
-        else:
-            rows(LINEAR, d, (i % 2) * layer, m, w, start, k, 1, a, below, k, a, 0, s, n)
+        # One call for all layers: wherever a product is called, it is compiled again.
+        inputs, first = (x, x0) if i == 1 else (a, below)
+        out, to = (a, below + layer) if i < last else (d, (i % 2) * layer)
+        rows(relu if i < last else linear, out, to, m, w, start, k, one_by_one, inputs, first, k, a, none, s, n)
         start += m * k
     up = (last % 2) * layer
     zero, one, factor = d.dtype.type(0), d.dtype.type(1), d.dtype.type(scale)
@@ -44,48 +46,28 @@ def _block(w, sizes, x, x0, y, y0, n, s, a, d, small, g, scale):
         m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
         up, down = (i % 2) * layer, ((i - 1) % 2) * layer
         start -= m * k
+        inputs, first = (x, x0) if i == 1 else (a, below)
+        pairs(g, start, d, up, m, inputs, first, k, s, n, small)
         if i > 1:
-            pairs(g, start, d, up, m, a, below, k, s, n, small)
-            rows(WHERE_ACTIVE, d, down, k, w, start, 1, k, d, up, m, a, below, s, n)
-        else:
-            pairs(g, start, d, up, m, x, x0, k, s, n, small)
+            rows(where_active, d, down, k, w, start, one_by_one, k, d, up, m, a, below, s, n)
 
 
-@njit(inline="always", error_model="numpy")
-def _whole(v, sizes, blocked, samples, s, a, d, small, g, lanes):
-    """Gradient of the mean loss over all samples; ``blocked`` is x (blocks, inputs, s), y (blocks, s), flat, padded."""
-    x, y = blocked
-    g[:] = 0.0
-    for k in range(y.shape[0] // s):
-        held = min(s, samples - k * s)
-        n = -(-held // lanes) * lanes
-        _block(v, sizes, x, k * s * sizes[0], y, k * s, n, s, a, d, small, g, 1.0 / samples)
-
-
-@njit(inline="always", error_model="numpy")
-def _batch(v, sizes, plain, chosen, s, one, a, d, small, g, lanes):
-    """Gradient of the mean loss over some samples: ``plain`` is x (inputs, n), y (n,); ``one`` has room for a block."""
-    samples, labels = plain
-    xb, yb = one
-    g[:] = 0.0
-    head, tail = 0, chosen.shape[0]
-    while head < tail:
-        held = min(s, tail - head)
-        n = -(-held // lanes) * lanes
+@njit(**INSIDE)
+def _gather(x, y, samples, labels, chosen, s, n):
+    """A block of the ``chosen`` ``samples`` (inputs, …): x (inputs, s), flat, and y, filled up with zeros to ``n``."""
+    held = chosen.shape[0]
+    for b in range(held):
+        y[b] = labels[chosen[b]]
+    for b in range(held, n):
+        y[b] = 0
+    for i in range(samples.shape[0]):
         for b in range(held):
-            yb[b] = labels[chosen[head + b]]
+            x[i * s + b] = samples[i, chosen[b]]
         for b in range(held, n):
-            yb[b] = 0
-        for i in range(samples.shape[0]):
-            for b in range(held):
-                xb[i * s + b] = samples[i, chosen[head + b]]
-            for b in range(held, n):
-                xb[i * s + b] = 0
-        _block(v, sizes, xb, 0, yb, 0, n, s, a, d, small, g, 1.0 / tail)
-        head += held
+            x[i * s + b] = 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def advance(w, v, sizes, blocked, plain, one, samples, s, a, d, small, g, lanes, order, batch, rate, decay, noise, stream, bits, z, rounds, begin, end):  # fmt: skip  # noqa: E501
     """Steps ``begin`` … ``end`` - 1 of w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
 
@@ -97,11 +79,19 @@ def advance(w, v, sizes, blocked, plain, one, samples, s, a, d, small, g, lanes,
     V = v.dtype.type
     key, purpose = stream
     for step in range(begin, end):
-        if batch == 0:
-            _whole(v, sizes, blocked, samples, s, a, d, small, g, lanes)
-        else:
-            chosen = order[step * batch : min((step + 1) * batch, order.shape[0])]
-            _batch(v, sizes, plain, chosen, s, one, a, d, small, g, lanes)
+        begun, held_by, x, y = 0, samples, blocked[0], blocked[1]
+        if batch > 0:
+            begun, x, y = step * batch, one[0], one[1]
+            held_by = min((step + 1) * batch, order.shape[0]) - begun
+        for i in range(g.shape[0]):
+            g[i] = 0.0
+        for head in range(0, held_by, s):
+            held = min(s, held_by - head)
+            n = -(-held // lanes) * lanes
+            x0, y0 = (0, 0) if batch > 0 else (head * sizes[0], head)
+            if batch > 0:
+                _gather(x, y, plain[0], plain[1], order[begun + head : begun + head + held], s, n)
+            _block(v, sizes, x, x0, y, y0, n, s, a, d, small, g, 1.0 / held_by)
         if noise > 0:
             fill_bits(bits, key, np.uint64(step), purpose)
             fill_normal(z, bits)

@@ -1,23 +1,27 @@
-"""Vectors of numbers inside numba's functions, written out as LLVM code.
+"""The tiles of which all products of the compiled engines are made, written out as LLVM code in numba's functions.
 
 At the sizes of small networks compilers take half the vector width, ask at every loop whether arrays overlap, and keep
-sums in memory. The modules that multiply (:mod:`~deepmech.trainers.fused_product`,
-:mod:`~deepmech.trainers.langevin_vector`, :mod:`~deepmech.trainers.lenet_vectors`) therefore say themselves what is
-loaded, multiplied and held in registers, in ``numba.extending.intrinsic`` functions made of the pieces here. The order
-of every sum is thereby written down and not chosen by a compiler.
+sums in memory. The modules that multiply (:mod:`~deepmech.trainers.engines.compiled.mlp_product`,
+:mod:`~deepmech.trainers.engines.compiled.langevin_product`, :mod:`~deepmech.trainers.engines.compiled.lenet_vectors`)
+therefore say themselves what is loaded, multiplied and held in registers, in ``numba.extending.intrinsic`` functions
+made of the pieces here. The order of every sum is thereby written down and not chosen by a compiler.
 
-Offsets are in numbers and are not checked; arrays are contiguous and flat. numba keeps compiled functions beside the
-module that they stand in: after a change here, delete the ``__pycache__/*.nb*`` of the modules above and their users.
+Offsets are in numbers and are not checked; arrays are contiguous and flat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils
 
+#: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile.
+OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+#: The same for what Python never calls.
+INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 BYTES = 64
 """Length of a vector unless another is asked for: one AVX-512 register, two of AVX2, four of NEON."""
 
@@ -90,6 +94,28 @@ class Vectors:
         builder.cbranch(builder.icmp_signed("<", following, count), inside, after)
         builder.position_at_end(after)
         return new
+
+    def tile(
+        self, terms: Any, start: list[Any], left: Callable[[Any], list[Any]], right: Callable[[Any], list[Any]],
+        fused: bool = False,
+    ) -> list[Any]:  # fmt: skip
+        """``start`` + Σ_k left(k)[r] · right(k)[c] for all r and c, row by row, in registers, in order of k.
+
+        All products of the compiled engines are made of these. ``terms`` is a number of the program (at least 1), or an
+        int, and then they are written out one after another. Each product is rounded with its sum; ``fused`` says so
+        for processors that cannot do it at no cost, too.
+        """
+        join = self.fma if fused else self.muladd
+
+        def body(k: Any, sums: list[Any]) -> list[Any]:
+            columns, rows = right(k), left(k)
+            return [join(x, y, total) for total, (x, y) in zip(sums, product(rows, columns), strict=True)]
+
+        if not isinstance(terms, int):
+            return self.loop(terms, start, body)
+        for k in range(terms):
+            start = body(k, start)
+        return start
 
     def _plus(self, pointer: Any, shift: Any) -> Any:
         if isinstance(shift, int):

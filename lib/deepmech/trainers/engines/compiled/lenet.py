@@ -6,9 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from deepmech.trainers import lenet_kernels as kernels
 from deepmech.trainers.checks import Known, knows
-from deepmech.trainers.lenet_kernels import FLAT, GROUP, IMAGE, MAPS_1, MAPS_2, PATCH, ROOM_4, UNITS_3, UNITS_4
+from deepmech.trainers.engines.compiled import lenet_step as kernels
+from deepmech.trainers.engines.compiled.lenet_step import (
+    FLAT,
+    GROUP,
+    IMAGE,
+    MAPS_1,
+    MAPS_2,
+    PATCH,
+    ROOM_4,
+    UNITS_3,
+    UNITS_4,
+)
 from deepmech.trainers.specs import SingleSample
 
 
@@ -85,7 +95,20 @@ class Engine:
         record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
         measured = np.full((len(at), 2), np.nan)
         kernels.trial(
-            x, y, order, self.rate, self.parameters, self.space, record, losses, *validation, at, measured, watched
+            x,
+            y,
+            order,
+            self.rate,
+            self.parameters,
+            self.space,
+            record,
+            losses,
+            *validation,
+            at,
+            measured,
+            watched,
+            np.empty(self.n_classes, self.dtype),
+            np.empty(self.n_classes),
         )
         return record, losses, measured
 

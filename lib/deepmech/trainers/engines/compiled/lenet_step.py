@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
+from deepmech.trainers.engines.compiled.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
+from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 
 SIDE = 32
 IMAGE = SIDE * SIDE + 16
@@ -97,7 +98,7 @@ _axpy_taps = axpy(PATCH)
 _axpy_patch = axpy(5 * PATCH)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def _lost(maps, stride, row, side):
     """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
     lost = _nothing(maps, maps.shape[0] // 32)
@@ -112,7 +113,7 @@ def _lost(maps, stride, row, side):
     return maps.dtype.type(0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def _pool(maps, stride, row, side, pooled, pooled_stride, last, chosen):
     """2×2 maxima above zero of ``MAPS`` flattened maps: planar, and with the maps last for the way back.
 
@@ -136,7 +137,7 @@ def _pool(maps, stride, row, side, pooled, pooled_stride, last, chosen):
                 chosen[cell, o] = 2 * y * row + 2 * x + at if positive else -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def _pool_2(maps, pooled, chosen):
     """As :func:`_pool` for the second convolution, whose maxima the linear layers read in torch's order."""
     T = maps.dtype.type
@@ -154,7 +155,7 @@ def _pool_2(maps, pooled, chosen):
                 chosen[cell] = 2 * y * ROW_2 + 2 * x + at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def _active(a, n, values, index):
     """Positive entries of ``a[:n]`` and where they are; filled up with zeros to a whole group. Returns their number.
 
@@ -171,15 +172,18 @@ def _active(a, n, values, index):
     return count
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def forward(image, p, s, logits):
     """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
 
     Logits are nan if a map is not finite before its maxima, as in torch: maxima alone would lose it.
     """
     channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
+    # Lengths are read from arrays here: loops of a length that is known are unrolled, and take long to compile.
+    long = s.maps1.shape[0] // MAPS_1
     for o in range(MAPS_1):
-        s.maps1[o * LONG_1 : (o + 1) * LONG_1] = p.b1[o]
+        for i in range(long):
+            s.maps1[o * long + i] = p.b1[o]
     for start in range(0, LONG_1, 32):
         for o in range(0, MAPS_1, 3):
             for c in range(channels):
@@ -188,8 +192,10 @@ def forward(image, p, s, logits):
                     p.w1, (o * channels + c) * 5 * PATCH, channels * 5 * PATCH,
                 )  # fmt: skip
     _pool(s.maps1, LONG_1, ROW_1, 14, s.pool1, POOLED_1, s.last1, s.chosen1)
+    long = s.maps2.shape[0] // MAPS_2
     for o in range(MAPS_2):
-        s.maps2[o * LONG_2 : (o + 1) * LONG_2] = p.b2[o]
+        for i in range(long):
+            s.maps2[o * long + i] = p.b2[o]
     for o in range(0, MAPS_2, 4):
         for start in range(0, LONG_2, 24):
             for c in range(MAPS_1):
@@ -200,11 +206,13 @@ def forward(image, p, s, logits):
     _pool_2(s.maps2, s.pool2, s.chosen2)
     lost = _lost(s.maps1, LONG_1, ROW_1, WIDE_1) + _lost(s.maps2, LONG_2, ROW_2, WIDE_2)
     n2 = _active(s.pool2, FLAT, s.v2, s.i2)
-    s.h3[:] = p.b3
+    for i in range(s.h3.shape[0]):
+        s.h3[i] = p.b3[i]
     for i in range(0, n2, GROUP):
         _rows_3(s.h3, s.v2, s.i2, i, p.w3)
     n3 = _active(s.h3, UNITS_3, s.v3, s.i3)
-    s.h4[:] = p.b4
+    for i in range(s.h4.shape[0]):
+        s.h4[i] = p.b4[i]
     for i in range(0, n3, GROUP):
         _rows_4(s.h4, s.v3, s.i3, i, p.w4)
     for k in range(logits.shape[0]):
@@ -216,7 +224,7 @@ def forward(image, p, s, logits):
     return n2, n3
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def softmax(logits, label, out):
     """``out`` = probabilities; returns the cross-entropy of ``label``."""
     top = logits[0]
@@ -231,31 +239,25 @@ def softmax(logits, label, out):
     return np.log(total) - np.float64(logits[label] - top)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def step(image, label, rate, p, s, logits, chance):
-    """One step of gradient descent on one image; ``logits`` are those before it. Returns the loss before it.
-
-    No step is taken from a loss that is not finite.
-    """
+@njit(**INSIDE)
+def descend(image, label, rate, p, s, n2, n3, n_classes, chance):
+    """One step of gradient descent on one image, after :func:`forward`; ``chance`` are the classes' probabilities."""
     T = image.dtype.type
-    n2, n3 = forward(image, p, s, logits)
-    loss = softmax(logits, label, chance)
-    if not np.isfinite(loss):
-        return loss
     minus = T(-rate)
     # Last layer: gradient with respect to its input before its own update.
     for i in range(UNITS_4):
         total = T(0)
         if not s.h4[i] <= 0:
-            for k in range(logits.shape[0]):
+            for k in range(n_classes):
                 g = T(chance[k] - (1.0 if k == label else 0.0))
                 total += p.w5[k * ROOM_4 + i] * g
                 p.w5[k * ROOM_4 + i] += minus * g * s.h4[i]
         s.d4[i] = total
         p.b4[i] += minus * total
-    for k in range(logits.shape[0]):
+    for k in range(n_classes):
         p.b5[k] += minus * T(chance[k] - (1.0 if k == label else 0.0))
-    s.d3[:] = 0
+    for i in range(s.d3.shape[0]):
+        s.d3[i] = 0
     for i in range(n3):
         j = s.i3[i]
         s.d3[j] = _back_4(p.w4, j * ROOM_4, s.d4, minus * s.v3[i])
@@ -263,8 +265,10 @@ def step(image, label, rate, p, s, logits, chance):
     for i in range(n2):
         s.d2[i] = _back_3(p.w3, s.i2[i] * UNITS_3, s.d3, minus * s.v2[i])
     # Second convolution: s.d2[i] belongs to flat unit s.i2[i].
-    s.g2[:] = 0
-    s.back1[:] = 0
+    for i in range(s.g2.shape[0]):
+        s.g2[i] = 0
+    for i in range(s.back1.shape[0]):
+        s.back1[i] = 0
     for i in range(n2):
         unit = s.i2[i]
         o = unit // 25
@@ -278,7 +282,8 @@ def step(image, label, rate, p, s, logits, chance):
         p.w2[i] += minus * s.g2[i]
     # First convolution.
     channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
-    s.g1[:] = 0
+    for i in range(s.g1.shape[0]):
+        s.g1[i] = 0
     for cell in range(196):
         for o in range(MAPS_1):
             at = s.chosen1[cell, o]
@@ -290,21 +295,9 @@ def step(image, label, rate, p, s, logits, chance):
                         _axpy_taps(s.g1, ((o * channels + c) * 5 + a) * PATCH, image, c * IMAGE + at + a * ROW_1, g)
     for i in range(p.w1.shape[0]):
         p.w1[i] += minus * s.g1[i]
-    return loss
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def evaluate(images, labels, p, s, logits, chance):
-    """Mean cross-entropy and share of correct answers."""
-    loss, correct = 0.0, 0
-    for i in range(labels.shape[0]):
-        forward(images[i], p, s, logits)
-        loss += softmax(logits, labels[i], chance)
-        correct += 1 if np.argmax(logits) == labels[i] else 0
-    return loss / labels.shape[0], correct / labels.shape[0]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def finite(p):
     """Whether all parameters are."""
     for a in (p.w1, p.b1, p.w2, p.b2, p.w3, p.b3, p.w4, p.b4, p.w5, p.b5):
@@ -314,26 +307,43 @@ def finite(p):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, watched):
-    """Train on ``order``, one sample after another, until a loss is not finite.
+@njit(**OPTIONS)
+def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, watched, logits, chance):
+    """Train on ``order``, one sample after another, until a loss is not finite, from which no step is taken.
 
     ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
     and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. If ``watched``, a parameter
-    that is not finite ends the trial too: a step visits active units alone, and may never meet it.
+    that is not finite ends the trial too: a step visits active units alone, and may never meet it. ``logits`` and
+    ``chance`` are room for as many numbers as there are classes. One forward pass for both: wherever it is called,
+    it is compiled again.
     """
-    logits = np.empty(record.shape[1], images.dtype)
-    chance = np.empty(record.shape[1])
-    j = 0
+    classes, j = record.shape[1], 0
     for m in range(order.shape[0] + 1):
         if watched and not finite(p):
             return
-        while j < at.shape[0] and at[j] == m:
-            measured[j, 0], measured[j, 1] = evaluate(x_val, y_val, p, s, logits, chance)
+        measures = j < at.shape[0] and at[j] == m
+        checks, loss, correct = y_val.shape[0] if measures else 0, 0.0, 0
+        for i in range(checks + (1 if m < order.shape[0] else 0)):
+            trains = i == checks
+            image, label = (images[order[m]], labels[order[m]]) if trains else (x_val[i], y_val[i])
+            n2, n3 = forward(image, p, s, logits)
+            lost = softmax(logits, label, chance)
+            if not trains:
+                loss += lost
+                best = 0
+                for k in range(classes):
+                    best = (
+                        k if logits[k] > logits[best] or (np.isnan(logits[k]) and not np.isnan(logits[best])) else best
+                    )
+                correct += 1 if best == label else 0
+                continue
+            losses[m] = lost
+            for k in range(classes):
+                record[m, k] = logits[k]
+            if np.isfinite(lost):
+                descend(image, label, rate, p, s, n2, n3, classes, chance)
+        if measures:
+            measured[j, 0], measured[j, 1] = loss / checks, correct / checks
             j += 1
-        if m < order.shape[0]:
-            i = order[m]
-            losses[m] = step(images[i], labels[i], rate, p, s, logits, chance)
-            record[m] = logits
-            if not np.isfinite(losses[m]):
-                return
+        if m < order.shape[0] and not np.isfinite(losses[m]):
+            return

@@ -10,6 +10,7 @@ import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, philox
+from deepmech.trainers.engines.compiled.tiles import OPTIONS
 
 #: PyTorch's BatchNorm constants.
 EPSILON, MOMENTUM = 1e-5, 0.1
@@ -17,8 +18,8 @@ EPSILON, MOMENTUM = 1e-5, 0.1
 BLOCK = 64
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _draw(words, first, blocks, key, step, purpose):
+@njit(**OPTIONS)
+def draw(words, first, blocks, key, step, purpose):
     """The words of counters first … first + blocks - 1, as in deepmech.core.philox.fill_bits."""
     k0, k1 = key & LOW, key >> S32
     s0, s1 = step & LOW, step >> S32
@@ -30,7 +31,7 @@ def _draw(words, first, blocks, key, step, purpose):
         words[4 * i + 3] = d
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def draw_mask(keep, units, n, threshold, key, step, purpose, words):
     """Stream.keep of shape (units, n) as bits: bit i % 32 of keep[i // 32, j] is set where sample i keeps unit j."""
     below = np.uint16(threshold - 1)
@@ -39,7 +40,7 @@ def draw_mask(keep, units, n, threshold, key, step, purpose, words):
         j1 = min(units, j0 + at_once)
         first = (j0 * n) // 8
         offset = j0 * n - 8 * first
-        _draw(words, first, (offset + (j1 - j0) * n + 7) // 8, key, step, purpose)
+        draw(words, first, (offset + (j1 - j0) * n + 7) // 8, key, step, purpose)
         halves = words.view(np.uint16)
         for j in range(j0, j1):
             start = offset + (j - j0) * n
@@ -51,7 +52,7 @@ def draw_mask(keep, units, n, threshold, key, step, purpose, words):
                 keep[group, j] = word
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def add_moments(block, first, s, sums):
     """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[2], is the mean of the first block.
 
@@ -60,12 +61,13 @@ def add_moments(block, first, s, sums):
     n, units = block.shape
     T = block.dtype.type
     if first:
-        s[2] = 0
+        for j in range(units):
+            s[2, j] = sums[0, j] = sums[1, j] = 0
         for i in range(n):
             for j in range(units):
                 s[2, j] += block[i, j] * T(1.0 / n)
-        sums[:] = 0
-    s[:2] = 0
+    for j in range(units):
+        s[0, j] = s[1, j] = 0
     for i in range(0, n - 1, 2):
         for j in range(units):
             e, f = block[i, j] - s[2, j], block[i + 1, j] - s[2, j]
@@ -81,7 +83,7 @@ def add_moments(block, first, s, sums):
         sums[1, j] += s[1, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def moments(s, sums, n, mean, variance):
     """Mean and variance over all n samples, from the sums of their blocks; nan where those overflow.
 
@@ -93,7 +95,7 @@ def moments(s, sums, n, mean, variance):
         mean[j], variance[j] = s[2, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def follow(mean, variance, n, bias, running_mean, running_var):
     """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
     for j in range(mean.shape[0]):
@@ -101,7 +103,7 @@ def follow(mean, variance, n, bias, running_mean, running_var):
         running_var[j] += MOMENTUM * (variance[j] * n / (n - 1) - running_var[j])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def standardise(x, mean, variance, s, sums):
     """BatchNorm of the inputs, without its scale, in place."""
     T = x.dtype.type
@@ -116,7 +118,7 @@ def standardise(x, mean, variance, s, sums):
             x[i, j] = (x[i, j] - s[0, j]) * s[1, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def activate(h, out, c, positive, negative, keep, first, dropped):
     """out = LeakyReLU(c0 h + c1), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
@@ -133,11 +135,12 @@ def activate(h, out, c, positive, negative, keep, first, dropped):
                 out[i, j] = z * positive if z > zero else z * negative
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def derivative(d, h, c, positive, negative, keep, first, dropped, s):
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
-    s[:2] = 0
+    for j in range(h.shape[1]):
+        s[0, j] = s[1, j] = 0
     for i in range(h.shape[0]):
         if dropped:
             bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
@@ -157,7 +160,7 @@ def derivative(d, h, c, positive, negative, keep, first, dropped, s):
                 s[1, j] += dz * (x - c[2, j])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def through_norm(d, h, out, c):
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
@@ -165,7 +168,7 @@ def through_norm(d, h, out, c):
             out[i, j] = d[i, j] * c[0, j] - c[3, j] - (h[i, j] - c[2, j]) * c[4, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def cross_entropy(output, classes, bias, labels, n):
     """Sum of the cross-entropies of ``output + bias``; ``output`` becomes ∂loss/∂output of the mean over n samples."""
     T = output.dtype.type
@@ -187,7 +190,7 @@ def cross_entropy(output, classes, bias, labels, n):
     return loss
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def squared_error(output, units, bias, labels, targets, index, n):
     """As :func:`cross_entropy` for squared errors, averaged over the outputs; real targets if there are no classes."""
     T = output.dtype.type
@@ -201,7 +204,7 @@ def squared_error(output, units, bias, labels, targets, index, n):
     return loss
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def adam(p, g, first, second, rate, t):
     """One step of Adam with PyTorch's defaults over all parameters at once; t counts from 1."""
     T = p.dtype.type
@@ -213,7 +216,7 @@ def adam(p, g, first, second, rate, t):
         p[i] -= size * first[i] / (np.sqrt(second[i]) * root + eps)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def sgd(p, g, velocity, rate, momentum):
     """One step of gradient descent with (heavy-ball) momentum, as torch.optim.SGD."""
     T = p.dtype.type

@@ -3,7 +3,7 @@
 A library's product of 100 × 100 numbers with a few samples spends its time on being called, and with thousands of
 samples it has to send the result to memory before anybody may look at it. The products here work on blocks of samples
 that stay in the nearest caches, inside one compiled training step. One *tile* of the result, a few rows by a few
-:mod:`~deepmech.trainers.vectors` of 64 bytes, is held in registers while the sum runs. Each number is one sum in a
+vectors (:mod:`.tiles`) of 64 bytes, is held in registers while the sum runs. Each number is one sum in a
 fixed order, so results depend on nothing but the factors and their shapes (products are fused with sums where the
 processor can).
 
@@ -20,9 +20,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.vectors import BYTES, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, OPTIONS, Vectors, choose
 
 PAD = 16
 """Rows are padded to a multiple of this: one vector of float32, two of float64."""
@@ -62,18 +63,37 @@ def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
             phi.add_incoming(vectors.zero, new)
             phi.add_incoming(value, old)
 
-        def body(k: Any, sums: list[Any]) -> list[Any]:
-            at = builder.mul(k, b_term)
-            right = [vectors.load(b, builder.add(at, number(vectors.lanes * v))) for v in range(width)]
-            left = [vectors.number(row, builder.mul(k, a_term)) for row in rows]
-            return [vectors.muladd(left[r], right[v], s) for s, (r, v) in zip(sums, cells, strict=True)]
+        def left(k: Any) -> list[Any]:
+            return [vectors.number(row, builder.mul(k, a_term)) for row in rows]
 
-        for place, value in zip(places, vectors.loop(terms, start, body), strict=True):
+        def right(k: Any) -> list[Any]:
+            at = builder.mul(k, b_term)
+            return [vectors.load(b, builder.add(at, number(vectors.lanes * v))) for v in range(width)]
+
+        for place, value in zip(places, vectors.tile(terms, start, left, right), strict=True):
             vectors.store(value, c, place)
 
     sizes = [(width, height) for width, most in ROWS.items() for height in range(1, most + 1)]
     choose(builder, (n_vectors, n_rows), sizes, emit)
     return context.get_dummy_value()
+
+
+@intrinsic
+def view(typing, flat, start, rows, columns):
+    """``flat[start:][:rows * columns]`` as a matrix, which nothing checks and which keeps ``flat`` not alive."""
+    i = types.intp
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        flat, start, rows, columns = arguments
+        data = builder.gep(context.make_array(signature.args[0])(context, builder, flat).data, [start])
+        size = columns.type(signature.return_type.dtype.bitwidth // 8)
+        made = context.make_array(signature.return_type)(context, builder)
+        stride = builder.mul(columns, size)
+        shape, strides = cgutils.pack_array(builder, [rows, columns]), cgutils.pack_array(builder, [stride, size])
+        populate_array(made, data, shape, strides, size, None)
+        return made._getvalue()
+
+    return types.Array(flat.dtype, 2, "C")(flat, i, i, i), emit
 
 
 @intrinsic
@@ -93,16 +113,20 @@ def _emit_fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return context.get_dummy_value()
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add, ahead):
-    """All tiles of c (+)= a b: ``n_rows`` rows as long as b's.
+@njit(**OPTIONS)
+def multiply(c, a, a_row, a_term, b, terms, add, ahead):
+    """c[r] = Σ_k a(r, k) b[k] over k < ``terms``, with a(r, k) number r · a_row + k · a_term of ``a``.
+
+    With ``add`` 1, and not 0, that is added to c.
 
     ``ahead`` is what will be needed next: after each tile a share of it is asked for, to arrive during the products.
     """
+    n_rows = c.shape[0]
     lanes = BYTES // c.itemsize
+    c_row, b_row = c.shape[1], b.shape[1]
     n_vectors = b_row // lanes
     n_tiles = n_rows * n_vectors // 24 + 1
-    share, place = lanes * (ahead.shape[0] // (lanes * n_tiles) + 1), 0
+    share, place = lanes * (ahead.size // (lanes * n_tiles) + 1), 0
     for start in range(0, terms, DEPTH):
         depth = min(DEPTH, terms - start)
         v = 0
@@ -114,33 +138,15 @@ def _tiles(c, c_row, n_rows, a, a_row, a_term, b, b_row, terms, add, ahead):
                 r, after = n_rows * t // count, n_rows * (t + 1) // count
                 _tile(  # type: ignore[call-arg]
                     c, r * c_row + v * lanes, c_row, a, r * a_row + start * a_term, a_row, a_term,
-                    b, start * b_row + v * lanes, b_row, depth, after - r, width, add or start > 0,
+                    b, start * b_row + v * lanes, b_row, depth, after - r, width, add != 0 or start > 0,
                 )  # fmt: skip
-                for line in range(place, min(place + share, ahead.shape[0]), lanes):
+                for line in range(place, min(place + share, ahead.size), lanes):
                     _fetch(ahead, line)
                 place += share
             v += width
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def multiply(c, a, b, terms, ahead):
-    """c = a[:, :terms] b[:terms]; meanwhile ``ahead`` comes nearer."""
-    _tiles(
-        c.reshape(-1), c.shape[1], c.shape[0], a.reshape(-1), a.shape[1], 1, b.reshape(-1), b.shape[1], terms, False,
-        ahead.reshape(-1),
-    )  # fmt: skip
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def accumulate(c, a, b, ahead):
-    """c += aᵀ b, of as many rows as c has; a and b have one row for each sample; meanwhile ``ahead`` comes nearer."""
-    _tiles(
-        c.reshape(-1), c.shape[1], c.shape[0], a.reshape(-1), 1, a.shape[1], b.reshape(-1), b.shape[1], len(a), True,
-        ahead.reshape(-1),
-    )  # fmt: skip
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**OPTIONS)
 def transpose(a, out, rows):
     """out = aᵀ for the first ``rows`` rows of a."""
     for j in range(out.shape[0]):
