@@ -126,7 +126,8 @@ def judge(
 
     An element with an interval holds when the whole interval lies in the region, fails when none of it does, and is
     undecided otherwise. One failing element fails the claim; else one undecided element leaves it undecided; else one
-    element in which the null does as well makes it trivial.
+    element in which the null does as well makes it trivial. Curves are the exception, whether compared with expected
+    values or step by step: a null may share points with them, such as the first, and is as good only if it is all along.
     """
     low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
     holds = rule.inside(measured, expected)
@@ -152,7 +153,7 @@ def judge(
     else:
         trivial = rule.inside(null, expected)
     trivial = np.broadcast_to(trivial, measured.shape).ravel()[order]
-    if trivial.any():
+    if trivial.all() if rule.of_curve or rule.kind == "within" else trivial.any():
         where = "" if trivial.all() else f" in {int(trivial.sum())} of {trivial.size}"
         return Judgement(TRIVIAL, f"the null does as well{where}", int(order[np.argmax(trivial)]))
     return Judgement(HOLDS, "", worst)
