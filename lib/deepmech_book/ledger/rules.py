@@ -127,7 +127,7 @@ def judge(
     An element with an interval holds when the whole interval lies in the region, fails when none of it does, and is
     undecided otherwise. One failing element fails the claim; else one undecided element leaves it undecided; else one
     element in which the null does as well makes it trivial. Curves are the exception, whether compared with expected
-    values or step by step: a null may share points with them, such as the first, and is as good only if it is all along.
+    values or step by step: a null may share points with them, such as the first, and is as good only if all are.
     """
     low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
     holds = rule.inside(measured, expected)
