@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech_book import figures
@@ -13,6 +13,7 @@ def table(values, rows=("one", "two", "three"), series=("a", "b")):
     return xr.DataArray(values, dims=("row", "kind"), coords={"row": list(rows), "kind": list(series)})
 
 
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=6, max_size=6), st.booleans())
 def test_every_dot_lies_in_its_row_at_its_value(values, turned):
     data = table(np.reshape(values, (3, 2)))

@@ -8,9 +8,9 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, position
 from deepmech_book import figures
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, position
 
 say = {"alt": "A made-up picture for tests."}
 ell = np.arange(6)

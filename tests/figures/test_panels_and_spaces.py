@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
+from deepmech.plots import style
 from deepmech_book import figures
-from deepmech_book.figures import style
 
 WORDS = {"x_label": "x", "y_label": "y", "alt": "Some curves in panels."}
 T = np.linspace(0, 1, 5)

@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.figure import Figure
 
+from deepmech.plots import style
 from deepmech_book import figures
-from deepmech_book.figures import style
 from deepmech_book.figures.picture import RECORD, Picture
 
 
@@ -31,10 +32,11 @@ def test_alt_is_mandatory():
 def test_mime_bundle():
     picture = Picture(line, alt='A "sharp" peak, <b>bold</b> &\n  plain.', height=3, figure="A.3")
     bundle = picture._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "image/png", "text/plain", RECORD}
+    assert set(bundle) == {"text/html", "text/plain", RECORD}
     assert bundle[RECORD] == {"figure": "A.3"}
     assert bundle["text/plain"] == 'A "sharp" peak, <b>bold</b> & plain.'
-    assert base64.b64decode(bundle["image/png"]) == picture.png()
+    sources = re.findall('src="data:image/svg[+]xml;base64,([^"]*)"', bundle["text/html"])
+    assert [base64.b64decode(s) for s in sources] == [picture.svg(theme) for theme in style.THEMES]
     images = re.findall(r"<img [^>]*>", bundle["text/html"])
     assert [re.search('class="([^"]*)"', i)[1] for i in images] == ["only-light", "only-dark"]
     assert all('alt="A &quot;sharp&quot; peak, &lt;b&gt;bold&lt;/b&gt; &amp; plain."' in i for i in images)
@@ -65,11 +67,14 @@ def test_bytes_are_deterministic_and_ignore_the_readers_settings(tmp_path):
         for theme in style.THEMES:
             assert first.png(theme) == second.png(theme)
             assert first.svg(theme) == second.svg(theme)
-    for name in ("a.png", "a.svg"):
+    for start, name in {b"<?xml": "a.svg", b"\x89PNG": "a.png", b"%PDF": "a.pdf"}.items():
         first.save(tmp_path / name, style.DARK)
+        second.save(tmp_path / f"second-{name}", style.DARK)
+        written = (tmp_path / name).read_bytes()
+        assert written.startswith(start) and written == (tmp_path / f"second-{name}").read_bytes()
     assert (tmp_path / "a.svg").read_bytes() == first.svg(style.DARK)
-    with pytest.raises(ValueError, match=r"\.png or \.svg"):
-        first.save(tmp_path / "a.pdf")
+    with pytest.raises(ValueError, match=r"\.svg, \.png or \.pdf"):
+        first.save(tmp_path / "a.jpg")
 
 
 def test_slimming_moves_nothing_by_more_than_a_hundredth_of_a_point():
@@ -151,6 +156,26 @@ def test_text_is_large_enough_and_has_contrast(name):
             # Names on blocks of the sketch are drawn on the block's colour, not on the page.
             if name != "analogy" or not t.get_text().startswith("$x_"):
                 assert style.contrast(t.get_color(), theme.background) >= 4.5, t
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_theme_has_the_layout_it_would_find_itself(name):
+    picture = ALL[name]()
+    with style.applied(style.DARK):
+        alone = Figure(figsize=(style.WIDTH, picture.height), dpi=200, layout="constrained")
+        picture.draw(alone, style.DARK)
+        alone.draw_without_rendering()
+    for ax, own in zip(picture.render(style.DARK).axes, alone.axes, strict=True):
+        assert np.allclose(ax.get_position().bounds, own.get_position().bounds, atol=2e-3)
+
+
+def test_a_heavy_drawing_is_shown_as_pixels():
+    many = np.random.default_rng(0).normal(size=(2, 4000))
+    picture = Picture(
+        lambda fig, theme: fig.subplots().plot(*many, "o", color=theme.text), alt="A cloud of many points."
+    )
+    html = picture._repr_mimebundle_()["text/html"]
+    assert html.count("data:image/png;") == 2 and "image/svg" not in html
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -1,13 +1,12 @@
 """One function per kind of picture. They draw finished arrays and compute nothing; each returns a :class:`Picture`."""
 
-from deepmech_book.figures.curves import load_curves, trajectories
+from deepmech_book.figures.curves import trajectories
+from deepmech_book.figures.diagrams import accuracy_by_bend, load_curves, network_diagram, phase_diagram
 from deepmech_book.figures.dots import dots
 from deepmech_book.figures.heat import heat
 from deepmech_book.figures.images import images
 from deepmech_book.figures.layers import layer_curves
-from deepmech_book.figures.networks import accuracy_by_bend, network_diagram
 from deepmech_book.figures.panels import curve_panels
-from deepmech_book.figures.phase import phase_diagram
 from deepmech_book.figures.picture import Picture
 from deepmech_book.figures.plots import lines, scatter
 from deepmech_book.figures.ruler import folding_ruler

@@ -6,12 +6,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, same_labels
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import legend
-from deepmech_book.figures.labels import palette
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def dots(
@@ -68,7 +67,7 @@ def dots(
     def draw(fig: Figure, theme: Theme) -> None:
         ax = fig.subplots()
         at = np.arange(len(names), dtype=float)
-        for i, colour in enumerate(palette(series, theme)):
+        for i, colour in enumerate(style.palette(series, theme)):
             y = at + shift[i]
             ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.number(series[i]) if by else None)
             if interval is not None:

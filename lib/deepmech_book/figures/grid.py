@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D
+from matplotlib.ticker import NullLocator
 
-from deepmech_book.figures import style
+from deepmech.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.typing import LegendLocType
@@ -74,3 +77,27 @@ def legend(
     # matplotlib fills column after column; ordered curves are to be read along the rows.
     named = [n for first in range(columns) for n in named[first::columns]]
     fig.legend([h for h, _ in named], [n for _, n in named], loc=loc, ncols=columns, title=title, alignment="left")
+
+
+def logarithmic(axes: Sequence[Axes], log: str) -> None:
+    """Finished panels get logarithmic scales with plain numbers along ``log``, in which are "x" or "y"."""
+    for ax in axes:
+        ax.set(**{f"{which}scale": "log" for which in log})
+    for which in log:
+        for ax in axes:
+            axis = getattr(ax, f"{which}axis")
+            # The exponents of powers of ten would be too small to read on a phone.
+            axis.set_major_formatter(lambda v, _: style.number(v))
+            ax.autoscale_view()
+            # A tick of matplotlib's is five artists, and a decade has eight unnamed ones: here all are one artist.
+            at = axis.get_minorticklocs()
+            axis.set_minor_locator(NullLocator())
+            low, high = sorted(axis.get_view_interval())
+            at = at[(at >= low) & (at <= high)]
+            if which == "x":
+                ticks = Line2D(at, 0 * at, marker=TICKDOWN, transform=ax.get_xaxis_transform())
+            else:
+                ticks = Line2D(0 * at, at, marker=TICKLEFT, transform=ax.get_yaxis_transform())
+            size, width, colour = (rcParams[f"{which}tick.{p}"] for p in ("minor.size", "minor.width", "color"))
+            ticks.set(ls="", ms=size, mew=width, color=colour, clip_on=False, in_layout=False)
+            ax.add_artist(ticks)

@@ -11,10 +11,11 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged
+from deepmech.plots.phase import colorbar
+from deepmech.plots.style import Theme
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def heat(
@@ -78,7 +79,7 @@ def heat(
         along = [np.asarray(values[d], float) for d in (x, y)]
         mesh = ax.pcolormesh(*along, values.values.T, cmap=style.sequential(), norm=Normalize(low, high),
                              shading="nearest", rasterized=True)  # fmt: skip
-        fig.colorbar(mesh, ax=ax, label=label, pad=0.015).outline.set_visible(False)
+        colorbar(mesh, ax, label, pad=0.015)
         limits_before = ax.get_xlim(), ax.get_ylim()
         if contours:
             ax.contour(*along, values.values.T, levels=sorted(contours), colors="#ffffff", linewidths=1.6)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged
+from deepmech.plots.style import Theme
+from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
+
+HALF = 0.47
+"""Half the side of an image, where half the distance of two is 0.5."""
 
 
 def images(
@@ -47,28 +52,28 @@ def images(
     maps = arranged("images maps", maps, *([panel] if panel else []), y, x, row, column)
     if not np.isfinite(maps.values).all():
         raise ValueError("images maps: some numbers are not finite; leave such images out")
-    titles, numbers = ([str(v) for v in maps[panel].values], maps.values) if panel else ([""], maps.values[None])
+    titles, numbers = (tuple(map(str, maps[panel].values)), maps.values) if panel else (("",), maps.values[None])
     down, across = maps.sizes[y], maps.sizes[x]
 
+    tall = maps.sizes[row] / maps.sizes[column]
+
     def draw(fig: Figure, theme: Theme) -> None:
-        groups = fig.subfigures(len(titles), 1, squeeze=False, hspace=0.02)[:, 0]
-        for group, title, panel_maps in zip(groups, titles, numbers, strict=True):
-            axes = group.subplots(down, across, squeeze=False)
-            if title:
-                group.suptitle(title, x=0.02, ha="left")
-            for j in range(across):
-                low, high = panel_maps[:, j].min(), panel_maps[:, j].max()
-                for i in range(down):
-                    ax = axes[i, j]
-                    ax.imshow(panel_maps[i, j], cmap="gray", vmin=low, vmax=high, interpolation="nearest")
-                    ax.set(xticks=[], yticks=[])
-                    ax.spines[:].set(visible=True, color=theme.faint)
-            for i, name in enumerate(maps[y].values):
-                axes[i, 0].set_ylabel(style.number(name), rotation=0, ha="right", va="center")
-            for j, name in enumerate(maps[x].values):
-                axes[-1, j].set_xlabel(style.number(name))
-        fig.supxlabel(x_label, fontsize=style.TEXT)
+        for ax, panel_maps in zip(Grid(titles).axes(fig, x_label), numbers, strict=True):
+            low, high = panel_maps.min((0, 2, 3)), panel_maps.max((0, 2, 3))
+            corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * HALF
+            for i, j in np.ndindex(down, across):
+                ax.imshow(
+                    panel_maps[i, j], cmap="gray", vmin=low[j], vmax=high[j], interpolation="nearest", aspect=tall,
+                    extent=(j - HALF, j + HALF, i + HALF, i - HALF),
+                )  # fmt: skip
+            frames = [corners + np.array([j, i]) for i, j in np.ndindex(down, across)]
+            ax.add_collection(LineCollection(frames, colors=theme.faint, linewidths=0.9))
+            ax.set(xlim=(-0.5, across - 0.5), ylim=(down - 0.5, -0.5))
+            ax.set_xticks(range(across), [style.number(name) for name in maps[x].values])
+            ax.set_yticks(range(down), [style.number(name) for name in maps[y].values])
+            ax.tick_params(length=0)
+            ax.spines[:].set_visible(False)
 
     side = (style.WIDTH - 0.5) / across
-    height = len(titles) * (0.95 * side * down + (0.55 if panel else 0.3)) + 0.3
+    height = len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3
     return Picture(draw, alt=alt, height=height, figure=figure)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from deepmech_book.figures import style
-from deepmech_book.figures.style import Theme
+from deepmech.plots import style
+from deepmech.plots.style import Theme
 
 
 def end_labels(
@@ -58,9 +58,3 @@ def apart(where: np.ndarray, gap: float) -> np.ndarray:
     out = np.empty(len(where))
     out[order] = spread
     return out
-
-
-def palette(values: np.ndarray, theme: Theme) -> list[str]:
-    """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words."""
-    ordered = np.issubdtype(values.dtype, np.number)
-    return style.ramp(len(values), theme) if ordered else style.categories(len(values), theme)

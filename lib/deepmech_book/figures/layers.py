@@ -10,12 +10,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged
+from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import Grid, legend
-from deepmech_book.figures.labels import palette
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def layer_curves(
@@ -68,7 +67,7 @@ def layer_curves(
 def _panel(ax: Axes, curve: xr.DataArray, by: str | None, theme: Theme) -> None:
     at, names = np.arange(curve.sizes["layer"]), _names(curve)
     values = curve[by].values if by else np.array([None])
-    for i, (value, colour) in enumerate(zip(values, palette(values, theme), strict=True)):
+    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme), strict=True)):
         d = curve.values[:, i] if by else curve.values
         ax.plot(at, d, "o-", color=colour, label=None if value is None else style.number(value), zorder=3)
     if not by:

@@ -6,12 +6,11 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, same_labels
-from deepmech_book.figures.grid import Grid, legend
-from deepmech_book.figures.labels import palette
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.style import Theme
+from deepmech_book.figures.grid import Grid, legend, logarithmic
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def curve_panels(
@@ -83,7 +82,7 @@ def curve_panels(
 
     def draw(fig: Figure, theme: Theme) -> None:
         axes = grid.axes(fig, x_label, y_label, sharex=True, sharey=shared)
-        colours = palette(data[by].values, theme)
+        colours = style.palette(data[by].values, theme)
         for i, ax in enumerate(axes):
             for j, colour in enumerate(colours):
                 name = label.format(style.number(data[by].values[j])) if i == 0 else None
@@ -94,13 +93,10 @@ def curve_panels(
                     ax.fill_between(base[x], ends[0][i, j], ends[1][i, j], color=colour, alpha=0.22, lw=0)
             if level is not None:
                 ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
-            ax.set(**{f"{axis}scale": "log" for axis in log})
-            for axis in log:
-                getattr(ax, f"{axis}axis").set_major_formatter(lambda v, _: style.number(v))
-                getattr(ax, f"{axis}axis").set_minor_formatter("")
             if "x" not in log:
                 ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2))
             ax.grid(axis="y")
+        logarithmic(axes, log)
         if model is not None:
             axes[0].plot([], [], color=theme.muted, lw=1.4, linestyle=style.DASHES, label=theory_label)
         legend(fig, axes[0])

@@ -11,16 +11,24 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import matplotlib.style
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.style import Theme
+from deepmech.plots import style
+from deepmech.plots.style import Theme
 
 RECORD = "application/vnd.deepmech+json"
 """MIME type under which a notebook's output carries records for the press."""
 
-_NO_METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+HEAVY = 120_000
+"""Bytes of outlines beyond which pixels may weigh less."""
+
+# No date and no version inside: equal pictures are equal bytes. Beyond its first level, compression of pixels doubles
+# the time and saves a tenth.
+_SAVING: dict[str, dict[str, Any]] = {
+    "svg": {"metadata": {"Date": None, "Creator": None}},
+    "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}},
+    "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+}
 # The book's themes hide .only-light or .only-dark. Elsewhere nothing does, so the dark image hides itself and comes
 # forth only where a page says that it is dark: the book (data-theme) or JupyterLab (data-jp-theme-light).
 _STYLE = (
@@ -45,7 +53,7 @@ class Picture:
     alt : str
         What the picture shows, for readers who do not see it. Mandatory.
     height : float
-        Height in inches of 100 CSS pixels; the width is always :data:`~deepmech_book.figures.style.WIDTH`.
+        Height in inches of 100 CSS pixels; the width is always :data:`~deepmech_book.plots.style.WIDTH`.
     figure : str, optional
         Registry id of the figure this picture reproduces, such as ``"A.3"``.
 
@@ -58,7 +66,7 @@ class Picture:
     --------
     >>> p = Picture(lambda fig, theme: fig.subplots().plot([0, 1]), alt="A rising line.", height=3, figure="A.3")
     >>> sorted(p._repr_mimebundle_())
-    ['application/vnd.deepmech+json', 'image/png', 'text/html', 'text/plain']
+    ['application/vnd.deepmech+json', 'text/html', 'text/plain']
     """
 
     def __init__(
@@ -69,46 +77,61 @@ class Picture:
         if figure is not None and not isinstance(figure, str):
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
         self.draw, self.alt, self.height, self.figure = draw, " ".join(alt.split()), height, figure
-        self._encode = lru_cache(maxsize=None)(self._save)
+        self._built = lru_cache(maxsize=None)(self._build)
+        self._encoded = lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
-        self.render()
+        self.svg()
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
 
     def render(self, theme: Theme = style.LIGHT) -> Figure:
         """The drawing as a matplotlib figure, laid out; a fresh one at every call."""
-        with matplotlib.style.context(["default", style.rc(theme)]):
-            figure = Figure(figsize=(style.WIDTH, self.height), dpi=100, layout="constrained")
-            self.draw(figure, theme)
+        figure = self._build(theme)
+        with style.applied(theme):
             figure.draw_without_rendering()
         return figure
 
     def png(self, theme: Theme = style.LIGHT) -> bytes:
         """The drawing as PNG at two pixels per CSS pixel; the same bytes at every call."""
-        return self._encode(theme, "png")
+        return self._encoded(theme, "png")
 
     def svg(self, theme: Theme = style.LIGHT) -> bytes:
         """The drawing as SVG with outlined text; the same bytes at every call."""
-        return self._encode(theme, "svg")
+        return self._encoded(theme, "svg")
 
     def save(self, path: str | Path, theme: Theme = style.LIGHT) -> None:
-        """Write the drawing to ``path``: ``.png`` or ``.svg``."""
+        """Write the drawing to ``path``: ``.svg``, ``.png`` or ``.pdf``."""
         kind = Path(path).suffix.lstrip(".")
-        if kind not in ("png", "svg"):
-            raise ValueError(f"Picture.save path = {str(path)!r}: must end in .png or .svg")
-        Path(path).write_bytes(self._encode(theme, kind))
+        if kind not in _SAVING:
+            raise ValueError(f"Picture.save path = {str(path)!r}: must end in .svg, .png or .pdf")
+        Path(path).write_bytes(self._encoded(theme, kind))
 
-    def _save(self, theme: Theme, kind: str) -> bytes:
-        figure, file = self.render(theme), io.BytesIO()
-        with matplotlib.style.context(["default", style.rc(theme)]):
-            # No date and no version inside: equal pictures are equal bytes.
-            figure.savefig(file, format=kind, dpi=200, metadata=_NO_METADATA[kind])
+    def _build(self, theme: Theme) -> Figure:
+        with style.applied(theme):
+            figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
+            self.draw(figure, theme)
+            if theme == style.LIGHT:
+                figure.get_layout_engine().execute(figure)
+            figure.set_layout_engine(None)
+        if theme != style.LIGHT:
+            # To find a layout takes longer than to draw, and colours do not change it: all themes have the first's.
+            for ax, twin in zip(figure.axes, self._built(style.LIGHT).axes, strict=True):
+                ax.set_position(twin.get_position(original=True))
+                ax.set(anchor=twin.get_anchor(), box_aspect=twin.get_box_aspect())
+        return figure
+
+    def _encode(self, theme: Theme, kind: str) -> bytes:
+        figure, file = self._built(theme), io.BytesIO()
+        with style.applied(theme):
+            figure.savefig(file, format=kind, **_SAVING[kind])
         return _slim(file.getvalue()) if kind == "svg" else file.getvalue()
 
     def _image(self, theme: Theme, hidden: bool) -> str:
+        data, mime = self.svg(theme), "image/svg+xml"
         # Outlines for drawings, pixels where there are so many points that outlines would weigh more.
-        data, mime = min((self.svg(theme), "image/svg+xml"), (self.png(theme), "image/png"), key=lambda f: len(f[0]))
+        if len(self.svg()) > HEAVY and len(self.png()) < len(self.svg()):
+            data, mime = self.png(theme), "image/png"
         display = "none" if hidden else "block"
         return (
             f'<img class="only-{theme.name}" alt="{html.escape(self.alt)}" width="{round(100 * style.WIDTH)}" '
@@ -120,7 +143,6 @@ class Picture:
         images = self._image(style.LIGHT, hidden=False) + self._image(style.DARK, hidden=True)
         bundle: dict[str, Any] = {
             "text/html": f'<div class="deepmech-picture">{_STYLE}{images}</div>',
-            "image/png": base64.b64encode(self.png()).decode(),
             "text/plain": self.alt,
         }
         if self.figure is not None:

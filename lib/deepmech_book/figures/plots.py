@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import seaborn
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, same_labels
-from deepmech_book.figures.labels import end_labels, palette
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.phase import colorbar
+from deepmech.plots.style import Theme
+from deepmech_book.figures.grid import logarithmic
+from deepmech_book.figures.labels import end_labels
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def lines(
@@ -82,7 +83,7 @@ def lines(
 
     def draw(fig: Figure, theme: Theme) -> None:
         ax = fig.subplots()
-        colours = palette(values, theme) if by else style.categories(1, theme)
+        colours = style.palette(values, theme) if by else style.categories(1, theme)
         for i, colour in enumerate(colours):
             at, known = sampled[x].values, explained.get(values[i])
             kind = ("o" if points else "") + ("-" if known is None else "")
@@ -93,11 +94,8 @@ def lines(
                 ax.plot(known[x], known, color=colour, lw=1.5, linestyle=style.DASHES)
         if level is not None:
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
-        ax.set(xlabel=x_label, ylabel=y_label, **{f"{axis}scale": "log" for axis in log})
-        for axis in log:
-            # Plain numbers: the exponents of powers of ten would be too small to read on a phone.
-            getattr(ax, f"{axis}axis").set_major_formatter(lambda v, _: style.number(v))
-            getattr(ax, f"{axis}axis").set_minor_formatter("")
+        ax.set(xlabel=x_label, ylabel=y_label)
+        logarithmic([ax], log)
         ax.grid(axis="y")
         name_lines(ax, colours, theme)
 
@@ -151,6 +149,8 @@ def scatter(
     shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
 
     def draw(fig: Figure, theme: Theme) -> None:
+        import seaborn  # takes a second to import, and most pages do without
+
         ax = fig.subplots()
         if shade is None:
             seaborn.scatterplot(x=at_x, y=at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, lw=0, ax=ax)
@@ -160,7 +160,7 @@ def scatter(
                 x=at_x, y=at_y, hue=shade, hue_norm=norm, palette=shades, s=40, edgecolor=theme.muted, lw=0.7,
                 legend=False, ax=ax,
             )  # fmt: skip
-            fig.colorbar(ScalarMappable(norm, shades), ax=ax, label=colour_label, pad=0.02).outline.set_visible(False)
+            colorbar(ScalarMappable(norm, shades), ax, colour_label, pad=0.02)
         if rank is not None:
             value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
             ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)

@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged
+from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 DROP = 0.62
 """Distance from one drawn moment to the next below it, in lengths of a straight pair."""

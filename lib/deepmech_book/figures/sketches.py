@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
-from deepmech_book.figures import style
+from deepmech.plots import style
+from deepmech.plots.style import Theme
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def analogy(*, alt: str, hidden: int = 4, figure: str | None = None) -> Picture:
@@ -71,7 +71,9 @@ def _chain(ax: Axes, theme: Theme, hidden: int, colour: str, spring: str) -> Non
         ax.plot(start + (stop - start) * turns, swing - 0.1, color=spring, lw=1.6)
     for ell in range(1, hidden + 1):
         ax.add_patch(Rectangle((ell - half, ground), 2 * half, 0.5, facecolor=colour, lw=0, zorder=3))
-        ax.text(ell, ground + 0.24, f"$x_{{{ell}}}$", color=style.ink(colour), ha="center", va="center", zorder=4)
+        ax.text(
+            ell, ground + 0.24, f"$x_{{{ell}}}$", color=str(style.ink([colour])[0]), ha="center", va="center", zorder=4
+        )
     ax.text(0.0, ground - 0.33, "$x_0$", ha="center", va="center")
     ax.text(hidden + 1, ground - 0.33, f"$x_{{{hidden + 1}}} = y$", ha="center", va="center")
     ax.add_patch(Circle((hidden + 1, -0.1), 0.07, facecolor=theme.text, lw=0, zorder=3))

@@ -7,11 +7,12 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, same_labels
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.phase import colorbar
+from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def slices(
@@ -84,8 +85,7 @@ def slices(
             ax.locator_params(nbins=4)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(lambda v, _: style.number(v))
-        bar = fig.colorbar(mesh, ax=axes, label=label, location="bottom", pad=0.02, aspect=40, extend="both")
-        bar.outline.set_visible(False)
+        bar = colorbar(mesh, axes, label, location="bottom", pad=0.02, aspect=40, extend="both")
         bar.ax.xaxis.set_major_formatter(lambda v, _: style.number(v))
 
     return Picture(draw, alt=alt, height=1.1 + 2.75 * grid.rows, figure=figure)

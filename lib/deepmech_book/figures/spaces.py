@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import seaborn
 import xarray as xr
 from matplotlib.figure import Figure
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, same_labels
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import Grid, legend
 from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
 
 
 def clouds(
@@ -66,6 +65,8 @@ def clouds(
     grid = Grid.of(points[panel].values, title, columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
+        import seaborn  # takes a second to import, and most pages do without
+
         panels, colours = grid.axes(fig, x_label, y_label), style.categories(len(names), theme)
         for i, ax in enumerate(panels):
             own = [names[k] for k in group[i].values]

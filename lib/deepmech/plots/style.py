@@ -8,12 +8,16 @@ theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import matplotlib.style
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb, to_rgba_array
+from matplotlib.figure import Figure
 
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
@@ -48,11 +52,11 @@ DARK = Theme("dark", "#121212", "#ced6dd", "#9ca4af", "#3a4452", "#f0806a", "#6d
 THEMES = (LIGHT, DARK)
 
 
-def luminance(colour: Any) -> float:
-    """Relative luminance of an sRGB colour, 0 (black) to 1 (white), as WCAG 2 defines it."""
-    c = np.asarray(to_rgb(colour))
+def luminance(colours: Any) -> np.ndarray:
+    """Relative luminance of sRGB colours, 0 (black) to 1 (white), as WCAG 2 defines it."""
+    c = to_rgba_array(colours)[:, :3]
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
+    return np.asarray(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def contrast(a: Any, b: Any) -> float:
@@ -63,11 +67,12 @@ def contrast(a: Any, b: Any) -> float:
     >>> round(contrast("black", "white"))
     21
     """
-    low, high = sorted((luminance(a), luminance(b)))
-    return (high + 0.05) / (low + 0.05)
+    low, high = np.sort(luminance([a, b]))
+    return float((high + 0.05) / (low + 0.05))
 
 
-def legible(colour: Any, theme: Theme, ratio: float = 3.0) -> str:
+@lru_cache
+def legible(colour: str, theme: Theme, ratio: float = 3.0) -> str:
     """``colour``, moved toward the theme's text colour just far enough to reach ``ratio`` on its background."""
     start, end = np.asarray(to_rgb(colour)), np.asarray(to_rgb(theme.text))
     for share in np.linspace(0, 1, 41):
@@ -92,9 +97,20 @@ def categories(n: int, theme: Theme) -> list[str]:
 
 def ramp(n: int, theme: Theme) -> list[str]:
     """``n`` line colours for an ordered quantity: the part of viridis that is legible on the theme's background."""
-    shades = [to_hex(c) for c in colormaps["viridis"](np.linspace(0, 1, 256))]
-    usable = [c for c in shades if contrast(c, theme.background) >= 3.0]
+    usable = _usable(theme.background)
     return [usable[round(i)] for i in np.linspace(0, len(usable) - 1, n)] if n > 1 else [usable[len(usable) // 2]]
+
+
+@lru_cache
+def _usable(background: str) -> list[str]:
+    shades = [to_hex(c) for c in colormaps["viridis"](np.linspace(0, 1, 256))]
+    return [c for c in shades if contrast(c, background) >= 3.0]
+
+
+def palette(values: Any, theme: Theme) -> list[str]:
+    """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words."""
+    ordered = np.issubdtype(np.asarray(values).dtype, np.number)
+    return ramp(len(values), theme) if ordered else categories(len(values), theme)
 
 
 def sequential() -> Colormap:
@@ -107,9 +123,10 @@ def diverging(theme: Theme) -> Colormap:
     return LinearSegmentedColormap.from_list(f"signed-{theme.name}", [theme.cool, theme.neutral, theme.warm])
 
 
-def ink(fill: Any) -> str:
-    """Black or white, whichever stands out more on ``fill``; always at least 4.5:1."""
-    return max(("#000000", "#ffffff"), key=lambda c: contrast(c, fill))
+def ink(fills: Any) -> np.ndarray:
+    """Black or white, whichever stands out more on each of ``fills``; always at least 4.5:1."""
+    light = luminance(fills) + 0.05
+    return np.where(light / 0.05 > 1.05 / light, "#000000", "#ffffff")
 
 
 def number(value: Any) -> str:
@@ -127,7 +144,7 @@ def number(value: Any) -> str:
 
 
 def rc(theme: Theme) -> dict[str, Any]:
-    """Matplotlib settings of a theme, on top of matplotlib's own defaults (a reader's matplotlibrc changes nothing)."""
+    """Matplotlib settings of a theme, on top of matplotlib's own defaults."""
     return {
         "figure.facecolor": theme.background,
         "savefig.facecolor": theme.background,
@@ -163,3 +180,16 @@ def rc(theme: Theme) -> dict[str, Any]:
         "svg.fonttype": "path",
         "svg.hashsalt": "deepmech",
     }
+
+
+def applied(theme: Theme) -> AbstractContextManager[None]:
+    """Within it, figures are made in a theme; a reader's matplotlibrc changes nothing."""
+    return matplotlib.style.context(["default", rc(theme)])
+
+
+def figure(height: float, theme: Theme) -> Figure:
+    """A new figure of pyplot in a theme, ``height`` inches high."""
+    from matplotlib import pyplot  # slow to import, and the book does without
+
+    with applied(theme):
+        return pyplot.figure(figsize=(WIDTH, height), layout="constrained")

@@ -1,10 +1,14 @@
-"""Phase diagrams of networks with the words and directions of the spring-block paper's Fig. 1."""
+"""Load curves of chains and networks: the library's pictures, with the words that stand for them and in both themes."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import xarray as xr
 
-from deepmech_book.figures.phase import phase_diagram
+from deepmech import plots
+from deepmech.plots.arrays import arranged
+from deepmech.plots.phase import height
 from deepmech_book.figures.picture import Picture
 from deepmech_book.figures.plots import scatter
 
@@ -15,6 +19,25 @@ NOISES = {
     "dropout": ("dropout probability", True),
     "batch_size": ("batch size", False),
 }
+
+
+def load_curves(load: xr.DataArray, *, alt: str, figure: str | None = None, **how: Any) -> Picture:
+    """:func:`deepmech.plots.load_curves` (which explains the arguments) as a picture."""
+    return Picture(
+        lambda fig, theme: plots.load_curves(load, ax=fig.subplots(), theme=theme, **how),
+        alt=alt, height=3.9, figure=figure,
+    )  # fmt: skip
+
+
+def phase_diagram(
+    load: xr.DataArray, *, x: str, y: str, alt: str, layer: str = "block", figure: str | None = None, **how: Any
+) -> Picture:
+    """:func:`deepmech.plots.phase_diagram` (which explains the arguments) as a picture."""
+    load = arranged("phase_diagram load", load, x, y, layer)
+    return Picture(
+        lambda fig, theme: plots.phase_diagram(load, x=x, y=y, layer=layer, fig=fig, theme=theme, **how),
+        alt=alt, height=height(load, x, y, 2 if how.get("curvature") is not None else 1), figure=figure,
+    )  # fmt: skip
 
 
 def network_diagram(means: xr.Dataset, *, alt: str, figure: str | None = None) -> Picture:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from deepmech_book.figures import style
-from deepmech_book.figures.arrays import arranged, position, same_labels
-from deepmech_book.figures.grid import Grid
-from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.style import Theme
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, named, position, same_labels
+from deepmech.plots.style import LIGHT, Theme
 
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
@@ -28,19 +28,19 @@ def phase_diagram(
     x: str,
     y: str,
     shade: xr.DataArray,
-    shade_label: str,
-    x_label: str,
-    y_label: str,
-    alt: str,
+    shade_label: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
     layer: str = "block",
     curvature: xr.DataArray | None = None,
-    curvature_label: str = "signed curvature",
+    curvature_label: str | None = None,
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
     reverse_x: bool = False,
     reverse_y: bool = False,
-    figure: str | None = None,
-) -> Picture:
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
     """A phase diagram in the manner of Shi, Pan and Dokmanić (2024, Figs. 1 and 3), with its phase line.
 
     Every cell of the grid holds the load curve measured there (each scaled to its own range; the thin line is its
@@ -62,44 +62,81 @@ def phase_diagram(
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
     reverse_x, reverse_y : bool
         Put the first value of a dimension at the right, or at the top, where it is at the left and bottom otherwise.
+    fig : Figure, optional
+        Where to draw, of the :func:`height` that suits it; a new one without it.
 
     Raises
     ------
     ValueError
-        If dimensions or labels do not fit, or ``alt`` is missing.
+        If dimensions or labels do not fit.
+
+    Examples
+    --------
+    >>> load = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 1.0, 0.0]]], dims=("noise", "slope", "layer"))
+    >>> bend = xr.DataArray([[0.2, 0.0]], dims=("noise", "slope"), attrs={"long_name": "signed curvature"})
+    >>> fig = phase_diagram(load, x="noise", y="slope", layer="layer", shade=bend)
+    >>> fig.axes[0].get_xlabel(), fig.axes[1].get_ylabel()
+    ('noise', 'signed curvature')
     """
     load = arranged("phase_diagram load", load, x, y, layer)
-    panels = [(arranged("phase_diagram shade", shade, x, y), shade_label, False)]
+    shade = arranged("phase_diagram shade", shade, x, y)
+    panels = [(shade, shade_label or named(shade))]
     if curvature is not None:
-        panels.append((arranged("phase_diagram curvature", curvature, x, y), curvature_label, True))
-    for values, label, _ in panels:
+        curvature = arranged("phase_diagram curvature", curvature, x, y)
+        panels.append((curvature, curvature_label or named(curvature, "signed curvature")))
+    for values, label in panels:
         same_labels(f"phase_diagram ({label})", values, load, (x, y))
-    if reverse_x:
-        load, panels = load[::-1], [(v[::-1], s, c) for v, s, c in panels]
-    if reverse_y:
-        load, panels = load[:, ::-1], [(v[:, ::-1], s, c) for v, s, c in panels]
-    cell = min(0.5, (style.WIDTH - 1.7) / load.sizes[x])
-    side, width = max(cell * load.sizes[y], 1.7), float(np.clip(4.5 * cell, 1.1, 2.0))
+    turned = {d: slice(None, None, -1) for d, turn in ((x, reverse_x), (y, reverse_y)) if turn}
+    load, panels = load.isel(turned), [(values.isel(turned), label) for values, label in panels]
     line = None
     if boundary is not None:
         line = [
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
+    cell, side = _sides(load.sizes[x], load.sizes[y])
+    width = float(np.clip(4.5 * cell, 1.1, 2.0))
+    fig = style.figure(height(load, x, y, len(panels)), theme) if fig is None else fig
+    axes = fig.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+    for ax, (values, label) in zip(axes, panels, strict=True):
+        cmap, norm = _shading(values.values, ax is not axes[0], theme)
+        edges = [np.arange(n + 1) - 0.5 for n in values.shape]
+        cells = ax.pcolormesh(*edges, values.values.T, cmap=cmap, norm=norm, rasterized=True)
+        colorbar(cells, ax, label, pad=0.015, aspect=side / 0.2)
+        inks = style.ink(cmap(norm(values.values)).reshape(-1, 4)).reshape(values.shape)
+        _curves(ax, load.values, inks, width)
+        _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / load.sizes[x], side / load.sizes[y]))
+        _lines(ax, theme, panels[1][0].values if curvature is not None else None, line)
+        ax.set_ylabel(y_label or named(load[y]))
+    ax.set_xlabel(x_label or named(load[x]))
+    ax.tick_params(labelbottom=True)  # shared axes have their numbers in the last row only
+    changes = curvature is not None and _changes_sign(panels[1][0].values)
+    _key(fig, theme, changes, boundary_label if line is not None else "")
+    return fig
 
-    def draw(fig: Figure, theme: Theme) -> None:
-        axes = Grid(("",) * len(panels)).axes(fig, x_label, y_label, sharex=True)
-        for ax, (values, label, signed) in zip(axes, panels, strict=True):
-            cmap, norm = _shading(values.values, signed, theme)
-            edges = [np.arange(n + 1) - 0.5 for n in values.shape]
-            mesh = ax.pcolormesh(*edges, values.values.T, cmap=cmap, norm=norm, rasterized=True)
-            fig.colorbar(mesh, ax=ax, label=label, pad=0.015, aspect=side / 0.2).outline.set_visible(False)
-            _curves(ax, load.values, cmap(norm(values.values)), width)
-            _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / load.sizes[x], side / load.sizes[y]))
-            _lines(ax, theme, panels[-1][0].values if curvature is not None else None, line)
-        changes = curvature is not None and _changes_sign(panels[-1][0].values)
-        _key(fig, theme, changes, boundary_label if line is not None else "")
 
-    return Picture(draw, alt=alt, height=len(panels) * (side + 0.2) + 1.0, figure=figure)
+def height(load: xr.DataArray, x: str, y: str, panels: int) -> float:
+    """Inches that suit a phase diagram of so many panels."""
+    return panels * (_sides(load.sizes[x], load.sizes[y])[1] + 0.2) + 1.0
+
+
+def _sides(across: int, down: int) -> tuple[float, float]:
+    """Sides of a cell and of a panel, in inches."""
+    cell = min(0.5, (style.WIDTH - 1.7) / across)
+    return cell, max(cell * down, 1.7)
+
+
+def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **how: Any) -> Any:
+    """The scale of a shading beside its panels, without a frame."""
+    figure: Any = (ax if isinstance(ax, Axes) else ax[0]).get_figure()
+    bar: Any = figure.colorbar(shading, ax=ax, label=label, **how)
+    bar.outline.set_visible(False)
+    # matplotlib draws 256 rectangles into an image of its own; a row of pixels says the same and is quick.
+    bar.solids.remove()
+    shades = bar.cmap(np.linspace(0, 1, 256), bytes=True)[None]
+    turned = shades.swapaxes(0, 1) if bar.orientation == "vertical" else shades
+    frame: dict[str, Any] = {"extent": (0, 1, 0, 1), "transform": bar.ax.transAxes, "aspect": "auto"}
+    bar.ax.imshow(turned, origin="lower", interpolation="none", **frame)
+    return bar
 
 
 def _shading(values: np.ndarray, signed: bool, theme: Theme) -> tuple[Colormap, Normalize]:
@@ -109,16 +146,14 @@ def _shading(values: np.ndarray, signed: bool, theme: Theme) -> tuple[Colormap, 
     return style.sequential(), Normalize(float(np.nanmin(values)), float(np.nanmax(values)))
 
 
-def _curves(ax: Axes, load: np.ndarray, fills: np.ndarray, width: float) -> None:
+def _curves(ax: Axes, load: np.ndarray, inks: np.ndarray, width: float) -> None:
     """One curve and its chord per cell, black or white by what is behind them; cells with nan stay empty."""
     inside = np.linspace(MARGIN - 0.5, 0.5 - MARGIN, load.shape[-1])
     low, high = load.min(-1, keepdims=True), load.max(-1, keepdims=True)
     height = (1 - 2 * MARGIN) * (load - low) / np.where(high > low, high - low, 1.0) + MARGIN - 0.5
     for ink in ("#000000", "#ffffff"):
-        curves: list[np.ndarray] = []
-        for cell in np.ndindex(load.shape[:2]):
-            if np.isfinite(load[cell]).all() and style.ink(fills[cell]) == ink:
-                curves.append(np.column_stack([cell[0] + inside, cell[1] + height[cell]]))
+        cells = np.argwhere((inks == ink) & np.isfinite(load).all(-1))
+        curves = [np.column_stack([i + inside, j + height[i, j]]) for i, j in cells]
         # One broken line instead of a line per cell: a fraction of the bytes.
         _broken(ax, [c[[0, -1]] for c in curves], color=ink, lw=0.5 * width, alpha=0.55)
         _broken(ax, curves, color=ink, lw=width, solid_capstyle="round", gid="curves")

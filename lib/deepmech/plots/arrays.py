@@ -28,6 +28,21 @@ def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
     return array.transpose(*dims).assign_coords(missing)
 
 
+def named(array: xr.DataArray, otherwise: str = "") -> str:
+    """What an axis or a scale says of an array: its ``long_name`` with its ``units``, or, without one, ``otherwise``.
+
+    Examples
+    --------
+    >>> named(xr.DataArray(0.0, attrs={"long_name": "waiting time", "units": "steps"}))
+    'waiting time (steps)'
+    >>> named(xr.DataArray(0.0, name="waiting_time"))
+    'waiting time'
+    """
+    name = str(array.attrs.get("long_name") or otherwise or str(array.name or "").replace("_", " "))
+    units = array.attrs.get("units")
+    return f"{name} ({units})" if units and array.attrs.get("long_name") else name
+
+
 def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, dims: Sequence[str]) -> None:
     """Raise a ValueError unless both arrays carry the same labels along ``dims``."""
     for d in dims:
