@@ -64,7 +64,7 @@ def linearly_separable(x: Any, y: Any) -> bool:
         free = np.diff(angle, append=angle[0] + 2 * np.pi)
         opposite = angle[i := int(free.argmax())] + free[i] / 2
         w = -np.array([np.cos(opposite), np.sin(opposite)])
-        return bool(free[i] > np.pi and _apart(x @ w, y @ w))
+        return bool(free[i] > np.pi and gaps.any(1).all() and _apart(x @ w, y @ w))
     both = np.concatenate([x, y])
     centre, scale = both.mean(0), np.ptp(both, axis=0)
     # Every feature to unit extent: a linear map, which changes nothing about separability but the solver's ease.
