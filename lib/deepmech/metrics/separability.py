@@ -54,6 +54,8 @@ def linearly_separable(x: Any, y: Any) -> bool:
         )
     if not np.isfinite(x).all() or not np.isfinite(y).all():
         raise ValueError("linearly_separable: points must be finite; leave out runs that diverged")
+    if (x[:, None] == y).all(-1).any():
+        return False  # a point of both; two products may round its projection to different sides
     if _apart(x @ (w := x.mean(0) - y.mean(0)), y @ w):
         return True
     if x.shape[1] == 1:
@@ -64,7 +66,7 @@ def linearly_separable(x: Any, y: Any) -> bool:
         free = np.diff(angle, append=angle[0] + 2 * np.pi)
         opposite = angle[i := int(free.argmax())] + free[i] / 2
         w = -np.array([np.cos(opposite), np.sin(opposite)])
-        return bool(free[i] > np.pi and gaps.any(1).all() and _apart(x @ w, y @ w))
+        return bool(free[i] > np.pi and _apart(x @ w, y @ w))
     both = np.concatenate([x, y])
     centre, scale = both.mean(0), np.ptp(both, axis=0)
     # Every feature to unit extent: a linear map, which changes nothing about separability but the solver's ease.
