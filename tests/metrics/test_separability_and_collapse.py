@@ -27,6 +27,15 @@ def test_two_points_on_a_ring_around_others_cannot_be_separated():
         assert linearly_separable(far, cloud)
 
 
+@given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0, 2))
+def test_in_the_plane_angles_say_what_the_linear_program_says(key, n, apart):
+    """A third coordinate that is the same for all points changes nothing but the method."""
+    x, y = points(n, 2, key=key), points(n, 2, key=key + 1) + apart
+    flat = np.ones((n, 1))
+    assert linearly_separable(x, y) == linearly_separable(np.hstack([x, flat]), np.hstack([y, flat]))
+    assert not linearly_separable(np.vstack([x, y[:1]]), y)
+
+
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(2, 8))
 def test_the_answer_is_invariant_and_right_for_known_slabs(key, p, n):
     """Points on two sides of a known slab are separable; one point taken across the other class makes them not so."""

@@ -24,7 +24,8 @@ def linearly_separable(x: Any, y: Any) -> bool:
 
     A linear program, not a heuristic: the slab between the classes is made as wide as it can be among normals w with
     |w_i| ≤ 1 (scipy's HiGHS). A positive answer is checked on the points themselves. A negative one means that no slab
-    is wider than about 1e-7 of the points' extent.
+    is wider than about 1e-7 of the points' extent. In the plane the differences of points are sorted by their angles
+    instead: some normal has all of them on its side if they lie within half a turn.
 
     Parameters
     ----------
@@ -53,10 +54,19 @@ def linearly_separable(x: Any, y: Any) -> bool:
         )
     if not np.isfinite(x).all() or not np.isfinite(y).all():
         raise ValueError("linearly_separable: points must be finite; leave out runs that diverged")
+    if (x[:, None] == y).all(-1).any():
+        return False  # a point of both; two products may round its projection to different sides
     if _apart(x @ (w := x.mean(0) - y.mean(0)), y @ w):
         return True
     if x.shape[1] == 1:
         return _apart(x[:, 0], y[:, 0])
+    if x.shape[1] == 2:
+        gaps = (x[:, None] - y).reshape(-1, 2)
+        angle = np.sort(np.arctan2(gaps[:, 1], gaps[:, 0]))
+        free = np.diff(angle, append=angle[0] + 2 * np.pi)
+        opposite = angle[i := int(free.argmax())] + free[i] / 2
+        w = -np.array([np.cos(opposite), np.sin(opposite)])
+        return bool(free[i] > np.pi and _apart(x @ w, y @ w))
     both = np.concatenate([x, y])
     centre, scale = both.mean(0), np.ptp(both, axis=0)
     # Every feature to unit extent: a linear map, which changes nothing about separability but the solver's ease.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from deepmech.core.statistics import interval
@@ -23,6 +23,7 @@ def bump(height: float = 0.03, peak: float = 60.0, n: int = ITERATIONS) -> xr.Da
     return xr.DataArray(height * t / peak * np.exp(1 - t / peak), dims="time", coords={"time": t})
 
 
+@lru_cache(maxsize=64)
 def training_log(
     structure: str, n_trials: int, noise: float = 0.02, spread: float = 0.3, scale: float = 1.0, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, ElasticSDE]:
@@ -102,15 +103,6 @@ def errors(data: xr.Dataset) -> xr.Dataset:
     off = (data.intra - data.intra_true).isel(time=slice(25, -25))
     out["intra_error"] = (off**2).mean(("log", "time")) ** 0.5 / data.intra_true.max()
     return xr.Dataset(out)
-
-
-def crossed(logits: xr.Dataset, isotropic: xr.Dataset) -> pd.DataFrame:
-    """Bias and root mean square error of each model's estimator on data of the other, from :func:`recovered`."""
-    cases = {"I on data of L": (logits, "I"), "L on data of I": (isotropic, "L")}
-    names = ["A_bias", "A_error", "B_bias", "B_error"]
-    rows = {name: [float(errors(data).sel(model=model)[k]) for k in names] for name, (data, model) in cases.items()}
-    words = ["bias of Â", "error of Â", "bias of B̂", "error of B̂"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=words).round(2)
 
 
 def error_by_trials(trials: Sequence[int], n_logs: int = 10) -> xr.DataArray:
