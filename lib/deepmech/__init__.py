@@ -24,8 +24,18 @@ if TYPE_CHECKING:
     from deepmech.simulators.folding_ruler import Pull, Ruler
     from deepmech.simulators.spring_block import Chain
     from deepmech.sweeps import Sweep, result
-    from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
-    from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
+    from deepmech.trainers import (
+        CNN,
+        MLP,
+        Dynamics,
+        Preparation,
+        SingleSample,
+        Training,
+        settle,
+        train,
+        train_lenet,
+        walk,
+    )
 
 __version__ = "0.1.0"
 
@@ -42,8 +52,18 @@ _ROOMS = {
     "simulators.folding_ruler": ("Pull", "Ruler"),
     "simulators.spring_block": ("Chain",),
     "sweeps": ("Sweep", "result"),
-    "trainers": ("CNN", "MLP", "SingleSample", "Training", "train", "train_lenet"),
-    "trainers.langevin": ("Dynamics", "Preparation", "settle", "walk"),
+    "trainers": (
+        "CNN",
+        "MLP",
+        "Dynamics",
+        "Preparation",
+        "SingleSample",
+        "Training",
+        "settle",
+        "train",
+        "train_lenet",
+        "walk",
+    ),
 }
 _HOMES = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
 __all__ = ["__version__", *_HOMES]

@@ -18,7 +18,7 @@ from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.run import Call, products_in
 from deepmech.trainers.specs import Member
-from deepmech.trainers.train import ENGINES
+from deepmech.trainers.training import ENGINES
 
 DATA = clusters(90, 6, 3)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

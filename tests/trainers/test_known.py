@@ -10,7 +10,7 @@ from trainer_data import clusters
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, rules, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.train import ENGINES
+from deepmech.trainers.training import ENGINES
 
 DATA = clusters(60, 16, 3)
 PICTURES = SimpleNamespace(**vars(DATA), shape=(1, 4, 4))

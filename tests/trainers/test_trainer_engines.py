@@ -105,7 +105,7 @@ def test_trajectories_agree_in_parameters_running_statistics_and_features(networ
         if what.startswith("running"):
             found = getattr(net, what)[int(i), : len(value)]
         elif network.batch_norm and kind == "linear" and what == "bias" and int(i) < network.depth - 1:
-            found = net.still[int(i) + 1, : len(value)]  # biases that BatchNorm cancels: they stay as drawn
+            found = net.unlearnt[int(i) + 1, : len(value)]  # biases that BatchNorm cancels: they stay as drawn
         else:
             found = ours(fused, net.p, name)
         np.testing.assert_allclose(found, value, rtol=1e-6, atol=1e-8, err_msg=name)

@@ -100,7 +100,7 @@ def _block(q, n, forward):
     return min(n, max(0, block * BLOCK)), min(n, max(0, block * BLOCK + BLOCK))
 
 
-@njit(**INSIDE, fastmath={"reassoc"})
+@njit(**INSIDE)
 def _scale_inputs(weight, product, gain, d_gain, units):
     """Gradients of the first weights and of the input's BatchNorm scale from P = x̂ᵀ · ∂loss/∂h.
 
