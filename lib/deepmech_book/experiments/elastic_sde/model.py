@@ -101,15 +101,6 @@ def general_error(t_end: float = 4.0) -> xr.DataArray:
     return xr.DataArray(gaps, dims="case", coords={"case": list(cases)})
 
 
-def paths(intra: float, inter: float, n_samples: int = 12, t_end: float = 4.0, seed: int = 0) -> xr.Dataset:
-    """Two classes on a line (Eq. 2): ``mean``, ``low`` and ``high`` over samples, dimensions ``class`` and ``time``."""
-    model = ElasticSDE(intra, inter, noise=0.3)
-    run = simulate(model, np.linspace(0, t_end, 41), [[0.6], [0.2]], n_samples, start_spread=0.15, seed=seed)
-    x = run.feature_value.isel(run=0, feature=0, drop=True).rename({"class": "kind"})
-    x = x.assign_coords(kind=["class 1", "class 2"])
-    return xr.Dataset({"mean": x.mean("sample"), "low": x.min("sample"), "high": x.max("sample")})
-
-
 def step_error(steps: Sequence[float], n_runs: int = 2000, t_end: float = 2.0) -> xr.Dataset:
     """Single-sample training (Eq. 1) against the SDE as steps shrink, without noise of its own.
 
@@ -129,11 +120,6 @@ def step_error(steps: Sequence[float], n_runs: int = 2000, t_end: float = 2.0) -
         run = train_discrete(model, [t_end], x0, h, n_samples=5, n_runs=n_runs)
         variances.append(float(run.feature_value.mean("sample").var("run").max()))
     return xr.Dataset({"mean": ("step", means), "variance": ("step", variances)}, {"step": list(steps)})
-
-
-def order_in_step(error: xr.DataArray) -> float:
-    """Slope of log error over log step, by least squares."""
-    return float(np.polyfit(np.log(error.step), np.log(error), 1)[0])
 
 
 def imbalance(weights: Sequence[float], n_runs: int = 400, t_end: float = 6.0, step: float = 0.02) -> xr.Dataset:
