@@ -34,12 +34,11 @@ def test_axes_are_named_by_the_data_unless_names_are_given():
 def test_a_diagram_names_its_axes_and_scales_by_the_data():
     grid = load.expand_dims(slope=[0.0, 1.0])
     shade = grid.mean("layer").assign_attrs(long_name="energy", units="J")
-    fig = plots.phase_diagram(
-        grid, x="noise", y="slope", layer="layer", shade=shade, curvature=(shade - 1).drop_attrs()
-    )
-    upper, lower, energy, bend = fig.axes
+    bend = (shade - 1).drop_attrs()
+    fig = plots.phase_diagram(grid, x="noise", y="slope", layer="layer", shade=shade, curvature=bend)
+    upper, lower, energy, curvature = fig.axes
     assert (upper.get_ylabel(), lower.get_xlabel(), upper.get_xlabel()) == ("slope", "noise", "")
-    assert (energy.get_ylabel(), bend.get_ylabel()) == ("energy (J)", "signed curvature")
+    assert (energy.get_ylabel(), curvature.get_ylabel()) == ("energy (J)", "signed curvature")
 
 
 def test_curves_go_where_they_are_asked_to_in_the_theme_they_are_asked_for():

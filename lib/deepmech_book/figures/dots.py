@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import legend
 from deepmech_book.figures.picture import Picture
@@ -17,7 +17,7 @@ def dots(
     data: xr.DataArray,
     *,
     row: str,
-    x_label: str,
+    x_label: str | None = None,
     alt: str,
     by: str | None = None,
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
@@ -74,7 +74,7 @@ def dots(
                 ax.hlines(y, ready["low"][:, i], ready["high"][:, i], color=colour, lw=1.4)
         if level is not None:
             ax.axvline(level, color=theme.muted, lw=1.2, zorder=1)
-        ax.set(xlabel=x_label, ylim=(len(names) - 0.5, -0.5))
+        ax.set(xlabel=x_label or named(measured), ylim=(len(names) - 0.5, -0.5))
         ax.set_yticks(at, names)
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D
+from matplotlib.lines import Line2D
+from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import NullLocator
 
 from deepmech.plots import style
@@ -81,6 +82,7 @@ def legend(
 
 def logarithmic(axes: Sequence[Axes], log: str) -> None:
     """Finished panels get logarithmic scales with plain numbers along ``log``, in which are "x" or "y"."""
+    settings: Any = rcParams
     for ax in axes:
         ax.set(**{f"{which}scale": "log" for which in log})
     for which in log:
@@ -95,9 +97,9 @@ def logarithmic(axes: Sequence[Axes], log: str) -> None:
             low, high = sorted(axis.get_view_interval())
             at = at[(at >= low) & (at <= high)]
             if which == "x":
-                ticks = Line2D(at, 0 * at, marker=TICKDOWN, transform=ax.get_xaxis_transform())
+                ticks, marker = Line2D(at, 0 * at, transform=ax.get_xaxis_transform()), TICKDOWN
             else:
-                ticks = Line2D(0 * at, at, marker=TICKLEFT, transform=ax.get_yaxis_transform())
-            size, width, colour = (rcParams[f"{which}tick.{p}"] for p in ("minor.size", "minor.width", "color"))
-            ticks.set(ls="", ms=size, mew=width, color=colour, clip_on=False, in_layout=False)
+                ticks, marker = Line2D(0 * at, at, transform=ax.get_yaxis_transform()), TICKLEFT
+            size, width, colour = (settings[f"{which}tick.{p}"] for p in ("minor.size", "minor.width", "color"))
+            ticks.set(ls="", marker=marker, ms=size, mew=width, color=colour, clip_on=False, in_layout=False)
             ax.add_artist(ticks)

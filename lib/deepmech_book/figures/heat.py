@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged
+from deepmech.plots.arrays import arranged, named
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
 from deepmech_book.figures.picture import Picture
@@ -23,9 +23,9 @@ def heat(
     *,
     x: str,
     y: str,
-    label: str,
-    x_label: str,
-    y_label: str,
+    label: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
     alt: str,
     limits: tuple[float, float] | None = None,
     contours: Sequence[float] = (),
@@ -79,7 +79,7 @@ def heat(
         along = [np.asarray(values[d], float) for d in (x, y)]
         mesh = ax.pcolormesh(*along, values.values.T, cmap=style.sequential(), norm=Normalize(low, high),
                              shading="nearest", rasterized=True)  # fmt: skip
-        colorbar(mesh, ax, label, pad=0.015)
+        colorbar(mesh, ax, label or named(values), pad=0.015)
         limits_before = ax.get_xlim(), ax.get_ylim()
         if contours:
             ax.contour(*along, values.values.T, levels=sorted(contours), colors="#ffffff", linewidths=1.6)
@@ -89,6 +89,11 @@ def heat(
             if boundary_label:  # the name stands on the page, not on the shading
                 key = Line2D([], [], color=theme.text, lw=1.8, linestyle=style.DASHES, label=boundary_label)
                 fig.legend(handles=[key], loc="outside upper left")
-        ax.set(xlim=limits_before[0], ylim=limits_before[1], xlabel=x_label, ylabel=y_label)
+        ax.set(
+            xlim=limits_before[0],
+            ylim=limits_before[1],
+            xlabel=x_label or named(values[x]),
+            ylabel=y_label or named(values[y]),
+        )
 
     return Picture(draw, alt=alt, height=height, figure=figure)

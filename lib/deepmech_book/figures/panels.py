@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import Grid, legend, logarithmic
 from deepmech_book.figures.picture import Picture
@@ -19,8 +19,8 @@ def curve_panels(
     x: str,
     by: str,
     panel: str,
-    x_label: str,
-    y_label: str,
+    x_label: str | None = None,
+    y_label: str | None = None,
     alt: str,
     label: str = "{}",
     title: str = "{}",
@@ -81,7 +81,7 @@ def curve_panels(
     grid = Grid.of(data[panel].values, title, columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes = grid.axes(fig, x_label, y_label, sharex=True, sharey=shared)
+        axes = grid.axes(fig, x_label or named(data[x]), y_label or named(data), sharex=True, sharey=shared)
         colours = style.palette(data[by].values, theme)
         for i, ax in enumerate(axes):
             for j, colour in enumerate(colours):

@@ -112,13 +112,15 @@ class Picture:
             figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
             self.draw(figure, theme)
             if theme == style.LIGHT:
-                figure.get_layout_engine().execute(figure)
+                layout: Any = figure.get_layout_engine()
+                layout.execute(figure)
             figure.set_layout_engine(None)
         if theme != style.LIGHT:
             # To find a layout takes longer than to draw, and colours do not change it: all themes have the first's.
             for ax, twin in zip(figure.axes, self._built(style.LIGHT).axes, strict=True):
                 ax.set_position(twin.get_position(original=True))
                 ax.set(anchor=twin.get_anchor(), box_aspect=twin.get_box_aspect())
+                ax.set(xlim=twin.get_xlim(), ylim=twin.get_ylim())  # equal scales may have widened them
         return figure
 
     def _encode(self, theme: Theme, kind: str) -> bytes:

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import logarithmic
@@ -22,8 +22,8 @@ def lines(
     data: xr.DataArray,
     *,
     x: str,
-    x_label: str,
-    y_label: str,
+    x_label: str | None = None,
+    y_label: str | None = None,
     alt: str,
     by: str | None = None,
     label: str = "{}",
@@ -94,7 +94,7 @@ def lines(
                 ax.plot(known[x], known, color=colour, lw=1.5, linestyle=style.DASHES)
         if level is not None:
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
-        ax.set(xlabel=x_label, ylabel=y_label)
+        ax.set(xlabel=x_label or named(sampled[x]), ylabel=y_label or named(data))
         logarithmic([ax], log)
         ax.grid(axis="y")
         name_lines(ax, colours, theme)
@@ -122,8 +122,8 @@ def scatter(
     x: xr.DataArray,
     y: xr.DataArray,
     *,
-    x_label: str,
-    y_label: str,
+    x_label: str | None = None,
+    y_label: str | None = None,
     alt: str,
     colour: xr.DataArray | None = None,
     colour_label: str = "",
@@ -152,7 +152,7 @@ def scatter(
         import seaborn  # takes a second to import, and most pages do without
 
         ax = fig.subplots()
-        if shade is None:
+        if colour is None or shade is None:
             seaborn.scatterplot(x=at_x, y=at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, lw=0, ax=ax)
         else:
             norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
@@ -160,11 +160,11 @@ def scatter(
                 x=at_x, y=at_y, hue=shade, hue_norm=norm, palette=shades, s=40, edgecolor=theme.muted, lw=0.7,
                 legend=False, ax=ax,
             )  # fmt: skip
-            colorbar(ScalarMappable(norm, shades), ax, colour_label, pad=0.02)
+            colorbar(ScalarMappable(norm, shades), ax, colour_label or named(colour), pad=0.02)
         if rank is not None:
             value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
             ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)
-        ax.set(xlabel=x_label, ylabel=y_label)
+        ax.set(xlabel=x_label or named(x), ylabel=y_label or named(y))
         ax.grid()
 
     return Picture(draw, alt=alt, height=3.9, figure=figure)

@@ -8,7 +8,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, same_labels
+from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
 from deepmech_book.figures.grid import Grid
@@ -21,9 +21,9 @@ def slices(
     x: str,
     y: str,
     panel: str,
-    label: str,
-    x_label: str,
-    y_label: str,
+    label: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
     alt: str,
     limits: tuple[float, float],
     scale: xr.DataArray | float = 1.0,
@@ -66,7 +66,7 @@ def slices(
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
 
     def draw(fig: Figure, theme: Theme) -> None:
-        axes, shade = grid.axes(fig, x_label, y_label), LogNorm(*limits)
+        axes, shade = grid.axes(fig, x_label or named(values[x]), y_label or named(values[y])), LogNorm(*limits)
         for i, ax in enumerate(axes):
             along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]
             shown = np.clip(values[i].values.T, *limits)
@@ -85,7 +85,7 @@ def slices(
             ax.locator_params(nbins=4)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(lambda v, _: style.number(v))
-        bar = colorbar(mesh, axes, label, location="bottom", pad=0.02, aspect=40, extend="both")
+        bar = colorbar(mesh, axes, label or named(values), location="bottom", pad=0.02, aspect=40, extend="both")
         bar.ax.xaxis.set_major_formatter(lambda v, _: style.number(v))
 
     return Picture(draw, alt=alt, height=1.1 + 2.75 * grid.rows, figure=figure)
