@@ -158,6 +158,14 @@ def test_a_long_notebook_ends_with_the_press(house, ending):
     assert gone(family)
 
 
+def test_a_failure_before_the_kernel_starts_is_told(house):
+    """The first of two notebooks spoils the second, whose process fails while its kernel still waits to become one."""
+    spoil = "from pathlib import Path\nPath('notebooks/springs/b.md').write_text('# No parameters')"
+    write_notebooks(house, a=notebook_text(spoil), b=notebook_text(SAY))
+    with pytest.raises(BookError, match=r"springs/b, its process ended early(.|\n)*kernelspec"):
+        run(house, jobs=1)
+
+
 STAIN = """\
 import sys
 known, stained = "torch" in sys.modules, hasattr(sys, "stain")

@@ -181,7 +181,7 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
     with open(folder / "said", "wb") as said:
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
-    kernels.Waiting()
+    kernel = kernels.Waiting()
     kernels.leave_with_parent()
     house = House(Path(job["root"]))
     try:
@@ -193,3 +193,5 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
         answer.send({"chatter": chatter})
     except NotebookFailed as failure:
         answer.send({"failed": str(failure)})
+    finally:
+        kernel.kill()  # one that still waits would be waited for

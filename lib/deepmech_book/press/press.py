@@ -105,7 +105,7 @@ def press(
     running = _Running()
     threads = thread_limits(cores // jobs)
     kernels.warm(threads, len(waiting))
-    environment = {**threads, **places(house), **limits(profile)}
+    environment = {**threads, **places(house)}
     pool = ThreadPoolExecutor(jobs)
     try:
         futures = [pool.submit(_execute, house, profile, s, environment, running, say) for s in waiting]
@@ -202,7 +202,7 @@ def _execute(
             "target": str(target),
             "folder": folder,
         }
-        process, answers = running.start(job, environment)
+        process, answers = running.start(job, {**environment, **limits(profile)})
         try:
             answer = answers.recv()
         except EOFError:
