@@ -18,14 +18,16 @@ from deepmech.core import checks
 
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
 
+PAIRS = 10**6
+
 
 def linearly_separable(x: Any, y: Any) -> bool:
     """Whether some hyperplane has all points of ``x`` strictly on one side and all of ``y`` on the other.
 
     A linear program, not a heuristic: the slab between the classes is made as wide as it can be among normals w with
     |w_i| ≤ 1 (scipy's HiGHS). A positive answer is checked on the points themselves. A negative one means that no slab
-    is wider than about 1e-7 of the points' extent. In the plane the differences of points are sorted by their angles
-    instead: some normal has all of them on its side if they lie within half a turn.
+    is wider than about 1e-7 of the points' extent. Up to a million pairs of points in the plane are sorted by the
+    angles of their differences instead: some normal has all of them on its side if they lie within half a turn.
 
     Parameters
     ----------
@@ -54,13 +56,13 @@ def linearly_separable(x: Any, y: Any) -> bool:
         )
     if not np.isfinite(x).all() or not np.isfinite(y).all():
         raise ValueError("linearly_separable: points must be finite; leave out runs that diverged")
-    if (x[:, None] == y).all(-1).any():
+    if not {*map(tuple, x.tolist())}.isdisjoint(map(tuple, y.tolist())):
         return False  # a point of both; two products may round its projection to different sides
     if _apart(x @ (w := x.mean(0) - y.mean(0)), y @ w):
         return True
     if x.shape[1] == 1:
         return _apart(x[:, 0], y[:, 0])
-    if x.shape[1] == 2:
+    if x.shape[1] == 2 and len(x) * len(y) <= PAIRS:
         gaps = (x[:, None] - y).reshape(-1, 2)
         angle = np.sort(np.arctan2(gaps[:, 1], gaps[:, 0]))
         free = np.diff(angle, append=angle[0] + 2 * np.pi)
