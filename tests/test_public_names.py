@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 import deepmech
+from deepmech import trainers
 from deepmech.core import code
 from deepmech.simulators import spring_block
 
 
-def test_every_public_name_is_there_and_typed():
-    tree = ast.parse(Path(deepmech.__file__).read_text())
+@pytest.mark.parametrize("package", [deepmech, trainers])
+def test_every_public_name_is_there_and_typed(package):
+    tree = ast.parse(Path(package.__file__).read_text())
     typed = {
         alias.name: node.module
         for block in tree.body
@@ -21,12 +23,12 @@ def test_every_public_name_is_there_and_typed():
         for node in block.body
         for alias in node.names
     }
-    assert typed == deepmech._HOMES
-    for name in deepmech.__all__:
-        assert getattr(deepmech, name) is not None
-    assert set(deepmech.__all__) <= set(dir(deepmech))
+    assert typed == package._HOMES
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="no attribute 'tran'"):
-        deepmech.tran  # noqa: B018
+        package.tran  # noqa: B018
 
 
 def test_the_front_door_imports_nothing_until_it_is_asked():

@@ -8,8 +8,9 @@ What most users need can be taken from here: ``from deepmech import over, train,
 from its room when it is first asked for, so that ``import deepmech`` itself costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from deepmech.core import lazy
 
 if TYPE_CHECKING:
     from deepmech.core.labels import over
@@ -65,17 +66,5 @@ _ROOMS = {
         "walk",
     ),
 }
-_HOMES = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
+__getattr__, __dir__, _HOMES = lazy.homes(__name__, _ROOMS)
 __all__ = ["__version__", *_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})

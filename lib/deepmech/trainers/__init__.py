@@ -3,8 +3,9 @@
 A name is imported from its module when it is first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from deepmech.core import lazy
 
 if TYPE_CHECKING:
     from deepmech.trainers.langevin import settle, walk
@@ -20,15 +21,7 @@ _MODULES = {
     "specs": ("CNN", "MLP", "SingleSample", "Training"),
     "training": ("train",),
 }
-_HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
+__getattr__, __dir__, _HOMES = lazy.homes(__name__, _MODULES)
 __all__ = [
     "CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training", "settle", "train", "train_lenet", "walk",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
