@@ -9,6 +9,7 @@ from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
 from deepmech_book.ledger.registry import Claim, Figure, claim, claims, figure, figures
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule
 from deepmech_book.ledger.scoreboard import missing, scoreboard_markdown
+from deepmech_book.ledger.sentences import Sentence, ours, sentences, sentences_markdown
 
 __all__ = [
     "FAILS",
@@ -23,6 +24,7 @@ __all__ = [
     "Figure",
     "Formula",
     "Rule",
+    "Sentence",
     "check",
     "claim",
     "claims",
@@ -31,5 +33,8 @@ __all__ = [
     "formulas",
     "formulas_markdown",
     "missing",
+    "ours",
     "scoreboard_markdown",
+    "sentences",
+    "sentences_markdown",
 ]

@@ -72,15 +72,7 @@ def scoreboard_markdown(
     ``seconds`` that page took. ``pages`` are the pages of this build (default: all); ``link(page)`` gives a page's
     address. Every claim and every figure of the registry appears, measured or not.
     """
-    found: dict[str, list[Record]] = {}
-    for record in records:
-        if "figure" in record and "id" not in record and "claim" not in record:
-            continue
-        record = (
-            {**record["claim"], **{k: v for k, v in record.items() if k != "claim"}} if "claim" in record else record
-        )
-        registry.claim(record["id"])
-        found.setdefault(record["id"], []).append(record)
+    found = claim_records(records)
     here = None if pages is None else set(pages)
     claimed = [r for name, rs in found.items() for r in rs if ".errata." not in name]
     errata = [r for name, rs in found.items() for r in rs if ".errata." in name]
@@ -102,10 +94,22 @@ def scoreboard_markdown(
     return "\n".join(lines)
 
 
+def claim_records(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records of claims among what notebooks left in their outputs, by the claim's id."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        if "figure" in record and "id" not in record and "claim" not in record:
+            continue
+        if "claim" in record:
+            record = {**record["claim"], **{k: v for k, v in record.items() if k != "claim"}}
+        found.setdefault(registry.claim(record["id"]).id, []).append(record)
+    return found
+
+
 def _counts(records: list[Record]) -> str:
     """How often each verdict was given."""
     verdicts = Counter(r["verdict"] for r in records)
-    return ", ".join(f"{verdicts[v]} {_badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
+    return ", ".join(f"{verdicts[v]} {badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
 
 
 def _by_chance(records: list[Record]) -> list[str]:
@@ -134,17 +138,17 @@ def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], he
         page = page_link(c.page, link, here)
         if c.id not in found:
             state = "not built yet" if not c.built else "not in this build"
-            null = _cell(c.against or "–")
+            null = cell(c.against or "–")
             lines.append(
-                f"| {c.id} | {_cell(c.statement)} | – | {c.rule.words} | {null} | {_badge(state)} | – | {page} |"
+                f"| {c.id} | {cell(c.statement)} | – | {c.rule.words} | {null} | {badge(state)} | – | {page} |"
             )
         for r in found.get(c.id, []):
             null = number(r["null"]) if r.get("null") is not None else "–"
-            row = [c.id, c.statement, _ours(r), r["rule"], null, _badge(r["verdict"]), str(r.get("seeds") or "–")]
+            row = [c.id, c.statement, _ours(r), r["rule"], null, badge(r["verdict"]), str(r.get("seeds") or "–")]
             seconds = f" ({r['seconds']:.0f} s)" if r.get("seconds") is not None else ""
             lines.append(
                 "| "
-                + " | ".join(_cell(v) for v in row)
+                + " | ".join(cell(v) for v in row)
                 + f" | {page_link(r.get('page', c.page), link, None)}{seconds} |"
             )
     return [*lines, ""]
@@ -153,9 +157,9 @@ def _claims_table(claims: Iterable[Claim], found: Mapping[str, list[Record]], he
 def _figures_table(figures: Iterable[Figure], here: Pages, link: Link) -> list[str]:
     lines = ["### Figures", "", "| figure | shows | page |", "|---|---|---|"]
     for f in figures:
-        state = page_link(f.page, link, here) if f.built else f"{_badge('not built yet')} (step {f.step})"
+        state = page_link(f.page, link, here) if f.built else f"{badge('not built yet')} (step {f.step})"
         part = f" ({f.part})" if f.part and f.built else ""
-        lines.append(f"| {f.label} | {_cell(f.title)}: {_cell(f.shows)} | {state}{part} |")
+        lines.append(f"| {f.label} | {cell(f.title)}: {cell(f.shows)} | {state}{part} |")
     return [*lines, ""]
 
 
@@ -166,11 +170,13 @@ def _ours(record: Record) -> str:
     return number(record["measured"]) + ends
 
 
-def _badge(state: str) -> str:
+def badge(state: str) -> str:
+    """A verdict as the coloured word of the pages."""
     return f'<span class="dm-verdict {CSS.get(state, "dm-unbuilt")}">{state}</span>'
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """A text that does not end the cell of a table it stands in."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 

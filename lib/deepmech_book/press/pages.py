@@ -65,6 +65,20 @@ def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) ->
     return _wide("Scoreboard", table)
 
 
+SENTENCES_HEAD = """\
+What the texts of the three papers claim, in their order and in our words, and what became of each: the entries of the
+ledger that judge it, or why it has none. At the end of each paper stand the entries that none of its sentences makes.
+"""
+
+
+def sentences(records: list[dict[str, Any]], names: list[str]) -> str:
+    """The claims of the papers' texts one by one, with what the notebooks ``names`` found."""
+    from deepmech_book import ledger
+
+    text = ledger.sentences_markdown(records, pages=names, link="{}.ipynb".format)
+    return _wide("Sentence by sentence", f"{SENTENCES_HEAD}\n{text}")
+
+
 FORMULAS_HEAD = """\
 The numbered formulas of the three papers that the library computes: what each says, the object in the library that
 computes it and cites it, and the page of this book where it is at work. Steps of proofs are left out. A remark in

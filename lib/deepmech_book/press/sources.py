@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "formulas")
+MADE_PAGES = ("status", "scoreboard", "sentences", "formulas")
 SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
 
