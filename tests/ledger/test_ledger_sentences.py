@@ -20,7 +20,7 @@ def test_a_sentence_has_entries_or_a_reason_and_its_entries_are_of_its_paper():
         Sentence("A.0", "Sec. 1", "Nothing.")
     with pytest.raises(ValueError, match="either claims or a reason"):
         Sentence("A.0", "Sec. 1", "Nothing.", claims=("A.3.eq8",), why="but why")
-    with pytest.raises(ValueError, match="no claim 'A.3.eq9'.*A.3.eq8"):
+    with pytest.raises(ValueError, match=r"no claim 'A.3.eq9'.*A.3.eq8"):
         Sentence("A.0", "Sec. 1", "Nothing.", claims=("A.3.eq9",))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -141,7 +142,17 @@ class Picture:
             f'src="data:{mime};base64,{base64.b64encode(data).decode()}">'
         )
 
+    def _take_away(self, folder: Path) -> None:
+        """Write SVG, PDF and PNG into ``folder``, numbered in the order in which pictures are shown."""
+        folder.mkdir(parents=True, exist_ok=True)
+        number = len(list(folder.glob("*.svg"))) + 1
+        stem = f"{number:02d}" + (f"-{self.figure}" if self.figure else "")
+        for kind in _SAVING:
+            self.save(folder / f"{stem}.{kind}")
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        if folder := os.environ.get("DEEPMECH_FIGURES"):
+            self._take_away(Path(folder))
         images = self._image(style.LIGHT, hidden=False) + self._image(style.DARK, hidden=True)
         bundle: dict[str, Any] = {
             "text/html": f'<div class="deepmech-picture">{_STYLE}{images}</div>',

@@ -1,9 +1,10 @@
-"""The book's verbs on the command line: ``deepmech book | explore`` (:mod:`deepmech.cli` has the others)."""
+"""The book's verbs on the command line: ``deepmech book | run | explore`` (:mod:`deepmech.cli` has the others)."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from deepmech.cli import positive, say
@@ -25,6 +26,21 @@ def commands(add: Any) -> None:
         "--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv"
     )
     book.set_defaults(run=_book)
+
+    run = add.add_parser("run", help="execute one notebook with parameters of your own, or a grid of them")
+    run.add_argument("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
+    run.add_argument("-p", nargs=2, action="append", default=[], dest="given", metavar=("NAME", "VALUE"),
+                     help="a parameter; a list as \"[0.1, 0.2]\"")  # fmt: skip
+    run.add_argument("-f", dest="file", metavar="FILE", help="parameters of this notebook, as YAML")
+    run.add_argument(
+        "--profile", default="quick", metavar="NAME|FILE", help="quick, laptop, paper or a file like theirs"
+    )
+    run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
+    run.add_argument("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
+    run.add_argument("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
+    run.add_argument("--scheduler", metavar="ADDRESS", help="execute on the Dask cluster whose scheduler listens here")
+    run.add_argument("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
+    run.set_defaults(run=_run)
 
     explore = add.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
     explore.add_argument(
@@ -54,6 +70,27 @@ def _book(options: argparse.Namespace) -> int:
         else:
             html = site.build(house, sheets, options.profile, **how)
             say(f"open {html.relative_to(house.root) / 'index.html'}")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from deepmech_book.press import run
+    from deepmech_book.press.sources import House
+
+    house = House.find()
+    source = run.notebook_of(house, options.notebook)
+    if options.help_notebook:
+        sys.stdout.write(f"{run.describe(source)}\n")
+        return 0
+    given = {name: run.value(text) for name, text in options.given}
+    base = run.parameters_of(house, source, options.profile, options.file, given)
+    grid = dict(run.values(text) for text in options.grid)
+    several = run.points(source, base, grid, Path(options.out))
+    run.run(house, source, several, jobs=options.jobs, scheduler=options.scheduler, say=say)
+    if grid:
+        table = Path(options.out) / "claims.csv"
+        say(f"{run.gather(several, table)} verdicts in {table}")
+    say(f"{options.out} holds the notebook, its figures, data and claims")
     return 0
 
 

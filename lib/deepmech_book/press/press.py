@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,9 @@ def press(
     chosen = set(house.select(chapters))
     found = [Sheet(s.source, s.parameters, s.key) if anew and s.name in chosen else s for s in sheets(house, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    cores = provenance.cores()
-    jobs = max(1, min(jobs, cores, len(waiting)))
-    expected = {s.name: _earlier_seconds(house, profile, s.name) for s in waiting}
+    runner = Runner(jobs, len(waiting))
+    jobs = runner.jobs
+    expected = {s.name: earlier_seconds(house.executed(profile, s.name)) for s in waiting}
     say(f"{len(found)} notebooks, {len(waiting)} to execute{_about(list(expected.values()), jobs)}, profile {profile}")
 
     # Long ones first, so that none is left alone at the end; those without an estimate count as long. Among equals the
@@ -102,17 +102,13 @@ def press(
         turn[one.name], before[chapter] = before[chapter], before[chapter] + 1
     waiting.sort(key=lambda s: (-(expected[s.name] or float("inf")), turn[s.name]))
     done: dict[str, Sheet] = {}
-    running = _Running()
-    threads = thread_limits(cores // jobs)
-    kernels.warm(threads, len(waiting))
-    environment = {**threads, **places(house)}
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        futures = [pool.submit(_execute, house, profile, s, environment, running, say) for s in waiting]
+    with runner:
+        targets = {s.name: house.executed(profile, s.name) for s in waiting}
+        futures = [runner.submit(house, s, targets[s.name], {**places(house), **limits(profile)}, say) for s in waiting]
         for future in as_completed(futures):
             sheet, seconds, chatter = future.result()
             done[sheet.name] = sheet
-            left = [running.left(expected[s.name], s.name) for s in waiting if s.name not in done]
+            left = [runner.left(expected[s.name], targets[s.name]) for s in waiting if s.name not in done]
             how = "FAILED after" if sheet.failure else "executed in"
             progress = f"[{len(done)}/{len(waiting)}]"
             say(f"{progress} {sheet.name} {how} {clock(seconds)}{_about(left, jobs) if any(left) else ''}")
@@ -120,9 +116,6 @@ def press(
                 say(f"{sheet.name}: something it depends on changed while it ran; the next run executes it again")
             if chatter:
                 say(f"{sheet.name} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
-    finally:
-        running.stop()
-        pool.shutdown(wait=True, cancel_futures=True)
 
     if failed := [s for s in done.values() if s.failure]:
         reports = "\n\n".join(f"notebook {s.name}, {s.failure}" for s in failed)
@@ -130,42 +123,86 @@ def press(
     return [done.get(s.name, s) for s in found]
 
 
-class _Running:
-    """The processes at work, so that leaving for whatever reason ends them."""
+class Runner:
+    """Executes notebooks, each in a process of its own; leaving it, for whatever reason, ends them.
 
-    def __init__(self) -> None:
+    At most ``jobs`` run at a time, never more than there are cores, which they share; ``notebooks`` are to come.
+    """
+
+    def __init__(self, jobs: int, notebooks: int) -> None:
+        cores = provenance.cores()
+        self.jobs = max(1, min(jobs, cores, notebooks))
+        self._threads, self._notebooks = thread_limits(cores // self.jobs), notebooks
         self._lock = threading.Lock()
         self._processes: set[Any] = set()
-        self._since: dict[str, float] = {}
+        self._since: dict[Path, float] = {}
         self._stopped = False
 
-    def left(self, expected: float | None, name: str) -> float | None:
+    def __enter__(self) -> Runner:
+        kernels.warm(self._threads, self._notebooks)
+        self._pool = ThreadPoolExecutor(self.jobs)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._processes:
+                process.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def left(self, expected: float | None, target: Path) -> float | None:
         """What remains of the expected seconds of a notebook that may have started."""
-        spent = time.monotonic() - self._since[name] if name in self._since else 0.0
+        spent = time.monotonic() - self._since[target] if target in self._since else 0.0
         return None if expected is None else max(0.0, expected - spent)
 
-    def start(self, job: dict[str, Any], environment: dict[str, str]) -> tuple[Any, Any]:
+    def submit(
+        self, house: House, sheet: Sheet, target: Path, environment: dict[str, str], say: Say
+    ) -> Future[tuple[Sheet, float, str]]:
+        """Execute one notebook into the file ``target``: (sheet with result or failure, seconds, standard error)."""
+        return self._pool.submit(self._execute, house, sheet, target, environment, say)
+
+    def _execute(
+        self, house: House, sheet: Sheet, target: Path, environment: dict[str, str], say: Say
+    ) -> tuple[Sheet, float, str]:
+        earlier = earlier_seconds(target)
+        say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as folder:
+            job = {
+                "root": str(house.root),
+                "name": sheet.name,
+                "parameters": sheet.parameters,
+                "key": sheet.key,
+                "target": str(target),
+                "folder": folder,
+            }
+            process, answers = self._start(job, {**self._threads, **environment})
+            try:
+                answer = answers.recv()
+            except EOFError:
+                answer = {}
+            process.join()
+            with self._lock:
+                self._processes.discard(process)
+            notebook = keys.trusted(target) if "chatter" in answer else None
+            said = Path(folder) / "said"
+            last = said.read_text(errors="replace").strip() if said.is_file() else ""
+        failure = answer.get("failed", "" if notebook else f"its process ended early:\n{last}")
+        result = Sheet(sheet.source, sheet.parameters, sheet.key, notebook, fresh=True, failure=failure)
+        return result, time.monotonic() - start, answer.get("chatter", "")
+
+    def _start(self, job: dict[str, Any], environment: dict[str, str]) -> tuple[Any, Any]:
         """The process that executes the job, and where its answer comes."""
         with self._lock:
             if self._stopped:
                 raise KeyboardInterrupt
-            self._since[job["name"]] = time.monotonic()
+            self._since[Path(job["target"])] = time.monotonic()
             receiver, sender = kernels.jobs.Pipe(duplex=False)
             process = kernels.jobs.Process(target=execution.work, args=(job, environment, sender))
             process.start()
             sender.close()
             self._processes.add(process)
             return process, receiver
-
-    def finish(self, process: Any) -> None:
-        with self._lock:
-            self._processes.discard(process)
-
-    def stop(self) -> None:
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                process.kill()
 
 
 def thread_limits(threads: int) -> dict[str, str]:
@@ -185,40 +222,9 @@ def limits(profile: str) -> dict[str, str]:
     return {"DEEPMECH_CHECK": str(secrets.randbelow(10**6)), **patience}
 
 
-def _execute(
-    house: House, profile: str, sheet: Sheet, environment: dict[str, str], running: _Running, say: Say
-) -> tuple[Sheet, float, str]:
-    """Execute one notebook in a process of its own; (sheet with result or failure, seconds, standard error)."""
-    target = house.executed(profile, sheet.name)
-    earlier = _earlier_seconds(house, profile, sheet.name)
-    say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as folder:
-        job = {
-            "root": str(house.root),
-            "name": sheet.name,
-            "parameters": sheet.parameters,
-            "key": sheet.key,
-            "target": str(target),
-            "folder": folder,
-        }
-        process, answers = running.start(job, {**environment, **limits(profile)})
-        try:
-            answer = answers.recv()
-        except EOFError:
-            answer = {}
-        process.join()
-        running.finish(process)
-        notebook = keys.trusted(target) if "chatter" in answer else None
-        said = Path(folder) / "said"
-        last = said.read_text(errors="replace").strip() if said.is_file() else ""
-    failure = answer.get("failed", "" if notebook else f"its process ended early:\n{last}")
-    result = Sheet(sheet.source, sheet.parameters, sheet.key, notebook, fresh=True, failure=failure)
-    return result, time.monotonic() - start, answer.get("chatter", "")
-
-
-def _earlier_seconds(house: House, profile: str, name: str) -> float | None:
-    notebook = keys.trusted(house.executed(profile, name))
+def earlier_seconds(executed: Path) -> float | None:
+    """How long the notebook took whose executed form this is."""
+    notebook = keys.trusted(executed)
     return notebook["metadata"]["deepmech"]["seconds"] if notebook else None
 
 

@@ -207,12 +207,13 @@ def checked(owner: str, source: Source, values: dict[str, Any]) -> dict[str, Any
             known = ", ".join(k for k in source.parameters if k != "profile") or "none"
             raise BookError(f"{owner} has no parameter {key!r}; its parameters are {known}")
         default = source.parameters[key]
-        if default is not None and value is not None and _kind(value) != _kind(default):
-            raise BookError(f"{owner}: {key} = {value!r}: must be a {_kind(default)} like its default {default!r}")
+        if default is not None and value is not None and kind(value) != kind(default):
+            raise BookError(f"{owner}: {key} = {value!r}: must be a {kind(default)} like its default {default!r}")
     return values
 
 
-def _kind(value: Any) -> str:
+def kind(value: Any) -> str:
+    """What a parameter's value is, in words; values of one kind may take each other's place."""
     if isinstance(value, bool):
         return "truth value"
     if isinstance(value, int | float):

@@ -1,0 +1,254 @@
+"""One notebook with parameters of one's own, or a grid of them: ``deepmech run``.
+
+Papermill executes it as it does for the book, with the same checks. What comes of it lies in a folder: the executed
+notebook, its figures (SVG, PDF, PNG), the results it drew (netCDF) and its claims (claims.json).
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from deepmech.core.files import write_whole
+from deepmech_book.press import execution, keys, press
+from deepmech_book.press.sources import PROFILES, SUFFIXES, BookError, House, Source, assignments, checked, kind
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One execution: the parameters that differ from those of the other points, all of them, and its folder."""
+
+    varied: dict[str, Any]
+    parameters: dict[str, Any]
+    folder: Path
+
+
+def notebook_of(house: House, path: str | Path) -> Source:
+    """The notebook of the book at ``path`` (``notebooks/glass/relaxation.md``, or ``glass/relaxation``)."""
+    written = Path(path)
+    if written.suffix not in SUFFIXES:
+        return house.source(written.as_posix())
+    folder = (house.root / "notebooks").resolve()
+    if not written.is_file() or folder not in written.resolve().parents:
+        raise BookError(f"{path}: no such notebook below notebooks/ of this book")
+    return house.source(written.resolve().relative_to(folder).with_suffix("").as_posix())
+
+
+def describe(source: Source) -> str:
+    """The notebook's title and its parameters: name, kind, default and what the notebook says of it."""
+    (cell,) = (c for c in source.notebook.cells if "parameters" in c.metadata.get("tags", []))
+    lines = cell.source.splitlines()
+    rows = []
+    for name, default, node in assignments(source.name, cell.source):
+        if name == "profile":
+            continue
+        said = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset :].decode().strip(" #")
+        rows.append((name, "anything" if default is None else kind(default), repr(default), said))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
+    table = [
+        "  " + "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return "\n".join([f"{source.name}: {source.title}", *(table or ["  it has no parameters"])])
+
+
+def value(text: str) -> Any:
+    """A parameter's value as written on a command line: a Python literal, or else a word.
+
+    Examples
+    --------
+    >>> value("1e-3"), value("[0.0, 0.1]"), value("mnist"), value("None")
+    (0.001, [0.0, 0.1], 'mnist', None)
+    """
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def values(text: str) -> tuple[str, list[Any]]:
+    """``"name=a,b,c"`` as the name and its values.
+
+    Examples
+    --------
+    >>> values("dropout=0,0.1"), values("slopes=[0, 1],[0.5]"), values("dataset=mnist,digits")
+    (('dropout', [0, 0.1]), ('slopes', [[0, 1], [0.5]]), ('dataset', ['mnist', 'digits']))
+    """
+    name, equals, given = text.partition("=")
+    if not equals or not given:
+        raise BookError(f"--grid {text}: must be name=value,value,…")
+    found = value(f"[{given}]")
+    return name, found if isinstance(found, list) else [value(one) for one in given.split(",")]
+
+
+def parameters_of(
+    house: House,
+    source: Source,
+    profile: str = "quick",
+    file: str | Path | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """All parameters of an execution: the profile's, then those of ``file``, then ``given``; each must be known.
+
+    ``profile`` is a name or a file of the same form (``chapter/notebook: {parameter: value}``); ``file`` holds the
+    parameters of this notebook alone.
+    """
+    if profile in PROFILES:
+        chosen = house.profile(profile)[source.name] if source.name in house.names else {}
+        named = profile
+    else:
+        chosen, named = _mapping(profile).get(source.name) or {}, Path(profile).stem
+        checked(f"{profile}: {source.name}", source, chosen)
+    own = {} if file is None else checked(str(file), source, _mapping(file))
+    return {"profile": named, **{k: v for k, v in chosen.items() if k != "profile"}, **own,
+            **checked(f"notebook {source.name}", source, dict(given or {}))}  # fmt: skip
+
+
+def _mapping(path: str | Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise BookError(f"{path}: cannot be read as YAML ({error}); profiles are {', '.join(PROFILES)}") from None
+    if not isinstance(found, dict):
+        raise BookError(f"{path}: must set names to values, one a line")
+    return found
+
+
+def points(source: Source, base: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], out: Path) -> list[Point]:
+    """Every combination of the grid's values with its own folder below ``out``; without a grid, ``out`` itself."""
+    for name, several in grid.items():
+        for one in several:
+            checked(f"--grid: notebook {source.name}", source, {name: one})
+    made = []
+    for combination in itertools.product(*grid.values()):
+        varied = dict(zip(grid, combination, strict=True))
+        words = ",".join(f"{k}={re.sub(r'[^A-Za-z0-9.+-]+', '_', str(v)).strip('_')}" for k, v in varied.items())
+        made.append(Point(varied, {**base, **varied}, out / words if varied else out))
+    if len({p.folder for p in made}) < len(made):
+        raise BookError("--grid: two of its points have one name; each value may stand in it once")
+    return made
+
+
+def run(
+    house: House,
+    source: Source,
+    several: Sequence[Point],
+    *,
+    jobs: int = 2,
+    scheduler: str | None = None,
+    say: Say = lambda line: None,
+) -> None:
+    """Execute a notebook at every point whose folder does not hold that yet, here or on a Dask cluster.
+
+    Raises
+    ------
+    BookError
+        After all have run, if any failed; the folders of the others are kept.
+    """
+    shared = keys.surroundings(house)
+    sheets = {p: press.Sheet(source, p.parameters, keys.key(source, p.parameters, shared)) for p in several}
+    todo = {p: s for p, s in sheets.items() if keys.trusted(_executed(p, source), s.key) is None}
+    say(f"{source.name}: {len(several)} to have, {len(todo)} to execute")
+    failures = {}
+    outcomes = _on_cluster(house, source, list(todo), scheduler) if scheduler else _here(house, todo, jobs, say)
+    for done, (point, failure) in enumerate(outcomes, 1):
+        words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
+        say(f"[{done}/{len(todo)}] {words}{' FAILED' if failure else ''}")
+        if failure:
+            failures[point] = failure
+    if failures:
+        reports = "\n\n".join(f"{p.folder}, {text}" for p, text in failures.items())
+        raise BookError(f"{len(failures)} of {len(todo)} executions failed; the others are kept\n\n{reports}")
+
+
+def _executed(point: Point, source: Source) -> Path:
+    return point.folder / f"{Path(source.name).name}.ipynb"
+
+
+def _here(house: House, todo: Mapping[Point, press.Sheet], jobs: int, say: Say) -> Iterator[tuple[Point, str]]:
+    with press.Runner(jobs, len(todo)) as runner:
+        waiting = {}
+        for point, sheet in todo.items():
+            for old in ("figures", "data"):
+                shutil.rmtree(point.folder / old, ignore_errors=True)
+            figures = {"DEEPMECH_FIGURES": str((point.folder / "figures").resolve())}
+            target = _executed(point, sheet.source).resolve()
+            waiting[runner.submit(house, sheet, target, {**press.places(house), **figures}, say)] = point
+        for future in as_completed(waiting):
+            done, _, chatter = future.result()
+            if chatter:
+                say(chatter.rstrip())
+            if done.notebook is not None:
+                take_away(house, done, waiting[future].folder)
+            yield waiting[future], done.failure
+
+
+def take_away(house: House, sheet: press.Sheet, folder: Path) -> None:
+    """Put the results that a notebook drew (``data/``) and its claims (``claims.json``) beside it."""
+    from deepmech.sweeps import ship
+    from deepmech.sweeps.runner import load
+    from deepmech.sweeps.spec import Sweep
+    from deepmech.sweeps.store import read_manifest
+
+    assert sheet.notebook is not None
+    for drawn in sheet.notebook["metadata"]["deepmech"]["results"]:
+        name = f"{drawn['name']}-{drawn['key']}"
+        (folder / "data").mkdir(exist_ok=True)
+        if drawn["obtained"] == "shipped":
+            shutil.copy2(house.book / "results" / f"{name}.nc", folder / "data")
+        else:
+            for store in (house.generated / ".stores").glob(f"{name}-*"):
+                ship(load(Sweep.from_json(read_manifest(store)["sweep"]), store), folder / "data")
+    found = execution.records(sheet.name, sheet.notebook)
+    claims = [{"parameters": sheet.parameters, **record["claim"]} for record in found if "claim" in record]
+    write_whole(folder / "claims.json", json.dumps(claims, indent=1, ensure_ascii=False))
+
+
+def gather(several: Sequence[Point], path: Path) -> int:
+    """All claims of the points, one line each with the point's parameters, as a CSV table; returns their number."""
+    rows: list[dict[str, Any]] = []
+    for point in several:
+        for claim in json.loads((point.folder / "claims.json").read_text(encoding="utf-8")):
+            low, high = claim.get("interval") or (None, None)
+            words = {name: claim.get(name) for name in ("id", "verdict", "measured", "expected")}
+            rows.append({**point.varied, **words, "low": low, "high": high, "null": claim.get("null")})
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(rows[0]) if rows else ["id"])
+        table.writeheader()
+        table.writerows(rows)
+    return len(rows)
+
+
+def _on_cluster(house: House, source: Source, todo: Sequence[Point], scheduler: str) -> Iterator[tuple[Point, str]]:
+    """On workers that see this checkout and the points' folders under the paths they have here."""
+    from deepmech.sweeps import connect
+
+    with connect(scheduler) as executor:
+        waiting = {}
+        for point in todo:
+            given = [word for k, v in point.parameters.items() if k != "profile" for word in ("-p", k, repr(v))]
+            task = (str(house.root), source.name, str(point.folder.resolve()), point.parameters["profile"], given)
+            waiting[executor.submit(execute_there, *task)] = point
+        for future in as_completed(waiting):
+            yield waiting[future], future.result()
+
+
+def execute_there(root: str, name: str, folder: str, profile: str, given: list[str]) -> str:
+    """What a worker does for one point, in a process of its own; returns why it failed, or nothing."""
+    command = [sys.executable, "-m", "deepmech.cli", "run", name, "--profile", profile, *given, "-o", folder]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    return done.stderr.strip() if done.returncode else ""

@@ -1,0 +1,137 @@
+"""``deepmech run``: one notebook with parameters of one's own, or a grid of them."""
+
+import csv
+import json
+
+import pytest
+import yaml
+from miniature import notebook_text, write_notebooks
+
+from deepmech import cli
+from deepmech_book.press import run
+from deepmech_book.press.sources import BookError
+
+PAGE = """\
+import xarray as xr
+from deepmech import over
+from deepmech.sweeps import Sweep, result
+from deepmech_book import figures, ledger
+
+powers = result(Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", bases)}, {"highest": highest}))
+display(figures.lines(xr.DataArray([0.0, n], {"x": [0, 1]}, "x"), x="x", alt="A line that rises.", figure="A.3"))
+ledger.check("A.3.eq8", measured=float(n), expected=3.0, null=0.0)"""
+OWN = 'profile = "quick"\nn = 3  # springs\nhighest = 2\nbases = [1.0, 2.0]\nwhat = None'
+
+
+@pytest.fixture
+def own(house, monkeypatch):
+    (house.book / "results").mkdir()
+    monkeypatch.chdir(house.root)
+    return write_notebooks(house, a=notebook_text(PAGE, parameters=OWN))
+
+
+def test_a_notebook_comes_with_its_figures_results_and_claims(own, capsys):
+    assert cli.main(["run", "notebooks/springs/a.md", "-p", "n", "4", "-o", "there"]) == 0, capsys.readouterr().err
+    there = own.root / "there"
+    notebook = json.loads((there / "a.ipynb").read_text())
+    assert notebook["metadata"]["deepmech"]["parameters"]["n"] == 4
+    assert {f.name for f in (there / "figures").iterdir()} == {"01-A.3.svg", "01-A.3.pdf", "01-A.3.png"}
+    (result,) = (there / "data").glob("powers-*.nc")
+    from deepmech.sweeps.store import read_netcdf
+
+    assert read_netcdf(result)["base"].values.tolist() == [1.0, 2.0]
+    (claim,) = json.loads((there / "claims.json").read_text())
+    assert claim["id"] == "A.3.eq8" and claim["verdict"] == "fails" and claim["parameters"]["n"] == 4
+
+
+def test_a_grid_is_gathered_and_completed(own, capsys):
+    command = ["run", "springs/a", "--grid", "n=2,3", "--grid", "bases=[2.0, 3.0]", "-o", "grid"]
+    assert cli.main(command) == 0
+    assert "2 to have, 2 to execute" in capsys.readouterr().err
+    with open(own.root / "grid" / "claims.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [(r["n"], r["bases"], r["id"], r["verdict"]) for r in rows]
+    assert found == [("2", "[2.0, 3.0]", "A.3.eq8", "fails"), ("3", "[2.0, 3.0]", "A.3.eq8", "holds")]
+    (own.root / "grid" / "n=2,bases=2.0_3.0" / "a.ipynb").unlink()
+    assert cli.main(command) == 0
+    assert "2 to have, 1 to execute" in capsys.readouterr().err
+
+
+def test_a_point_that_fails_spoils_no_other(house, monkeypatch, capsys):
+    monkeypatch.chdir(house.root)
+    write_notebooks(house, a=notebook_text("print(1 / n)"))
+    assert cli.main(["run", "springs/a", "--grid", "n=0,1", "-o", "out"]) == 1
+    said = capsys.readouterr().err
+    assert "1 of 2 executions failed" in said and "ZeroDivisionError" in said
+    assert (house.root / "out" / "n=1" / "a.ipynb").is_file() and not (house.root / "out" / "n=0" / "a.ipynb").exists()
+
+
+def test_parameters_come_from_a_profile_a_file_and_the_command_in_that_order(own, tmp_path):
+    source = run.notebook_of(own, "springs/a")
+    mine, values = tmp_path / "mine.yml", tmp_path / "values.yml"
+    mine.write_text(yaml.safe_dump({"springs/a": {"n": 5, "highest": 7}}))
+    values.write_text("n: 6\n")
+    found = run.parameters_of(own, source, str(mine), values, {"bases": [3.0]})
+    assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [3.0]}
+    assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-p", "m", "4"], "has no parameter 'm'; its parameters are n, highest, bases, what"),
+        (["-p", "n", "four"], "n = 'four': must be a number"),
+        (["--grid", "m=1,2"], "has no parameter 'm'"),
+        (["--grid", "n"], "must be name=value,value"),
+        (["--grid", "n=1,1"], "two of its points have one name"),
+        (["-f", "none.yml"], "none.yml: cannot be read"),
+        (["--profile", "gigantic"], "gigantic: cannot be read.*quick, laptop, paper"),
+    ],
+)
+def test_mistakes_are_named_before_anything_runs(own, words, told, capsys):
+    import re
+
+    assert cli.main(["run", "springs/a", *words]) == 1
+    assert re.search(told, capsys.readouterr().err)
+    assert not (own.root / "out").exists()
+
+
+def test_a_notebook_that_is_not_there_is_named(own):
+    for path in ("notebooks/springs/b.md", "springs/b"):
+        with pytest.raises(BookError, match="springs/b"):
+            run.notebook_of(own, path)
+
+
+def test_parameters_are_described(own, capsys):
+    assert cli.main(["run", "springs/a", "--help-notebook"]) == 0
+    said = capsys.readouterr().out
+    assert "n        number    3           springs" in said and "what     anything  None" in said
+
+
+@pytest.mark.slow
+def test_a_grid_runs_on_a_cluster(own, capsys):
+    from distributed import LocalCluster
+
+    quiet = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50, "protocol": "tcp"}
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as cluster:
+        command = ["run", "springs/a", "--grid", "n=3,0", "-o", "there", "--scheduler", cluster.scheduler_address]
+        assert cli.main(command) == 0, capsys.readouterr().err
+    with open(own.root / "there" / "claims.csv", newline="") as file:
+        assert [r["verdict"] for r in csv.DictReader(file)] == ["holds", "fails"]
+
+
+def test_the_commands_on_the_page_about_it_are_understood(monkeypatch):
+    import re
+    import shlex
+
+    from miniature import ROOT
+
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "book" / "papermill.md").read_text()
+    commands = re.findall(r"^deepmech (run .+)$", text, re.M)
+    assert len(commands) == 4
+    for command in commands:
+        options = cli.parser().parse_args(shlex.split(command.replace("$n", "3")))
+        source = run.notebook_of(run.House.find(), options.notebook)
+        run.parameters_of(run.House.find(), source, given={name: run.value(text) for name, text in options.given})
+        run.points(source, {}, dict(map(run.values, options.grid)), ROOT / "never")
