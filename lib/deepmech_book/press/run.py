@@ -212,7 +212,9 @@ def take_away(house: House, sheet: press.Sheet, folder: Path) -> None:
             shutil.copy2(house.book / "results" / f"{name}.nc", folder / "data")
         else:
             for store in (house.generated / ".stores").glob(f"{name}-*"):
-                ship(load(Sweep.from_json(read_manifest(store)["sweep"]), store), folder / "data")
+                sweep = Sweep.from_json(read_manifest(store)["sweep"])
+                if store.name.endswith(f"-{sweep.code}"):  # others hold what earlier code computed
+                    ship(load(sweep, store), folder / "data")
     found = execution.records(sheet.name, sheet.notebook)
     claims = [{"parameters": sheet.parameters, **record["claim"]} for record in found if "claim" in record]
     write_whole(folder / "claims.json", json.dumps(claims, indent=1, ensure_ascii=False))
