@@ -107,7 +107,7 @@ def simulate(
         keys=np.tile(keys, batch.n),
         dt=dt,
         shared=shared_noise,
-        bound=np.inf if truncation is None else truncation,
+        bound=None if truncation is None or truncation > kernels.LARGEST else float(truncation),
         device=device,
         **{k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()},
     )
@@ -254,13 +254,13 @@ def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs:
 
 
 def _run_on_cores(
-    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool, bound: float,
-    device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray, damping: np.ndarray,
+    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool,
+    bound: float | None, device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray, damping: np.ndarray,
     bar: np.ndarray, decay: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
-    n_cores = cores()
+    n_cores, run_tile = cores(), kernels.tile(order)
     # A tile's state must stay in the first-level cache (about 32 KiB), and every core should have work.
     width = max(1, min(4096 // (3 * rows), -(-n // n_cores), 128))
     out = np.empty((len(steps), n, rows))
@@ -272,9 +272,9 @@ def _run_on_cores(
         x[-1] = target[part]
         tile = np.empty((len(steps), *x.shape))
         m = x.shape[1]
-        kernels.run_tile(
-            order, tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part],
-            left[part], damping[part], bar[part], decay[part], bound, dt, shared, control,
+        run_tile(
+            tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part], left[part],
+            damping[part], bar[part], decay[part], bound, dt, shared, control,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)
