@@ -87,6 +87,20 @@ class Batch:
         return [{k: v[i].item() for k, v in self.flat.items()} for i in range(self.n)]
 
 
+def described(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:
+    """``result`` with the ``long_name`` and ``units`` that ``words`` has for its variables, so that a picture can name
+    its axes; ``"1"`` are the units of pure numbers.
+
+    Examples
+    --------
+    >>> described(xr.Dataset({"x": 0.0}), {"x": ("position", "1"), "t": ("time", "steps")}).x.attrs
+    {'long_name': 'position', 'units': '1'}
+    """
+    for name in result.variables.keys() & words.keys():
+        result[name].attrs = dict(zip(("long_name", "units"), words[str(name)], strict=True))
+    return result
+
+
 def align(owner: str = "parameters", /, **fields: Any) -> Batch:
     """Broadcast numbers and labelled arrays against one another.
 

@@ -6,6 +6,8 @@ Langevin dynamics diffuses with D = μT/P_D (App. A). Times are in steps; one st
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +17,20 @@ import xarray as xr
 from scipy.special import erf, erfinv
 
 from deepmech.core import checks
+from deepmech.core.labels import described
+from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.spec import Spec
+from deepmech.core.spec import Spec, encode
+
+#: What results hold, and in what units.
+WORDS = {
+    "overlap": ("overlap $Q(t)$", "1"),
+    "msd": ("mean squared displacement", "weight²"),
+    "position": ("position of a weight", "weight"),
+    "time": ("time", "steps"),
+    "window": ("window", "weight"),
+    "weight": ("weight", "1"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +209,7 @@ def simulate(
     >>> float(simulate(free, [100], 0.0, n_weights=2000).msd[0]) > 10
     True
     """
+    began = time.perf_counter()
     checks.instance("simulate: well", well, Well)
     steps = np.asarray(times)
     whole = steps.ndim == 1 and len(steps) > 0 and steps.dtype.kind in "iu"
@@ -224,11 +239,20 @@ def simulate(
     position = np.array(positions)
     moved = np.abs(position - first)
     within = [(moved < window).mean(1) for window in windows]
-    return xr.Dataset(
+    spec = json.dumps(
+        {
+            **well.to_json(),
+            "start": encode(start) if start is None or np.ndim(start) == 0 else "given",
+            "n_weights": n_weights,
+        }
+    )
+    made = xr.Dataset(
         {
             "overlap": (("time", "window"), np.stack(within, -1) if within else np.empty((len(steps), 0))),
             "msd": ("time", (moved**2).mean(1)),
             "position": (("time", "weight"), position),
         },
         {"time": steps, "window": list(windows)},
+        attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
+    return described(made, WORDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -12,10 +11,9 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
-from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream, purpose_word
 from deepmech.simulators.elastic_sde.model import ElasticSDE
-from deepmech.simulators.elastic_sde.solution import checked_start, checked_times
+from deepmech.simulators.elastic_sde.solution import checked_start, checked_times, labelled
 
 
 def train_discrete(
@@ -87,19 +85,10 @@ def train_discrete(
         for r, stream in enumerate(streams):
             _run(first[r].copy(), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
                  step, np.uint64(stream.key), purposes, marks, out[i, r], drawn[i, r])  # fmt: skip
-    names = ("class", "sample", "feature")
-    dims, data = batch.unflatten(out, "run", "time", *names)
-    which = batch.unflatten(drawn, "run", "step")
-    axes = {name: np.arange(size) for name, size in zip(names, shape, strict=True)}
     setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
                "start": x0.tolist()}  # fmt: skip
-    return xr.Dataset(
-        {"feature_value": (dims, data), "drawn": which},
-        {**batch.coords, "run": np.arange(n_runs), "time": t, **axes},
-        attributes(
-            spec=json.dumps({**model.to_json(), **setting}), seed=seed, wall_seconds=time.perf_counter() - began
-        ),
-    )
+    found = (out, "run", "time", "class", "sample", "feature")
+    return labelled(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any, Literal
 
@@ -11,10 +10,9 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.labels import Batch
-from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde.model import ElasticSDE
-from deepmech.simulators.elastic_sde.solution import checked_start, checked_times, mean_solution, transitions
+from deepmech.simulators.elastic_sde.solution import checked_start, checked_times, labelled, mean_solution, transitions
 
 
 def simulate(
@@ -89,18 +87,10 @@ def simulate(
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     first = np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams])
     walk(model, batch, t, x0, first, streams, mean == "samples", dt, out)
-    dims, data = batch.unflatten(out, "run", "time", "class", "sample", "feature")
-    names = ("run", "time", "class", "sample", "feature")
-    sizes = (np.arange(n_runs), t, *(np.arange(s) for s in shape))
     setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean, "method": method,
                "dt": dt, "start": x0.tolist()}  # fmt: skip
-    return xr.Dataset(
-        {"feature_value": (dims, data)},
-        {**batch.coords, **dict(zip(names, sizes, strict=True))},
-        attributes(
-            spec=json.dumps({**model.to_json(), **setting}), seed=seed, wall_seconds=time.perf_counter() - began
-        ),
-    )
+    found = (out, "run", "time", "class", "sample", "feature")
+    return labelled(model, batch, t, began, setting, seed, feature_value=found)
 
 
 def _exact(

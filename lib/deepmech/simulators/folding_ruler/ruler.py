@@ -36,6 +36,7 @@ dead, without bouncing, when folded flat or at ``stop``.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, fields
 from typing import Any
@@ -45,11 +46,28 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align
+from deepmech.core.labels import Batch, Number, align, described
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.spec import Spec
 from deepmech.simulators.folding_ruler.friction import pull as drive
+
+_LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
+#: What results hold, and in what units.
+WORDS = {
+    "position": ("position of a node", _LENGTH),
+    "extension": ("extension of a pair", "1"),
+    "work": ("work of the hand", _ENERGY),
+    "joint_heat": ("heat of the joints", _ENERGY),
+    "table_heat": ("heat of the table", _ENERGY),
+    "kinetic": ("kinetic energy", _ENERGY),
+    "step_loss": ("energy lost in dead stops and by the steps", _ENERGY),
+    "time": ("time", _TIME),
+    "run": ("run", "1"),
+    "frame": ("frame", "1"),
+    "node": ("node", "1"),
+    "pair": ("pair", "1"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +191,8 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
         rows.append(
             extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
         )
-    dims, values = members.unflatten(np.array(rows), "pair")
-    return xr.DataArray(values, dims=dims, coords={**members.coords, "pair": np.arange(1, n + 1)}, name="extension")
+    made = {"extension": members.unflatten(np.array(rows), "pair")}
+    return described(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), WORDS)["extension"]
 
 
 def hand(members: Batch, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int) -> np.ndarray:
@@ -253,6 +271,7 @@ def simulate(
         data[name] = members.unflatten(energy[..., j], "run", "frame")
     data["time"] = members.unflatten(times, "frame")
     index = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
-    spec = f"{ruler.to_json()} {pull.to_json()} dt={dt}"
+    setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
+    spec = json.dumps({"ruler": ruler.to_json(), "pull": pull.to_json(), **setting})
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
-    return xr.Dataset(data, coords={**members.coords, **index, "pair": np.arange(1, n + 1)}, attrs=notes)
+    return described(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)

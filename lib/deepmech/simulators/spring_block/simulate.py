@@ -13,11 +13,11 @@ import xarray as xr
 from tqdm import tqdm
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number
+from deepmech.core.labels import Batch, Number, described
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
 from deepmech.simulators.spring_block import kernels, torch_engine
-from deepmech.simulators.spring_block.chain import Chain
+from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
 
 Order = Literal["first", "second", "langevin"]
@@ -243,20 +243,19 @@ def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs:
         x.reshape(batch.shape + x.shape[1:]), dims=(*batch.dims, "run", "time", "block"), coords=coords
     )
     load = chain.target - position
-    return xr.Dataset(
-        {
-            "position": position,
-            "load_curve": load.transpose(*position.dims),
-            "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
-            "elastic_energy": elastic_energy(position, chain.stiffness),
-        }
-    )
+    made = {
+        "position": position,
+        "load_curve": load.transpose(*position.dims),
+        "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
+        "elastic_energy": elastic_energy(position, chain.stiffness),
+    }
+    return described(xr.Dataset(made), WORDS)
 
 
 def _run_on_cores(
     *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool,
-    bound: float | None, device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray, damping: np.ndarray,
-    bar: np.ndarray, decay: np.ndarray,
+    bound: float | None, device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray,
+    damping: np.ndarray, bar: np.ndarray, decay: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
