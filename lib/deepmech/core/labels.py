@@ -84,7 +84,19 @@ class Batch:
 
     def members(self) -> list[dict[str, float]]:
         """One plain dictionary of parameters per member."""
-        return [{k: v[i].item() for k, v in self.flat.items()} for i in range(self.n)]
+        return each(self.flat)
+
+
+def each(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """One dictionary of plain values per member, or cell of a sweep, from arrays of one length by name.
+
+    Examples
+    --------
+    >>> each(xr.Dataset({"slope": ("cell", [0.0, 0.5]), "seed": ("cell", [3, 4])}))[1]
+    {'slope': 0.5, 'seed': 4}
+    """
+    values = [np.asarray(column).tolist() for column in columns.values()]
+    return [dict(zip(map(str, columns), row, strict=True)) for row in zip(*values, strict=True)]
 
 
 def described(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import code
-from deepmech.core.labels import Batch, align
+from deepmech.core.labels import Batch, align, each
 from deepmech.core.spec import Spec, decode, digest
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
@@ -192,14 +192,3 @@ def allowed(function: Callable[..., xr.Dataset], variable: str) -> float:
     """The tolerance of one variable of a function's results, see :func:`recomputed`."""
     stated = getattr(function, "tolerance", {})
     return float(stated.get(variable, stated.get("*", ROUNDING)))
-
-
-def each(cells: xr.Dataset) -> list[dict[str, Any]]:
-    """A slice of a sweep's grid as one dictionary of plain values per cell, for what is computed one by one.
-
-    Examples
-    --------
-    >>> each(xr.Dataset({"slope": ("cell", [0.0, 0.5]), "seed": ("cell", [3, 4])}))[1]
-    {'slope': 0.5, 'seed': 4}
-    """
-    return [{str(k): v.values[i].item() for k, v in cells.items()} for i in range(cells.sizes["cell"])]
