@@ -89,19 +89,6 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     return _reduce(load, dim, lambda d: _curvature(d, flat), 3)
 
 
-def second_difference_sum(load: Any, dim: str | int | None = None) -> Any:
-    """The authors' measure: the sum of second differences of D, which telescopes to d_1 − d_L (> 0 for convex curves).
-
-    Parameters, return value and errors as :func:`curvature`, but in the units of ``load``, and with the opposite sign.
-
-    Examples
-    --------
-    >>> second_difference_sum(np.array([3.0, 1.0, 0.5, 0.0]))
-    1.5
-    """
-    return _reduce(load, dim, lambda d: (d[..., 0] - d[..., 1]) - (d[..., -2] - d[..., -1]), 3)
-
-
 def descent(load: Any, dim: str | int | None = None) -> Any:
     """How far a curve is from falling all the way: (D_0 − D_L) / (max D − min D), 1 for curves that never rise.
 

@@ -11,9 +11,9 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
-from deepmech.core.random import Stream, purpose_word
+from deepmech.core.random import purpose_word
 from deepmech.simulators.elastic_sde.model import ElasticSDE
-from deepmech.simulators.elastic_sde.solution import checked_start, checked_times, labelled
+from deepmech.simulators.elastic_sde.solution import beginnings, labelled
 
 
 def train_discrete(
@@ -59,19 +59,13 @@ def train_discrete(
     True
     """
     began = time.perf_counter()
-    t, x0 = checked_times(times), checked_start(model, start)
+    t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
     if not checks.is_real(step) or not np.isfinite(step) or step <= 0:
         raise ValueError(f"train_discrete: step = {step!r}: must be positive and finite")
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")
-    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
-        checks.whole(f"train_discrete: {name}", value, least)
-    checks.real("train_discrete: start_spread", start_spread, 0, allowed="a number, zero or positive")
     batch = model.batch()
-    streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
-    shape = (model.n_classes, n_samples, x0.shape[1])
-    first = np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams])
     clock = np.arange(marks[-1]) * step
     rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (batch.n, len(clock)))) for r, _ in model.rates(batch)]
     mixing = np.broadcast_to(np.cumsum(model.mixing(batch), axis=2), (batch.n, *(2 * (model.n_classes,))))
@@ -79,7 +73,7 @@ def train_discrete(
     noise = np.asarray(batch.flat["noise"], float) * np.sqrt(step)
     purposes = np.array([purpose_word("drawn"), purpose_word("discrete noise")], np.uint64)
     blocks = model.blocks() * factor[:, :, None, None]
-    out = np.empty((batch.n, n_runs, len(t), *shape))
+    out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     drawn = np.empty((batch.n, n_runs, len(clock)), np.int8)
     for i in range(batch.n):
         for r, stream in enumerate(streams):

@@ -16,6 +16,7 @@ from scipy.linalg import expm
 from deepmech.core import checks
 from deepmech.core.labels import Batch, described
 from deepmech.core.provenance import attributes
+from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.rates import PowerLaw, is_table, panels
 
@@ -246,6 +247,19 @@ def checked_start(model: ElasticSDE, start: Any) -> np.ndarray:
             f"({model.n_classes}, {model.n_features})"
         )
     return x
+
+
+def beginnings(
+    caller: str, model: ElasticSDE, times: Any, start: Any, n_samples: int, n_runs: int, start_spread: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Stream]]:
+    """Times, class means (K, p) and samples (run, K, n, p) at t = 0, and every run's random numbers, all checked."""
+    t, x0 = checked_times(times), checked_start(model, start)
+    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
+        checks.whole(f"{caller}: {name}", value, least)
+    checks.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
+    streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
+    shape = (len(x0), n_samples, x0.shape[1])
+    return t, x0, np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams]), streams
 
 
 def labelled(

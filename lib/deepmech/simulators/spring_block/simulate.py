@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -99,7 +100,9 @@ def simulate(
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
     keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
-    positions = torch_engine.run if device != "cpu" else _run_on_cores
+    positions: Callable[..., np.ndarray] = (
+        partial(torch_engine.run, device=device) if device != "cpu" else _run_on_cores
+    )
     x = positions(
         order=ORDERS[order],
         steps=steps,
@@ -108,7 +111,6 @@ def simulate(
         dt=dt,
         shared=shared_noise,
         bound=None if truncation is None or truncation > kernels.LARGEST else float(truncation),
-        device=device,
         **{k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()},
     )
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
@@ -254,7 +256,7 @@ def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs:
 
 def _run_on_cores(
     *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool,
-    bound: float | None, device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray,
+    bound: float | None, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray,
     damping: np.ndarray, bar: np.ndarray, decay: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
