@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 from deepmech.core.random import purpose_word
 from deepmech.simulators.elastic_sde.model import ElasticSDE
@@ -77,15 +77,17 @@ def train_discrete(
     drawn = np.empty((batch.n, n_runs, len(clock)), np.int8)
     for i in range(batch.n):
         for r, stream in enumerate(streams):
-            _run(first[r].copy(), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
-                 step, np.uint64(stream.key), purposes, marks, out[i, r], drawn[i, r])  # fmt: skip
+            x = first[r].copy()
+            _run(x, x.reshape(-1), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
+                 step, np.uint64(stream.key), purposes, marks, out[i, r].reshape(len(t), -1), drawn[i, r],
+                 np.empty(x.shape[2]), np.empty(x.shape[2]))  # fmt: skip
     setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
                "start": x0.tolist()}  # fmt: skip
     found = (out, "run", "time", "class", "sample", "feature")
     return labelled(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def _pick(u, cumulated):
     """Index of the first entry of ``cumulated`` above u (the last one if rounding left none)."""
     for i in range(cumulated.shape[0] - 1):
@@ -94,19 +96,19 @@ def _pick(u, cumulated):
     return cumulated.shape[0] - 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _run(x, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks, out, drawn):
-    """One run; x: (K, n, p), blocks: (K, K, p, p), mixing: rows of cumulated label probabilities."""
+@njit(**KERNEL, cache=True)
+def _run(x, flat, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks, out, drawn, source, pull):
+    """One run; x: (K, n, p), flat: the same in one row, blocks: (K, K, p, p), mixing: rows of cumulated label
+    probabilities, out: (times, K n p), source, pull: (p,) working space."""
     n_classes, n, p = x.shape
     k0, k1 = key & LOW, key >> S32
-    pull = np.empty(p)
-    flat = x.reshape(-1)
     total = flat.shape[0]
     unit = 1.0 / 4294967296.0
     recorded = 0
     for m in range(marks[-1] + 1):
         while recorded < marks.shape[0] and marks[recorded] == m:
-            out[recorded] = x
+            for i in range(total):
+                out[recorded, i] = flat[i]
             recorded += 1
         if m == marks[-1]:
             break
@@ -116,7 +118,8 @@ def _run(x, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks
         l = _pick((np.float64(np.int64(w[1])) + 0.5) * unit, mixing[c])
         j = min(n - 1, np.int64((np.float64(np.int64(w[2])) + 0.5) * unit * n))
         drawn[m] = c
-        source = x[c, j].copy()
+        for a in range(p):
+            source[a] = x[c, j, a]
         for k in range(n_classes):
             e = h * (alpha[m] if k == l else beta[m])
             for a in range(p):

@@ -264,7 +264,10 @@ def simulate(
         times[k] = frames * dt
         for run, path in enumerate(hand(members, n, steps, dt, strengths, k)):
             f, c, stop = (members.flat[name][k] for name in ("table_friction", "shake_speed", "stop"))
-            drive(path, dt, f, c, stop, frames, position[k, run], energy[k, run])
+            drive(
+                path, dt, f, c, stop, frames, position[k, run], energy[k, run], np.arange(n + 1) * (path[0] / n),
+                np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)), np.zeros(5),
+            )  # fmt: skip
     data: dict[str, Any] = {"position": members.unflatten(position, "run", "frame", "node")}
     data["extension"] = members.unflatten(np.diff(position, axis=-1), "run", "frame", "pair")
     for j, name in enumerate(("work", "joint_heat", "table_heat", "kinetic", "step_loss")):

@@ -15,14 +15,10 @@ from functools import cache
 
 import numpy as np
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 
 FIRST, SECOND, LANGEVIN = 0, 1, 2
-#: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
-#: slices that are assigned at once, with the words of the error that they might raise.
-OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 ATTEMPT = np.uint64(65536)
 #: No normal number is larger: Box-Muller on 32 bits never exceeds 6.76.
 LARGEST = 6.8
@@ -136,7 +132,7 @@ def keep(out, steps, record, done, x):
 def tile(order):
     """The kernel of one order."""
 
-    @njit(**OPTIONS, cache=True)
+    @njit(**KERNEL, cache=True)
     def run_tile(
         out, steps, x, keys, purpose, k, right, left, damping, bar, decay, bound, dt, shared, control, v, z, words, now
     ):  # fmt: skip
