@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.checks import refuse
+from deepmech.core.checks import array, refuse
 
 Number = float | xr.DataArray
 
@@ -97,6 +97,26 @@ def each(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
     """
     values = [np.asarray(column).tolist() for column in columns.values()]
     return [dict(zip(map(str, columns), row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def with_dims(what: str, values: Any, *last: str) -> xr.DataArray:
+    """``values`` with the dimensions ``last`` at its end: a labelled array that has them, or a plain one, whose leading
+    axes are then numbered.
+
+    Examples
+    --------
+    >>> with_dims("points", np.zeros((2, 5, 3)), "sample", "feature").dims
+    ('lead_0', 'sample', 'feature')
+    """
+    expected = f"expected (…, {', '.join(last)})"
+    if isinstance(values, xr.DataArray):
+        if not set(last) <= set(values.dims):
+            raise ValueError(f"{what} have dimensions {values.dims}: {expected}")
+        return values.transpose(..., *last)
+    plain = array(what, values)
+    if plain.ndim < len(last):
+        raise ValueError(f"{what} have shape {plain.shape}: {expected}")
+    return xr.DataArray(plain, dims=[f"lead_{i}" for i in range(plain.ndim - len(last))] + list(last))
 
 
 def described(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
+from deepmech.core.labels import with_dims
 
 
 def etf_distance(means: Any, centred: bool = False) -> Any:
@@ -38,13 +39,9 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
     >>> bool(etf_distance(corners) < 1e-12), round(float(etf_distance(np.eye(3))), 4)
     (True, 0.5774)
     """
-    if isinstance(means, xr.DataArray):
-        if not {"class", "feature"} <= set(means.dims):
-            raise ValueError(f"etf_distance: means have dimensions {means.dims}: expected (…, class, feature)")
-        m = means.transpose(..., "class", "feature")
-        return m.isel({"class": 0, "feature": 0}, drop=True).copy(data=etf_distance(m.values, centred)).rename("etf")
-    x = checks.array("etf_distance: means", means)
-    if x.ndim < 2 or x.shape[-2] < 2:
+    m = with_dims("etf_distance: means", means, "class", "feature")
+    x = checks.array("etf_distance: means", m.values)
+    if x.shape[-2] < 2:
         raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
     if centred:
         x = x - x.mean(-2, keepdims=True)
@@ -53,4 +50,6 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
     unit = np.divide(x, length, out=np.full_like(x, np.nan), where=length > 0)
     frame = k / (k - 1) * (np.eye(k) - 1 / k)
     gap = np.linalg.norm(unit @ unit.swapaxes(-1, -2) - frame, axis=(-2, -1)) / np.linalg.norm(frame)
+    if isinstance(means, xr.DataArray):
+        return m.isel({"class": 0, "feature": 0}, drop=True).copy(data=gap).rename("etf")
     return gap if gap.ndim else float(gap)

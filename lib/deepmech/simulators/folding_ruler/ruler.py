@@ -99,14 +99,10 @@ class Ruler(Spec):
 
     def __post_init__(self) -> None:
         checks.whole("Ruler.n_pairs", self.n_pairs, 2)
-        rest = ("fold_angle", "table_friction", "stop")
-        checks.numbers("Ruler", **{name: getattr(self, name) for name in rest})
-        self.require_finite(*rest)
-        self.require(
-            "fold_angle", (np.asarray(self.fold_angle) > 0) & (np.asarray(self.fold_angle) <= 90), "in (0, 90]"
-        )
-        self.require("table_friction", np.asarray(self.table_friction) >= 0, "zero or positive")
-        self.require("stop", (np.asarray(self.stop) > 0) & (np.asarray(self.stop) < 1), "between 0 and 1")
+        self.require_numbers("fold_angle", "table_friction", "stop")
+        self.require("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
+        self.require("table_friction", self.table_friction >= 0, "zero or positive")
+        self.require("stop", (self.stop > 0) & (self.stop < 1), "between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,13 +132,11 @@ class Pull(Spec):
     shake_speed: Number = 0.0
 
     def __post_init__(self) -> None:
-        names = [f.name for f in fields(self)]
-        checks.numbers("Pull", **{name: getattr(self, name) for name in names})
-        self.require_finite(*names)
+        self.require_numbers(*(f.name for f in fields(self)))
         for name in ("extension", "duration", "jerk_period"):
-            self.require(name, np.asarray(getattr(self, name)) > 0, "positive")
+            self.require(name, getattr(self, name) > 0, "positive")
         for name in ("jerk_speed", "shake_speed"):
-            self.require(name, np.asarray(getattr(self, name)) >= 0, "zero or positive")
+            self.require(name, getattr(self, name) >= 0, "zero or positive")
 
 
 def batch(ruler: Ruler, pull: Pull) -> Batch:

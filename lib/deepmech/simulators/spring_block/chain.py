@@ -84,8 +84,7 @@ class Chain(Spec):
             )
         strength = "noise" if self.noise is not None else "noise_bar"
         fields = ("stiffness", "target", "friction_right", "friction_left", strength, "damping")
-        checks.numbers("Chain", **{field: getattr(self, field) for field in fields})
-        self.require_finite(*fields)
+        self.require_numbers(*fields)
         for field in ("stiffness", "target", "damping"):
             self.require(field, getattr(self, field) > 0, "positive")
         for field in ("friction_right", "friction_left", strength):
