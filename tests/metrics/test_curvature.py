@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from deepmech.metrics.curvature import curvature, descent, steps
+from deepmech.metrics.elasticity import margins
 
 curves = hnp.arrays(float, st.integers(3, 12), elements=st.floats(-10, 10))
 
@@ -16,6 +17,13 @@ curves = hnp.arrays(float, st.integers(3, 12), elements=st.floats(-10, 10))
 def test_straight_lines_have_none(length, start, drop):
     line = start - drop * np.arange(length + 1) / length
     assert curvature(line) == pytest.approx(0, abs=1e-12)
+
+
+def test_what_is_made_of_a_load_is_not_called_a_load():
+    load = xr.DataArray([2.0, 1.0, 0.0], dims="layer", attrs={"long_name": "load", "units": "1"})
+    assert curvature(load).attrs["long_name"] == "signed curvature" and descent(load).attrs["long_name"] == "descent"
+    means = xr.DataArray(np.ones((1, 2, 2)), dims=("time", "class", "logit"), attrs={"long_name": "mean"})
+    assert not margins(means).attrs and load.attrs["long_name"] == "load" and means.attrs["long_name"] == "mean"
 
 
 @given(st.integers(2, 40))

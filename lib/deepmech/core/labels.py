@@ -101,7 +101,7 @@ def each(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
 
 def with_dims(what: str, values: Any, *last: str) -> xr.DataArray:
     """``values`` with the dimensions ``last`` at its end: a labelled array that has them, or a plain one, whose leading
-    axes are then numbered.
+    axes are then numbered. What it was called is not what is made of it, so its attributes stay behind.
 
     Examples
     --------
@@ -112,7 +112,9 @@ def with_dims(what: str, values: Any, *last: str) -> xr.DataArray:
     if isinstance(values, xr.DataArray):
         if not set(last) <= set(values.dims):
             raise ValueError(f"{what} have dimensions {values.dims}: {expected}")
-        return values.transpose(..., *last)
+        found = values.transpose(..., *last)
+        found.attrs = {}
+        return found
     plain = array(what, values)
     if plain.ndim < len(last):
         raise ValueError(f"{what} have shape {plain.shape}: {expected}")
