@@ -146,13 +146,11 @@ def align(owner: str = "parameters", /, **fields: Any) -> Batch:
     arrays = {k: _as_array(f"{owner}.{k}", v) for k, v in fields.items()}
     for k, a in arrays.items():
         _require_labels(f"{owner}.{k}", a)
-    try:
-        wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
-    except ValueError:
-        raise ValueError(_clash(owner, arrays)) from None
+    coords = _joined(owner, arrays)
+    wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
-    return Batch(tuple(first.dims), first.shape, _joined(owner, arrays), flat)
+    return Batch(tuple(first.dims), first.shape, coords, flat)
 
 
 def _as_array(what: str, value: Any) -> xr.DataArray:
@@ -171,23 +169,15 @@ def _joined(owner: str, arrays: Mapping[str, xr.DataArray]) -> dict[Hashable, An
     for k, a in arrays.items():
         for name, values in a.coords.items():
             if name in coords and not coords[name].variable.equals(values.variable):
+                both = f"{owner}.{of[name]} and {owner}.{k} both have"
+                if name in a.dims and name in coords[name].dims:
+                    raise ValueError(
+                        f"{both} dimension {name!r} but different labels along it ({coords[name].size} and "
+                        f"{values.size} values): use the same values, or another dimension name"
+                    )
                 raise ValueError(
-                    f"{owner}.{of[name]} and {owner}.{k} both have a coordinate {name!r} but different values of it: "
-                    f"rename one of them, or leave it out with .drop_vars({name!r})"
+                    f"{both} a coordinate {name!r} but different values of it: rename one of them, or leave it out "
+                    f"with .drop_vars({name!r})"
                 )
             coords[name], of[name] = values, k
     return coords
-
-
-def _clash(owner: str, arrays: Mapping[str, xr.DataArray]) -> str:
-    seen: dict[Hashable, tuple[str, np.ndarray]] = {}
-    for k, a in arrays.items():
-        for d in a.dims:
-            values = a.coords[d].values
-            if d in seen and not np.array_equal(seen[d][1], values):
-                return (
-                    f"{owner}.{seen[d][0]} and {owner}.{k} both have dimension {d!r} but different labels along it "
-                    f"({len(seen[d][1])} and {len(values)} values): use the same values, or another dimension name"
-                )
-            seen.setdefault(d, (k, values))
-    return f"{owner}: labelled arrays do not broadcast: { {k: a.dims for k, a in arrays.items()} }"

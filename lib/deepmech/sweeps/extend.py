@@ -52,12 +52,8 @@ def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
     2
     """
     small = sweep_of(result)
-    for field in ("compute", "fixed", "version", "data"):
-        ours, theirs = getattr(sweep, field), getattr(small, field)
-        if ours != theirs:
-            raise ValueError(
-                f"adopt: {field} of the result is {theirs!r}, of sweep {sweep.name!r} {ours!r}; only grids may differ"
-            )
+    if other := [where for where in sweep.differences(small) if not where.startswith(("name", "cells"))]:
+        raise ValueError(f"adopt: the result and sweep {sweep.name!r} differ in {', '.join(other)}; only grids may")
     known = {_label(cell): i for i, cell in enumerate(small.parameters(range(small.n_cells)))}
     wanted = [_label(cell) for cell in sweep.parameters(range(sweep.n_cells))]
     if not any(label in known for label in wanted):

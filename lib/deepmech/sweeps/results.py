@@ -170,7 +170,8 @@ def _say_what_is_computed(sweep: Sweep, where: Path | None) -> None:
     words, seconds = "no shipped result has its name", None
     if near:
         other = read_netcdf(near[0])
-        words = f"{', '.join(f.name for f in near)} differs in {_differences(sweep, sweep_of(other))}"
+        what = ", ".join(sweep.differences(sweep_of(other)))
+        words = f"{', '.join(f.name for f in near)} differs in {what}"
         seconds = float(other.attrs["wall_seconds"]) / sweep_of(other).n_cells * sweep.n_cells
     about = "for how long is not known" if seconds is None else f"about {max(1, round(seconds))} s"
     patience = float(os.environ.get("DEEPMECH_PATIENCE", "inf"))
@@ -182,20 +183,6 @@ def _say_what_is_computed(sweep: Sweep, where: Path | None) -> None:
         )
     if near or sweep.n_cells > 1:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r}, {about} ({words})\n")
-
-
-def _differences(sweep: Sweep, other: Sweep) -> str:
-    """Where two sweeps differ, in words: fields, and within ``fixed`` and ``cells`` their keys."""
-    ours, theirs = sweep.to_json(), other.to_json()
-    found = []
-    for name in ("compute", "version", "data"):
-        if ours[name] != theirs[name]:
-            found.append(f"{name} ({theirs[name]!r} there, {ours[name]!r} here)")
-    for name in ("fixed", "cells"):
-        for key in sorted({*ours[name], *theirs[name]}):
-            if ours[name].get(key) != theirs[name].get(key):
-                found.append(f"{name}[{key!r}]")
-    return ", ".join(found) or "nothing"
 
 
 def _note_down(sweep: Sweep, what: dict[str, Any]) -> None:

@@ -145,6 +145,18 @@ class Sweep(Spec):
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return ", ".join(f"({w})" for w in words) + more
 
+    def differences(self, other: Sweep) -> list[str]:
+        """Where two sweeps differ, in words: fields, and within ``fixed`` and ``cells`` their keys."""
+        ours, theirs = self.to_json(), other.to_json()
+        found = []
+        for name in ("name", "compute", "version", "data"):
+            if ours[name] != theirs[name]:
+                found.append(f"{name} ({theirs[name]!r} there, {ours[name]!r} here)")
+        for name in ("fixed", "cells"):
+            keys = sorted({*ours[name], *theirs[name]})
+            found += [f"{name}[{key!r}]" for key in keys if ours[name].get(key) != theirs[name].get(key)]
+        return found
+
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         cells = {k: decode(v) for k, v in data["cells"].items()}

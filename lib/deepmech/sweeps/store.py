@@ -86,11 +86,10 @@ class Store:
                 write_whole(manifest, json.dumps(content, indent=1))
         found = read_manifest(path)
         if found["key"] != sweep.key:
-            ours, theirs = sweep.to_json(), found["sweep"]
-            differ = [k for k in ours if ours[k] != theirs.get(k)]
+            other = Sweep.from_json(found["sweep"])
             raise ValueError(
-                f"{path} holds another sweep, {theirs['name']!r} ({found['key']}): {', '.join(differ)} differ(s) from "
-                f"{sweep.name!r} ({sweep.key}). Use another directory"
+                f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
+                f"differs in {', '.join(sweep.differences(other))}. Use another directory"
             )
         store = cls(path, sweep)
         store._sweep_up()

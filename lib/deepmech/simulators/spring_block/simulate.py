@@ -118,14 +118,8 @@ def simulate(
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
         "truncation": truncation, "start": x0.tolist(),
     }  # fmt: skip
-    dataset = _dataset(chain, batch, x, steps * dt, np.arange(n_runs))
-    dataset.attrs = attributes(
-        spec=json.dumps({**chain.to_json(), **setting}),
-        seed=seed,
-        device=device,
-        wall_seconds=time.perf_counter() - began,
-    )
-    return dataset if record is not None else dataset.isel(time=0, drop=True)
+    made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed, device=device)
+    return made if record is not None else made.isel(time=0, drop=True)
 
 
 def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, record: Any = None,
@@ -166,11 +160,9 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
             b = velocity(x + h / 2 * a)
             c = velocity(x + h / 2 * b)
             x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
-    dataset = _dataset(chain, batch, out, steps * dt, np.arange(1)).isel(run=0, drop=True)
     setting = {"t_end": t_end, "dt": dt, "substeps": substeps, "truncation": truncation, "averaged": True}
-    spec = json.dumps({**chain.to_json(), **setting})
-    dataset.attrs = attributes(spec=spec, seed="none", wall_seconds=time.perf_counter() - began)
-    return dataset if record is not None else dataset.isel(time=0, drop=True)
+    made = _dataset(chain, batch, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
+    return made if record is not None else made.isel(time=0, drop=True)
 
 
 def _prepare(
@@ -239,8 +231,10 @@ def _arrays(batch: Batch, dt: float) -> dict[str, np.ndarray]:
     }
 
 
-def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs: np.ndarray) -> xr.Dataset:
-    coords = {**batch.coords, "run": runs, "time": times, "block": np.arange(chain.n_blocks + 2)}
+def _dataset(
+    chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, setting: dict[str, Any], began: float, **origin: Any
+) -> xr.Dataset:
+    coords = {**batch.coords, "run": np.arange(x.shape[1]), "time": times, "block": np.arange(chain.n_blocks + 2)}
     position = xr.DataArray(
         x.reshape(batch.shape + x.shape[1:]), dims=(*batch.dims, "run", "time", "block"), coords=coords
     )
@@ -251,7 +245,9 @@ def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs:
         "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
         "elastic_energy": elastic_energy(position, chain.stiffness),
     }
-    return described(xr.Dataset(made), WORDS)
+    spec = json.dumps({**chain.to_json(), **setting})
+    attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
+    return described(xr.Dataset(made, attrs=attrs), WORDS)
 
 
 def _run_on_cores(
