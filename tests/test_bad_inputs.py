@@ -232,7 +232,6 @@ METRICS = {
     "half a tail": (lambda: el.tail_index(TIMED, last=1.5), "tail_index: last = 1.5: must be from 1 to the 3"),
     "edges of text": (lambda: el.log_slope(TIMED, ["a", "b"]), "log_slope: edges = ['a', 'b']: must be an array"),
     "frame of text": (lambda: collapse.etf_distance("a"), "etf_distance: means = 'a': must be an array"),
-    "classifier of text": (lambda: collapse.collapse(X, Y, weights="a"), "collapse: weights = 'a': must be an array"),
     "flat of text": (lambda: curvature.curvature([1, 2, 3], flat="a"), "curvature: flat = 'a': must be a range"),
     "boolean curve": (lambda: curvature.curvature([True, False, True]), "load = [True, False, True]: must be an array"),
     "bend of text": (lambda: reading.read([1, 2, 3], bend="a"), "read: bend = 'a': must be a finite number"),
@@ -290,7 +289,6 @@ def test_metrics(slip):
     [
         lambda: data_separation(X, FAR),
         lambda: load_curve(NET, X, FAR),
-        lambda: collapse.collapse(X, FAR),
         lambda: ClassMoments(10_000_001).update(X, FAR % 3).separation(),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepmech.data import DataCorrupt, DataMissing, load
+from deepmech.data import DataCorrupt, DataMissing, files, fingerprint, load
 from deepmech.data.files import parse_idx
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
@@ -178,3 +178,19 @@ def test_cifar_files_of_a_wrong_length_or_content(small):
     (folder / "data_batch_4.bin").write_bytes((bytes([10]) + record[1:]) * 10_000)
     with pytest.raises(DataCorrupt, match=r"data_batch_4.bin: holds the label 10"):
         load("cifar10-jpeg")
+
+
+def test_a_fingerprint_reads_a_file_of_unknown_content_once_until_it_changes(installed, monkeypatch):
+    seen, real = [], files.read
+    monkeypatch.setattr(files, "read", lambda path, source: seen.append(path.name) or real(path, source))
+    expected = load("fashion-mnist").fingerprint
+    seen.clear()
+    assert fingerprint("fashion-mnist") == fingerprint("fashion-mnist") == expected
+    assert len(seen) == 4
+    path = installed / "fashion-mnist" / TRAIN_IMAGES
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), compresslevel=1))
+    with pytest.raises(DataCorrupt, match="not the published file"):
+        fingerprint("fashion-mnist")
+    path.unlink()
+    with pytest.raises(DataMissing, match="deepmech data fetch fashion-mnist"):
+        fingerprint("fashion-mnist")

@@ -1,4 +1,4 @@
-"""Linear separability decided exactly, the best common direction, and the measures of neural collapse."""
+"""Linear separability decided exactly, the best common direction, and the frame of neural collapse."""
 
 from itertools import combinations
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 
 from deepmech.core.random import Stream
-from deepmech.metrics.collapse import collapse, etf_distance
+from deepmech.metrics.collapse import etf_distance
 from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
 
 
@@ -111,22 +110,6 @@ def test_only_the_simplex_is_at_distance_zero(k, scale):
     )
 
 
-def test_collapse_reaches_zero_and_only_there():
-    labels = np.repeat(np.arange(3), 200)
-    turn = Rotation.from_euler("xyz", [0.3, 1.0, -0.5]).as_matrix()
-    corners = simplex(3, 3) @ turn
-    last = None
-    for width in (1.0, 0.1, 0.01):
-        found = collapse(corners[labels] + width * points(600, 3), labels, 2 * corners)
-        assert last is None or all(found[name] < last[name] for name in found)
-        last = found
-    assert all(value < 0.01 for value in last.values())
-    # Σ_b⁺ of the simplex is 3/1.5 on its plane (of two dimensions), so NC1 = width² · 2 · (3/1.5)/3.
-    assert last["nc1"] == pytest.approx(1e-4 * 4 / 3, rel=0.1)
-    skewed = collapse((corners * [[1], [2], [1]])[labels], labels)
-    assert skewed["nc1"] < 1e-12 < 0.1 < skewed["nc2_norms"] and "nc3" not in skewed
-
-
 def test_errors_name_the_remedy():
     with pytest.raises(ValueError, match="must be finite"):
         linearly_separable([[np.nan]], [[0.0]])
@@ -136,5 +119,3 @@ def test_errors_name_the_remedy():
         separated_along(np.zeros((2, 2, 2)), [0.0, 0.0])
     with pytest.raises(ValueError, match="K from 2 to 8"):
         best_direction(np.zeros((9, 2)))
-    with pytest.raises(ValueError, match="one row per class"):
-        collapse(points(6, 2), [0, 1, 0, 1, 0, 1], np.zeros((3, 2)))

@@ -134,7 +134,7 @@ class nothing_recomputed:
 
 def test_a_store_belongs_to_one_sweep(tmp_path):
     run(make(), tmp_path)
-    with pytest.raises(ValueError, match=r"holds another sweep.*fixed differ"):
+    with pytest.raises(ValueError, match=r"holds another sweep.*differs in fixed\['pause'\]"):
         run(make(pause=0.5), tmp_path)
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(ValueError, match=r"no manifest.json"):

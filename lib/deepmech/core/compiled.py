@@ -19,6 +19,11 @@ import numba.core.config
 
 from deepmech.core import code
 
+#: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
+#: slices that are assigned at once, with the words of the error that they might raise.
+KERNEL = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+#: For functions that only kernels call.
+INSIDE = {**KERNEL, "no_cpython_wrapper": True}
 WEEK = 7 * 24 * 3600.0
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.checks import refuse
+from deepmech.core.checks import array, refuse
 
 Number = float | xr.DataArray
 
@@ -84,7 +84,55 @@ class Batch:
 
     def members(self) -> list[dict[str, float]]:
         """One plain dictionary of parameters per member."""
-        return [{k: v[i].item() for k, v in self.flat.items()} for i in range(self.n)]
+        return each(self.flat)
+
+
+def each(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """One dictionary of plain values per member, or cell of a sweep, from arrays of one length by name.
+
+    Examples
+    --------
+    >>> each(xr.Dataset({"slope": ("cell", [0.0, 0.5]), "seed": ("cell", [3, 4])}))[1]
+    {'slope': 0.5, 'seed': 4}
+    """
+    values = [np.asarray(column).tolist() for column in columns.values()]
+    return [dict(zip(map(str, columns), row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def with_dims(what: str, values: Any, *last: str) -> xr.DataArray:
+    """``values`` with the dimensions ``last`` at its end: a labelled array that has them, or a plain one, whose leading
+    axes are then numbered. What it was called is not what is made of it, so its attributes stay behind.
+
+    Examples
+    --------
+    >>> with_dims("points", np.zeros((2, 5, 3)), "sample", "feature").dims
+    ('lead_0', 'sample', 'feature')
+    """
+    expected = f"expected (…, {', '.join(last)})"
+    if isinstance(values, xr.DataArray):
+        if not set(last) <= set(values.dims):
+            raise ValueError(f"{what} have dimensions {values.dims}: {expected}")
+        found = values.transpose(..., *last)
+        found.attrs = {}
+        return found
+    plain = array(what, values)
+    if plain.ndim < len(last):
+        raise ValueError(f"{what} have shape {plain.shape}: {expected}")
+    return xr.DataArray(plain, dims=[f"lead_{i}" for i in range(plain.ndim - len(last))] + list(last))
+
+
+def described(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:
+    """``result`` with the ``long_name`` and ``units`` that ``words`` has for its variables, so that a picture can name
+    its axes; ``"1"`` are the units of pure numbers.
+
+    Examples
+    --------
+    >>> described(xr.Dataset({"x": 0.0}), {"x": ("position", "1"), "t": ("time", "steps")}).x.attrs
+    {'long_name': 'position', 'units': '1'}
+    """
+    for name in result.variables.keys() & words.keys():
+        result[name].attrs = dict(zip(("long_name", "units"), words[str(name)], strict=True))
+    return result
 
 
 def align(owner: str = "parameters", /, **fields: Any) -> Batch:
@@ -98,13 +146,11 @@ def align(owner: str = "parameters", /, **fields: Any) -> Batch:
     arrays = {k: _as_array(f"{owner}.{k}", v) for k, v in fields.items()}
     for k, a in arrays.items():
         _require_labels(f"{owner}.{k}", a)
-    try:
-        wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
-    except ValueError:
-        raise ValueError(_clash(owner, arrays)) from None
+    coords = _joined(owner, arrays)
+    wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
     first = wide[0]
     flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
-    return Batch(tuple(first.dims), first.shape, _joined(owner, arrays), flat)
+    return Batch(tuple(first.dims), first.shape, coords, flat)
 
 
 def _as_array(what: str, value: Any) -> xr.DataArray:
@@ -123,23 +169,15 @@ def _joined(owner: str, arrays: Mapping[str, xr.DataArray]) -> dict[Hashable, An
     for k, a in arrays.items():
         for name, values in a.coords.items():
             if name in coords and not coords[name].variable.equals(values.variable):
+                both = f"{owner}.{of[name]} and {owner}.{k} both have"
+                if name in a.dims and name in coords[name].dims:
+                    raise ValueError(
+                        f"{both} dimension {name!r} but different labels along it ({coords[name].size} and "
+                        f"{values.size} values): use the same values, or another dimension name"
+                    )
                 raise ValueError(
-                    f"{owner}.{of[name]} and {owner}.{k} both have a coordinate {name!r} but different values of it: "
-                    f"rename one of them, or leave it out with .drop_vars({name!r})"
+                    f"{both} a coordinate {name!r} but different values of it: rename one of them, or leave it out "
+                    f"with .drop_vars({name!r})"
                 )
             coords[name], of[name] = values, k
     return coords
-
-
-def _clash(owner: str, arrays: Mapping[str, xr.DataArray]) -> str:
-    seen: dict[Hashable, tuple[str, np.ndarray]] = {}
-    for k, a in arrays.items():
-        for d in a.dims:
-            values = a.coords[d].values
-            if d in seen and not np.array_equal(seen[d][1], values):
-                return (
-                    f"{owner}.{seen[d][0]} and {owner}.{k} both have dimension {d!r} but different labels along it "
-                    f"({len(seen[d][1])} and {len(values)} values): use the same values, or another dimension name"
-                )
-            seen.setdefault(d, (k, values))
-    return f"{owner}: labelled arrays do not broadcast: { {k: a.dims for k, a in arrays.items()} }"

@@ -9,9 +9,11 @@ from typing import Any
 
 
 def homes(
-    package: str, names: Mapping[str, Sequence[str]]
+    package: str, names: Mapping[str, Sequence[str]], extra: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:
     """``__getattr__`` and ``__dir__`` of a package whose ``names`` stand by module below it, and each name's module.
+
+    ``extra`` is the part of ``deepmech[...]`` that brings what these modules need.
 
     Examples
     --------
@@ -24,7 +26,13 @@ def homes(
     def get(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home[name]), name)
+        try:
+            value = getattr(import_module(home[name]), name)
+        except ModuleNotFoundError as missing:
+            if not extra:
+                raise
+            needs = f"{name} needs {missing.name}: pip install 'deepmech[{extra}]'"
+            raise ModuleNotFoundError(needs, name=missing.name) from None
         setattr(sys.modules[package], name, value)  # the next time it is there
         return value
 

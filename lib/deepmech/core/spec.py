@@ -10,6 +10,8 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
+
 
 class Spec:
     """Mixin for frozen dataclasses (declare them with ``@dataclass(frozen=True, eq=False)``).
@@ -36,6 +38,11 @@ class Spec:
             except (TypeError, ValueError):
                 self.require(field, False, "a number or a labelled array of numbers; use over(name, values)")
             self.require(field, np.isfinite(values), "finite")
+
+    def require_numbers(self, *fields: str) -> None:
+        """Every named field must be a finite number, or a labelled array of them."""
+        checks.numbers(type(self).__name__, **{field: getattr(self, field) for field in fields})
+        self.require_finite(*fields)
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; :meth:`from_json` turns it back."""

@@ -175,10 +175,12 @@ def fingerprint(
     if name not in SOURCES:
         return load(name, size, n_train, n_test, seed).fingerprint
     source = SOURCES[name]
-    here = any(path.exists() for path in source.paths().values())
-    content = [f.content_sha256 or (None if here else f.ours_sha256) for f in source.files]
-    if None in content:
-        return load(name, size, n_train, n_test, seed).fingerprint
+    paths = source.paths()
+    here = any(path.exists() for path in paths.values())
+    try:
+        content = [f.content_sha256 or (not here and f.ours_sha256) or files.checksum(p, f) for f, p in paths.items()]
+    except files.DataError as error:
+        raise type(error)(_advice(name, str(error))) from None
     held = [f.count for f in source.files if f.kind != "labels"]
     n_train, n_test = _take(name, "n_train", n_train, sum(held[:-1])), _take(name, "n_test", n_test, held[-1])
     return _fingerprint(name, content, size, n_train, n_test, seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,17 @@ def read(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
     if labels is not None and labels.max(initial=0) > 9:
         raise DataCorrupt(f"{path}: holds the label {labels.max()}; ten classes have labels 0 to 9")
     return array, sha
+
+
+def checksum(path: Path, source: SourceFile) -> str:
+    """The sha256 of a file's decompressed content, which is read and checked once, until the file changes."""
+    state = path.stat() if path.is_file() else None
+    return _checksum(path, source, *(state.st_size, state.st_mtime_ns) if state else ())
+
+
+@cache
+def _checksum(path: Path, source: SourceFile, *_: int) -> str:
+    return read(path, source)[1]
 
 
 def _gunzip(raw: bytes, path: Path) -> bytes:

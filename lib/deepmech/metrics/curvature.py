@@ -86,20 +86,7 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     (0.0, 0.25)
     """
     checks.real("curvature: flat", flat, 0, allowed="a range, zero or positive")
-    return _reduce(load, dim, lambda d: _curvature(d, flat), 3)
-
-
-def second_difference_sum(load: Any, dim: str | int | None = None) -> Any:
-    """The authors' measure: the sum of second differences of D, which telescopes to d_1 − d_L (> 0 for convex curves).
-
-    Parameters, return value and errors as :func:`curvature`, but in the units of ``load``, and with the opposite sign.
-
-    Examples
-    --------
-    >>> second_difference_sum(np.array([3.0, 1.0, 0.5, 0.0]))
-    1.5
-    """
-    return _reduce(load, dim, lambda d: (d[..., 0] - d[..., 1]) - (d[..., -2] - d[..., -1]), 3)
+    return _reduce("signed curvature", load, dim, lambda d: _curvature(d, flat), 3)
 
 
 def descent(load: Any, dim: str | int | None = None) -> Any:
@@ -113,7 +100,7 @@ def descent(load: Any, dim: str | int | None = None) -> Any:
     >>> descent(np.array([2.0, 0.0, 1.0]))
     0.5
     """
-    return _reduce(load, dim, lambda d: _per_range(d, d[..., 0] - d[..., -1], 0.0), 2)
+    return _reduce("descent", load, dim, lambda d: _per_range(d, d[..., 0] - d[..., -1], 0.0), 2)
 
 
 def _curvature(d: np.ndarray, flat: float) -> np.ndarray:
@@ -133,11 +120,13 @@ def _per_range(d: np.ndarray, value: np.ndarray, flat: float) -> np.ndarray:
     return np.divide(np.where(usable, value, np.nan), np.where(usable, spread, 1.0))
 
 
-def _reduce(load: Any, dim: str | int | None, measure: Any, least: int) -> Any:
+def _reduce(words: str, load: Any, dim: str | int | None, measure: Any, least: int) -> Any:
     if isinstance(load, xr.DataArray):
         name = _dimension(load, dim, least)
         d = load.transpose(..., name)
         keep = d.isel({name: 0}, drop=True)
+        # Not what the load was called.
+        keep.attrs = {"long_name": words, "units": "1"}
         return keep.copy(data=measure(checks.array("load", d.values)))
     out = measure(_last(load, dim, least))
     return float(out) if np.ndim(out) == 0 else out

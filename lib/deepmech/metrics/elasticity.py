@@ -31,6 +31,7 @@ import xarray as xr
 from scipy.signal import savgol_filter
 
 from deepmech.core import checks
+from deepmech.core.labels import with_dims
 from deepmech.metrics.class_means import LogitLog, bootstrap, class_means
 from deepmech.metrics.tails import log_slope, tail_index
 
@@ -219,16 +220,7 @@ def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = 
 
 
 def _as_means(means: Any, square: bool) -> xr.DataArray:
-    last = ("time", "class", "logit")
-    if isinstance(means, xr.DataArray):
-        if not set(last) <= set(means.dims):
-            raise ValueError(f"class means have dimensions {means.dims}: expected (…, time, class, logit)")
-        m = means.transpose(..., *last).astype(float)
-    else:
-        a = checks.array("class means", means)
-        if a.ndim < 3:
-            raise ValueError(f"class means have shape {a.shape}: expected (…, time, class, logit)")
-        m = xr.DataArray(a, dims=[f"lead_{i}" for i in range(a.ndim - 3)] + list(last))
+    m = with_dims("class means", means, "time", "class", "logit").astype(float)
     if "time" not in m.coords:
         m = m.assign_coords(time=np.arange(m.sizes["time"]))
     if m.sizes["class"] < 2 or (square and m.sizes["class"] != m.sizes["logit"]):

@@ -87,14 +87,6 @@ class ClassMoments:
         self._combine(count, anchor + offset, spread, scatter)
         return self
 
-    def merge(self, other: ClassMoments) -> Self:
-        """Add what another accumulator of the same kind has seen."""
-        if (self.n_classes, self.metric, self.weights) != (other.n_classes, other.metric, other.weights):
-            raise ValueError("ClassMoments.merge: n_classes, metric and weights of both must agree")
-        if other.mean is not None:
-            self._combine(other.count, other.mean, other.spread, other.scatter)
-        return self
-
     def _combine(
         self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None
     ) -> None:

@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.optimize import linprog, nnls
 
 from deepmech.core import checks
+from deepmech.core.labels import with_dims
 
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
 
@@ -196,16 +197,7 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
 
 
 def _as_features(features: Any) -> xr.DataArray:
-    last = ("class", "sample", "feature")
-    if isinstance(features, xr.DataArray):
-        if not set(last) <= set(features.dims):
-            raise ValueError(f"features have dimensions {features.dims}: expected (…, class, sample, feature)")
-        f = features.transpose(..., *last)
-    else:
-        a = checks.array("features", features)
-        if a.ndim < 3:
-            raise ValueError(f"features have shape {a.shape}: expected (…, class, sample, feature)")
-        f = xr.DataArray(a, dims=[f"lead_{i}" for i in range(a.ndim - 3)] + list(last))
+    f = with_dims("features", features, "class", "sample", "feature")
     if f.sizes["class"] < 2:
         raise ValueError("features hold one class: there is no pair to separate")
     return f

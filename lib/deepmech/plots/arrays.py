@@ -31,6 +31,8 @@ def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
 def named(array: xr.DataArray, otherwise: str = "") -> str:
     """What an axis or a scale says of an array: its ``long_name`` with its ``units``, or, without one, ``otherwise``.
 
+    Pure numbers, of units ``"1"``, show none.
+
     Examples
     --------
     >>> named(xr.DataArray(0.0, attrs={"long_name": "waiting time", "units": "steps"}))
@@ -40,7 +42,7 @@ def named(array: xr.DataArray, otherwise: str = "") -> str:
     """
     name = str(array.attrs.get("long_name") or otherwise or str(array.name or "").replace("_", " "))
     units = array.attrs.get("units")
-    return f"{name} ({units})" if units and array.attrs.get("long_name") else name
+    return f"{name} ({units})" if units not in (None, "", "1") and array.attrs.get("long_name") else name
 
 
 def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, dims: Sequence[str]) -> None:

@@ -95,7 +95,7 @@ class BinaryGlass(Spec):
         x = np.ascontiguousarray(checks.array("BinaryGlass.energy: positions", positions))
         if x.shape != slope.shape:
             raise ValueError(f"BinaryGlass.energy: positions {x.shape}: give {slope.shape}, flat")
-        return float(_energy(x, self.species, self.side, DEPTHS, SIZES, slope)), slope
+        return float(_energy(x, self.species, self.side, slope)), slope
 
     def crystal(self, stream: Stream) -> np.ndarray:
         """Flat positions of particles of both kinds thrown on the places of a cubic lattice."""
@@ -142,7 +142,7 @@ class BinaryGlass(Spec):
             part = temperatures[begin : begin + _CHUNK]
             # Chunks are numbered by their first step, so that a run does not depend on how it is cut elsewhere.
             noise = stream.normal("heat bath", first + begin, (len(part), len(x)))
-            _baoab(x, v, self.species, self.side, DEPTHS, SIZES, self.time_step, keep, part, noise)
+            _baoab(x, v, self.species, self.side, self.time_step, keep, part, noise)
         return (x.reshape(-1, 3) - x.reshape(-1, 3).mean(0) + start).ravel()
 
 
@@ -150,7 +150,7 @@ _CHUNK = 200
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _energy(x, species, side, depths, sizes, slope):
+def _energy(x, species, side, slope):
     """Sum over pairs at nearest images; ``slope`` becomes its gradient."""
     value, tilt = _AT_CUTOFF
     total = 0.0
@@ -163,10 +163,10 @@ def _energy(x, species, side, depths, sizes, slope):
             dx -= side * np.rint(dx / side)
             dy -= side * np.rint(dy / side)
             dz -= side * np.rint(dz / side)
-            size = sizes[species[i], species[j]]
+            size = SIZES[species[i], species[j]]
             s2 = (dx * dx + dy * dy + dz * dz) / (size * size)
             if s2 < CUTOFF * CUTOFF:
-                depth = 4.0 * depths[species[i], species[j]]
+                depth = 4.0 * DEPTHS[species[i], species[j]]
                 u = np.sqrt(s2)
                 w2 = 1.0 / s2
                 w6 = w2 * w2 * w2
@@ -185,9 +185,9 @@ def _energy(x, species, side, depths, sizes, slope):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _baoab(x, v, species, side, depths, sizes, dt, keep, temperatures, noise):
+def _baoab(x, v, species, side, dt, keep, temperatures, noise):
     slope = np.empty(x.shape[0])
-    _energy(x, species, side, depths, sizes, slope)
+    _energy(x, species, side, slope)
     for t in range(temperatures.shape[0]):
         heat = np.sqrt(temperatures[t] * (1.0 - keep * keep))
         for k in range(x.shape[0]):
@@ -195,6 +195,6 @@ def _baoab(x, v, species, side, depths, sizes, dt, keep, temperatures, noise):
             x[k] += 0.5 * dt * v[k]
             v[k] = keep * v[k] + heat * noise[t, k]
             x[k] += 0.5 * dt * v[k]
-        _energy(x, species, side, depths, sizes, slope)
+        _energy(x, species, side, slope)
         for k in range(x.shape[0]):
             v[k] -= 0.5 * dt * slope[k]

@@ -6,6 +6,8 @@ Langevin dynamics diffuses with D = μT/P_D (App. A). Times are in steps; one st
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +17,20 @@ import xarray as xr
 from scipy.special import erf, erfinv
 
 from deepmech.core import checks
+from deepmech.core.labels import described
+from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.spec import Spec
+from deepmech.core.spec import Spec, encode
+
+#: What results hold, and in what units.
+WORDS = {
+    "overlap": ("overlap $Q(t)$", "1"),
+    "msd": ("mean squared displacement", "weight²"),
+    "position": ("position of a weight", "weight"),
+    "time": ("time", "steps"),
+    "window": ("window", "weight"),
+    "weight": ("weight", "1"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +123,6 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     return float(time) if np.ndim(time) == 0 else time
 
 
-def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
-    """Probability density of a weight that began at ``start`` (Eqs. 5, F3, F4)."""
-    mean, spread = _moments(np.asarray(time, float), well, start)
-    return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
-
-
 def _moments(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance at ``times`` of a weight that began at ``start``."""
     rate = well.learning_rate * well.stiffness
@@ -195,6 +203,7 @@ def simulate(
     >>> float(simulate(free, [100], 0.0, n_weights=2000).msd[0]) > 10
     True
     """
+    began = time.perf_counter()
     checks.instance("simulate: well", well, Well)
     steps = np.asarray(times)
     whole = steps.ndim == 1 and len(steps) > 0 and steps.dtype.kind in "iu"
@@ -224,11 +233,20 @@ def simulate(
     position = np.array(positions)
     moved = np.abs(position - first)
     within = [(moved < window).mean(1) for window in windows]
-    return xr.Dataset(
+    spec = json.dumps(
+        {
+            **well.to_json(),
+            "start": encode(start) if start is None or np.ndim(start) == 0 else "given",
+            "n_weights": n_weights,
+        }
+    )
+    made = xr.Dataset(
         {
             "overlap": (("time", "window"), np.stack(within, -1) if within else np.empty((len(steps), 0))),
             "msd": ("time", (moved**2).mean(1)),
             "position": (("time", "weight"), position),
         },
         {"time": steps, "window": list(windows)},
+        attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
+    return described(made, WORDS)

@@ -1,18 +1,19 @@
 """Room: grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
 
 Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
-returns the grid; :func:`adopt` lets a grid grow; :func:`load` refuses a grid with holes (:class:`Incomplete`),
-:func:`partial` shows it with a mask; :func:`result` gives what ships with the book or else computes it; :func:`ship`
-and :func:`verify` make and check what ships.
+returns the grid; :func:`adopt` lets a grid grow; :func:`load` refuses a grid with holes (:class:`Incomplete`);
+:func:`result` gives what ships with the book or else computes it; :func:`ship` and :func:`verify` make and check what
+ships.
 """
 
+from deepmech.core.labels import each
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.extend import adopt
 from deepmech.sweeps.results import NotShipped, Report, Stale, result, ship, verify
-from deepmech.sweeps.runner import CellsFailed, load, partial, run
-from deepmech.sweeps.spec import Sweep, each, recomputed
+from deepmech.sweeps.runner import CellsFailed, load, run
+from deepmech.sweeps.spec import Sweep, recomputed
 from deepmech.sweeps.store import DamagedChunk, StoreError
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "connect",
     "each",
     "load",
-    "partial",
     "recomputed",
     "result",
     "run",

@@ -32,41 +32,26 @@ def missing(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> list[int]:
 
 def join(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> xr.Dataset:
     """All cells along one dimension ``cell``, in order, each once; cells computed twice must agree to the bit."""
-    chunks = sorted(chunks, key=lambda c: int(c["cell"].values[0]))
-    parts: list[xr.Dataset] = []
-    shared = _shared(chunks[0])
-    covered = -1
+    first = chunks[0]
     for chunk in chunks:
-        if set(chunk.data_vars) != set(chunks[0].data_vars) or not _shared(chunk).equals(shared):
+        same = chunk.drop_dims("cell").equals(first.drop_dims("cell"))
+        if set(chunk.data_vars) != set(first.data_vars) or not same:
             raise ValueError(
                 f"sweep {sweep.name!r}: chunks have different variables or coordinates; {sweep.compute} must "
                 f"return the same ones for all cells"
             )
-        new = chunk["cell"].values > covered
-        if not new.all():
-            before = xr.concat(parts, "cell", coords="minimal", compat="override") if len(parts) > 1 else parts[0]
-            twice = chunk.isel(cell=~new)
-            _agree(sweep, before.sel(cell=twice["cell"].values), twice)
-        if new.any():
-            parts.append(chunk.isel(cell=new))
-            covered = int(chunk["cell"].values[-1])
-    if len(parts) == 1:
-        return parts[0]
-    return xr.concat(parts, "cell", data_vars="all", coords="minimal", compat="override", join="exact")
-
-
-def _shared(chunk: xr.Dataset) -> xr.Dataset:
-    return chunk.drop_dims("cell")
-
-
-def _agree(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
-    for name in one.data_vars:
-        if not equal_bits(one[name].values, two[name].values):
-            raise ValueError(
-                f"sweep {sweep.name!r}: two computations of cells {sweep.describe(one['cell'].values.tolist())} differ "
-                f"in {name!r}. Were they made on different machines, or does {sweep.compute} depend on its chunk? "
-                f"Check with sweeps.verify, and delete one of the chunk files"
-            )
+    cells = xr.concat(chunks, "cell", data_vars="all", coords="minimal", compat="override", join="exact")
+    numbers, once, of = np.unique(cells["cell"], return_index=True, return_inverse=True)
+    if len(numbers) < len(of):
+        for name, array in cells.data_vars.items():
+            if not equal_bits(array.values, array.values[once[of]]):
+                twice = numbers[np.bincount(of) > 1].tolist()
+                raise ValueError(
+                    f"sweep {sweep.name!r}: two computations of cells {sweep.describe(twice)} differ in {name!r}. Were "
+                    f"they made on different machines, or does {sweep.compute} depend on its chunk? Check with "
+                    f"sweeps.verify, and delete one of the chunk files"
+                )
+    return cells.isel(cell=once)
 
 
 def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:
@@ -100,6 +85,17 @@ def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:
         if name not in coords and name not in variables:
             coords[name] = varied
     return xr.Dataset(variables, coords)
+
+
+def fold(sweep: Sweep, whole: xr.Dataset) -> xr.Dataset:
+    """What :func:`unfold` was given, from what it returned."""
+    dims, variables = sweep.grid.dims, {}
+    for name, array in whole.data_vars.items():
+        wide = array.transpose(*dims, ...)
+        own = wide.shape[len(dims) :]
+        variables[name] = (("cell", *wide.dims[len(dims) :]), wide.values.reshape(-1, *own), array.attrs)
+    coords = {k: v for k, v in whole.coords.items() if not set(v.dims) & set(dims) and k not in sweep.cells}
+    return xr.Dataset(variables, coords, whole.attrs)
 
 
 def attributes(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> dict[str, Any]:

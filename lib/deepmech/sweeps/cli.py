@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from multiprocessing import get_context
@@ -81,22 +81,13 @@ def summarise(sweep: Sweep, dataset: xr.Dataset, store: str | Path) -> str:
 
 
 def cli_verify(
-    paths: list[str] | list[Path],
-    *,
-    n: int = 3,
-    fraction: float | None = None,
-    seed: int = 0,
-    tolerance: float | None = None,
-    whole: bool = False,
-    noted: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    paths: Sequence[str | Path], *, say: Callable[[str], None] = lambda line: None, **how: Any
 ) -> tuple[str, bool]:
-    """Verify stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and whether
-    nothing differed."""
-    how: dict[str, Any] = {"n": n, "fraction": fraction, "seed": seed, "tolerance": tolerance, "whole": whole}
+    """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
+    whether nothing differed."""
     reports: list[Report] = []
     for path in paths:
-        for report in verify(path, noted=noted, **how):
+        for report in verify(path, **how):
             reports.append(report)
             outcome = "skipped" if not report.cells else "verified" if report.passed else "FAILED"
             say(f"{outcome}: {report}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import xarray as xr
 
-from deepmech.sweeps.assemble import missing
-from deepmech.sweeps.results import chosen, compare, sweep_of
+from deepmech.sweeps.assemble import fold, missing
+from deepmech.sweeps.results import compare, sweep_of
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import Store
 
@@ -53,24 +52,21 @@ def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
     2
     """
     small = sweep_of(result)
-    for field in ("compute", "fixed", "version", "data"):
-        ours, theirs = getattr(sweep, field), getattr(small, field)
-        if ours != theirs:
-            raise ValueError(
-                f"adopt: {field} of the result is {theirs!r}, of sweep {sweep.name!r} {ours!r}; only grids may differ"
-            )
+    if other := [where for where in sweep.differences(small) if not where.startswith(("name", "cells"))]:
+        raise ValueError(f"adopt: the result and sweep {sweep.name!r} differ in {', '.join(other)}; only grids may")
     known = {_label(cell): i for i, cell in enumerate(small.parameters(range(small.n_cells)))}
     wanted = [_label(cell) for cell in sweep.parameters(range(sweep.n_cells))]
     if not any(label in known for label in wanted):
         raise ValueError(f"adopt: no cell of sweep {small.name!r} is in the grid of {sweep.name!r}")
     if result.attrs.get("code") != small.code:
-        cells = chosen(small, min(small.n_cells, max(3, small.n_cells // 50)), secrets.randbelow(10**6))
-        report = compare(f"adopt: the result of {small.name!r}", small, result, cells)
-        if not report.passed:
-            raise ValueError(f"{replace(report, made_by='other code')}. Compute the cells anew")
+        count, seed = max(3, small.n_cells // 50), secrets.randbelow(10**6)
+        report = compare(f"adopt: the result of {small.name!r}", small, result, count, seed)
+        if not report.cells or not report.passed:
+            raise ValueError(f"{report}. Compute the cells anew")
     place = Store.open(store, sweep)
     todo = [i for i in missing(sweep, place.read()) if wanted[i] in known]
-    flat = _flat(small, result)
+    flat = fold(small, result)
+    flat.attrs = {k: v for k, v in result.attrs.items() if k in ("code", "versions", "machine", "device", "dtype")}
     for _, group in groupby(enumerate(todo), key=lambda pair: pair[1] - pair[0]):
         piece = [i for _, i in group]
         part = flat.isel(cell=[known[wanted[i]] for i in piece])
@@ -81,16 +77,3 @@ def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:
 
 def _label(cell: dict[str, object]) -> tuple[tuple[str, object], ...]:
     return tuple(sorted(cell.items()))
-
-
-def _flat(sweep: Sweep, result: xr.Dataset) -> xr.Dataset:
-    """A result over ``cell`` again, with what chunks say of themselves."""
-    grid = sweep.grid
-    variables = {}
-    for name, array in result.data_vars.items():
-        wide = array.transpose(*grid.dims, ...)
-        own = wide.dims[len(grid.dims) :]
-        variables[name] = (("cell", *own), wide.values.reshape(grid.n, *wide.shape[len(grid.dims) :]), array.attrs)
-    coords = {k: v for k, v in result.coords.items() if not set(v.dims) & set(grid.dims) and k not in sweep.cells}
-    kept = ("code", "versions", "machine", "device", "dtype")
-    return xr.Dataset(variables, coords, {k: result.attrs[k] for k in kept if k in result.attrs})

@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance
-from deepmech.core.files import atomically
+from deepmech.core.files import atomically, write_whole
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
-from deepmech.sweeps.assemble import equal_bits
+from deepmech.sweeps.assemble import equal_bits, fold
 from deepmech.sweeps.runner import computed, load, run
 from deepmech.sweeps.spec import Sweep, allowed
 from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
@@ -54,10 +54,6 @@ def ship(dataset: xr.Dataset, directory: str | Path) -> Path:
     file holds the sweep itself, so it can be recomputed and verified from the file alone.
     """
     sweep = sweep_of(dataset)
-    if "computed" in dataset and not bool(dataset["computed"].all()):
-        raise ValueError(
-            f"ship: {int((~dataset['computed']).sum())} cells of sweep {sweep.name!r} are missing; run it first"
-        )
     sizes = {str(d): dataset.sizes.get(d) for d in sweep.grid.dims}
     if tuple(sizes.values()) != sweep.grid.shape:
         raise ValueError(f"ship: the dataset has grid {sizes}, its sweep {sweep.grid.shape}; ship the whole grid")
@@ -174,7 +170,8 @@ def _say_what_is_computed(sweep: Sweep, where: Path | None) -> None:
     words, seconds = "no shipped result has its name", None
     if near:
         other = read_netcdf(near[0])
-        words = f"{', '.join(f.name for f in near)} differs in {_differences(sweep, sweep_of(other))}"
+        what = ", ".join(sweep.differences(sweep_of(other)))
+        words = f"{', '.join(f.name for f in near)} differs in {what}"
         seconds = float(other.attrs["wall_seconds"]) / sweep_of(other).n_cells * sweep.n_cells
     about = "for how long is not known" if seconds is None else f"about {max(1, round(seconds))} s"
     patience = float(os.environ.get("DEEPMECH_PATIENCE", "inf"))
@@ -186,20 +183,6 @@ def _say_what_is_computed(sweep: Sweep, where: Path | None) -> None:
         )
     if near or sweep.n_cells > 1:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r}, {about} ({words})\n")
-
-
-def _differences(sweep: Sweep, other: Sweep) -> str:
-    """Where two sweeps differ, in words: fields, and within ``fixed`` and ``cells`` their keys."""
-    ours, theirs = sweep.to_json(), other.to_json()
-    found = []
-    for name in ("compute", "version", "data"):
-        if ours[name] != theirs[name]:
-            found.append(f"{name} ({theirs[name]!r} there, {ours[name]!r} here)")
-    for name in ("fixed", "cells"):
-        for key in sorted({*ours[name], *theirs[name]}):
-            if ours[name].get(key) != theirs[name].get(key):
-                found.append(f"{name}[{key!r}]")
-    return ", ".join(found) or "nothing"
 
 
 def _note_down(sweep: Sweep, what: dict[str, Any]) -> None:
@@ -270,22 +253,17 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
     """What can be said for a shipped result here and now; raises :class:`Stale` if that is not enough to show it."""
     global _spent
     noted = notes(path.parent).get(path.name, {})
-    own = dataset.attrs.get("code") == sweep.code
-    proven = own or noted.get("code") == sweep.code
-    made_by = "this code" if own else "other code, verified" if proven else "other code"
+    ours = own(sweep, dataset)
+    proven = ours or noted.get("code") == sweep.code
+    made_by = "this code" if ours else "other code, verified" if proven else "other code"
     seed = os.environ.get("DEEPMECH_CHECK")
     if seed is None and proven:
         return Report(path.stem, sweep.n_cells, made_by=made_by, reason="only the press does")
     count, part, cost, reason = _affordable(sweep, dataset, PAGE - _spent if proven else DEAR)
-    report = Report(path.stem, sweep.n_cells, made_by=made_by, reason=reason)
-    if count:
-        _spent += cost
-        number = int(seed) if seed else secrets.randbelow(10**6)
-        try:
-            report = compare(path.stem, sweep, dataset, chosen(sweep, count, number), part=part)
-            report = replace(report, seed=number, made_by=made_by)
-        except DataMissing as missing:
-            report = replace(report, reason=str(missing).split(". ")[0])
+    _spent += cost
+    number = int(seed) if seed else secrets.randbelow(10**6)
+    report = compare(path.stem, sweep, dataset, count, number, part=part) if count else Report(path.stem, sweep.n_cells)
+    report = replace(report, made_by=made_by, reason=report.reason or reason)
     if not report.passed:
         raise Stale(f"{report}. The result is not what today's code computes: mend the code, or compute it again")
     if not proven and not report.cells:
@@ -299,7 +277,7 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
 def _affordable(sweep: Sweep, dataset: xr.Dataset, left: float) -> tuple[int, bool, float, str]:
     """How many cells may be recomputed in the seconds left, whether only in part, what that costs; if none, why."""
     cost = provenance.cores() * float(dataset.attrs["wall_seconds"]) / sweep.n_cells
-    part = getattr(sweep.function(), "part", None) is not None and cost > ONE
+    part = hasattr(sweep.function(), "part") and cost > ONE
     cost = ONE if part else cost
     if cost > DEAR:
         return 0, False, 0.0, f"a cell takes {cost:.0f} s (deepmech verify does it)"
@@ -307,12 +285,6 @@ def _affordable(sweep: Sweep, dataset: xr.Dataset, left: float) -> tuple[int, bo
         return 0, False, 0.0, "the seconds for this page were spent on other results"
     count = 1 if part else int(np.clip(min(ONE, left) / cost, 1, 3))
     return count, part, count * cost, ""
-
-
-def chosen(sweep: Sweep, count: int, seed: int) -> tuple[int, ...]:
-    """Numbers of ``count`` cells, drawn at random without replacement."""
-    order = Stream.of("verify", sweep.key, seed).permutation("cells", 0, sweep.n_cells)
-    return tuple(sorted(int(i) for i in order[:count]))
 
 
 def verify(
@@ -361,14 +333,8 @@ def verify(
         store = file.is_dir()
         dataset = load(Sweep.from_json(read_manifest(file)["sweep"]), file) if store else read_netcdf(file)
         sweep = sweep_of(dataset)
-        cells = chosen(sweep, n if fraction is None else int(np.ceil(fraction * sweep.n_cells)), seed)
-        made_by = "this code" if dataset.attrs.get("code") == sweep.code else "other code"
-        try:
-            part = not whole and getattr(sweep.function(), "part", None) is not None
-            report = compare(file.name, sweep, dataset, cells, tolerance=tolerance, part=part)
-        except DataMissing as missing:
-            report = Report(file.name, sweep.n_cells, reason=str(missing).split(". ")[0])
-        report = replace(report, seed=seed, made_by=made_by)
+        count, part = n if fraction is None else int(np.ceil(fraction * sweep.n_cells)), not whole
+        report = compare(file.name, sweep, dataset, count, seed, tolerance=tolerance, part=part)
         if noted and report.cells and report.passed and not store:
             note(file, report)
         yield report
@@ -407,46 +373,45 @@ def note(path: Path, report: Report) -> None:
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
     }
     kept = {name: e for name, e in notes(path.parent).items() if (path.parent / name).exists()} | {path.name: entry}
-    with atomically(path.parent / NOTES) as temporary:
-        temporary.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n", encoding="utf-8")
+    write_whole(path.parent / NOTES, json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
 
 
 def compare(
-    source: str,
-    sweep: Sweep,
-    dataset: xr.Dataset,
-    cells: Sequence[int],
-    *,
-    tolerance: float | None = None,
+    source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: int, *, tolerance: float | None = None,
     part: bool = False,
-) -> Report:
-    """Compute ``cells`` again (with ``part``, the part of each that their function names) and compare."""
+) -> Report:  # fmt: skip
+    """Compute ``count`` cells drawn at random again (with ``part``, what their function names of each); compare."""
+    order = Stream.of("verify", sweep.key, seed).permutation("cells", 0, sweep.n_cells)
+    cells = sorted(order[:count].tolist())
     function, fixed, names = sweep.function(), sweep.fixed, [str(name) for name in dataset.data_vars]
+    part = part and getattr(function, "part", None) is not None
+    report = Report(source, sweep.n_cells, (), seed, part, made_by="this code" if own(sweep, dataset) else "other code")
     if part:
         fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
         names = [name for name in names if name in comparable]
-    again = computed(sweep, cells, fixed)
-    grid, here = sweep.grid, made_here(dataset)
+    try:
+        again = computed(sweep, cells, fixed)
+    except DataMissing as missing:
+        return replace(report, reason=str(missing).split(". ")[0])
+    stored, here = fold(sweep, dataset), made_here(dataset)
     differences, limits, worst = {}, {}, ("", -1.0)
     for name in names:
-        stored = dataset[name].transpose(*grid.dims, ...)
-        flat = xr.DataArray(
-            stored.values.reshape(grid.n, *stored.shape[len(grid.dims) :]),
-            dims=("cell", *stored.dims[len(grid.dims) :]),
-            coords={d: stored[d] for d in stored.dims[len(grid.dims) :] if d in stored.coords},
-        )
-        new = again[name]
-        old = flat.isel(cell=list(cells))
+        old, new = stored[name].isel(cell=cells), again[name]
         if part:
             labelled = {d: new[d] for d in old.dims[1:] if d in new.coords and d in old.coords}
             old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
-        new = new.transpose("cell", *(d for d in old.dims if d != "cell"))
-        differences[name] = _difference(old.values, new.values, flat.values)
+        one, two, everything = old.values, new.transpose(*old.dims).values, stored[name].values
+        differences[name] = _difference(one, two, everything)
         limits[name] = tolerance if tolerance is not None else 0.0 if here else allowed(function, name)
         if differences[name] - limits[name] > worst[1]:
-            each = [_difference(a, b, flat.values) for a, b in zip(old.values, new.values, strict=True)]
+            each = [_difference(a, b, everything) for a, b in zip(one, two, strict=True)]
             worst = sweep.describe([cells[int(np.argmax(each))]]), differences[name] - limits[name]
-    return Report(source, sweep.n_cells, tuple(cells), 0, part, differences, limits, where=f"cell {worst[0]}")
+    return replace(report, cells=tuple(cells), differences=differences, allowed=limits, where=f"cell {worst[0]}")
+
+
+def own(sweep: Sweep, dataset: xr.Dataset) -> bool:
+    """Whether this code made a result."""
+    return dataset.attrs.get("code") == sweep.code
 
 
 def made_here(dataset: xr.Dataset) -> bool:

@@ -245,18 +245,6 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
     return _whole(sweep, place.read(), f"Complete it with: deepmech sweep --store {store}")
 
 
-def partial(sweep: Sweep, store: str | Path) -> xr.Dataset:
-    """What a store holds so far, over the whole grid: absent cells are not-a-number, ``computed`` tells."""
-    read_manifest(store)
-    chunks = Store.open(store, sweep).read()
-    if not chunks:
-        raise Incomplete(sweep, range(sweep.n_cells), f"There is nothing yet; run: deepmech sweep --store {store}")
-    cells = join(sweep, chunks)
-    have = np.isin(np.arange(sweep.n_cells), cells["cell"].values)
-    wide = cells.reindex(cell=np.arange(sweep.n_cells)).assign(computed=("cell", have))
-    return unfold(sweep, wide).assign_attrs(attributes(sweep, chunks))
-
-
 def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Dataset:
     absent = missing(sweep, chunks)
     if absent:

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import code
-from deepmech.core.labels import Batch, align
+from deepmech.core.labels import Batch, align, each
 from deepmech.core.spec import Spec, decode, digest
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
@@ -145,6 +145,18 @@ class Sweep(Spec):
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return ", ".join(f"({w})" for w in words) + more
 
+    def differences(self, other: Sweep) -> list[str]:
+        """Where two sweeps differ, in words: fields, and within ``fixed`` and ``cells`` their keys."""
+        ours, theirs = self.to_json(), other.to_json()
+        found = []
+        for name in ("name", "compute", "version", "data"):
+            if ours[name] != theirs[name]:
+                found.append(f"{name} ({theirs[name]!r} there, {ours[name]!r} here)")
+        for name in ("fixed", "cells"):
+            keys = sorted({*ours[name], *theirs[name]})
+            found += [f"{name}[{key!r}]" for key in keys if ours[name].get(key) != theirs[name].get(key)]
+        return found
+
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         cells = {k: decode(v) for k, v in data["cells"].items()}
@@ -192,14 +204,3 @@ def allowed(function: Callable[..., xr.Dataset], variable: str) -> float:
     """The tolerance of one variable of a function's results, see :func:`recomputed`."""
     stated = getattr(function, "tolerance", {})
     return float(stated.get(variable, stated.get("*", ROUNDING)))
-
-
-def each(cells: xr.Dataset) -> list[dict[str, Any]]:
-    """A slice of a sweep's grid as one dictionary of plain values per cell, for what is computed one by one.
-
-    Examples
-    --------
-    >>> each(xr.Dataset({"slope": ("cell", [0.0, 0.5]), "seed": ("cell", [3, 4])}))[1]
-    {'slope': 0.5, 'seed': 4}
-    """
-    return [{str(k): v.values[i].item() for k, v in cells.items()} for i in range(cells.sizes["cell"])]

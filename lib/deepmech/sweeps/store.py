@@ -13,7 +13,8 @@ import re
 import secrets
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance
-from deepmech.core.files import TEMPORARY, atomically, publish
+from deepmech.core.files import TEMPORARY, publish, write_whole
 from deepmech.sweeps.spec import Sweep
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
@@ -81,18 +82,14 @@ class Store:
                 "versions": provenance.versions(),
                 "machine": provenance.machine(),
             }
-            try:
-                with atomically(manifest) as temporary:
-                    temporary.write_text(json.dumps(content, indent=1))
-            except OSError as error:
-                raise StoreError(f"{path}: the manifest could not be written ({error})") from error
+            with _told(path, "the manifest"):
+                write_whole(manifest, json.dumps(content, indent=1))
         found = read_manifest(path)
         if found["key"] != sweep.key:
-            ours, theirs = sweep.to_json(), found["sweep"]
-            differ = [k for k in ours if ours[k] != theirs.get(k)]
+            other = Sweep.from_json(found["sweep"])
             raise ValueError(
-                f"{path} holds another sweep, {theirs['name']!r} ({found['key']}): {', '.join(differ)} differ(s) from "
-                f"{sweep.name!r} ({sweep.key}). Use another directory"
+                f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
+                f"differs in {', '.join(sweep.differences(other))}. Use another directory"
             )
         store = cls(path, sweep)
         store._sweep_up()
@@ -122,14 +119,10 @@ class Store:
         stamped = dataset.assign_coords(cell=np.arange(start, stop)).assign_attrs(sweep_key=self.sweep.key)
         temporary = self.path / f"{TEMPORARY}{secrets.token_hex(6)}.nc"
         try:
-            write_netcdf(stamped, temporary)
-            path = self.path / f"cells-{start:07d}-{stop - 1:07d}-{checksum(temporary)}.nc"
-            publish(temporary, path)
-        except (OSError, RuntimeError) as error:
-            raise StoreError(
-                f"{self.path}: cells {start} to {stop - 1} could not be written ({error}). What was written before is "
-                f"safe: make room and run again"
-            ) from error
+            with _told(self.path, f"cells {start} to {stop - 1}"):
+                write_netcdf(stamped, temporary)
+                path = self.path / f"cells-{start:07d}-{stop - 1:07d}-{checksum(temporary)}.nc"
+                publish(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
         for failure in self.path.glob("failed-*.json"):
@@ -141,11 +134,8 @@ class Store:
         """Record that a chunk raised; it is tried again by the next run."""
         path = self.path / f"failed-{indices[0]:07d}-{indices[-1]:07d}.json"
         content = {"cells": list(indices), "parameters": self.sweep.parameters(indices), "traceback": traceback}
-        try:
-            with atomically(path) as temporary:
-                temporary.write_text(json.dumps(content, indent=1))
-        except OSError as error:
-            raise StoreError(f"{self.path}: a failure could not be recorded ({error}):\n{traceback}") from error
+        with _told(self.path, f"a failure of cells {indices[0]} to {indices[-1]}, {traceback.splitlines()[-1]},"):
+            write_whole(path, json.dumps(content, indent=1))
         return path
 
     @staticmethod
@@ -183,6 +173,17 @@ class Store:
         if dataset["cell"].values.tolist() != list(range(first, last + 1)) or last >= self.sweep.n_cells:
             raise ValueError("holds other cells than its name says")
         return dataset
+
+
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    """A StoreError if the disk does not take it."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        raise StoreError(
+            f"{path}: {what} could not be written ({error}). What was written before is safe: make room and run again"
+        ) from error
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

@@ -7,9 +7,9 @@
 - :func:`cli_explore`: write either to a file and open it.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from deepmech.core import lazy
 from deepmech_book.explorers.chain import chain_page
 from deepmech_book.explorers.elastic import elastic_page
 from deepmech_book.explorers.file import cli_explore
@@ -27,16 +27,5 @@ __all__ = [
     "elastic_page",
 ]
 
-WIDGETS = ("ChainExplorer", "ElasticExplorer")
-
-
-def __getattr__(name: str) -> Any:
-    # Only the widgets need Jupyter's packages; servers without them still import this room.
-    if name not in WIDGETS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module("deepmech_book.explorers.widget"), name)
-    except ModuleNotFoundError as missing:
-        raise ModuleNotFoundError(
-            f"{name} needs {missing.name}: pip install 'deepmech[book]'", name=missing.name
-        ) from None
+# Only the widgets need Jupyter's packages; servers without them still import this room.
+__getattr__, __dir__, _ = lazy.homes(__name__, {"widget": ("ChainExplorer", "ElasticExplorer")}, extra="book")

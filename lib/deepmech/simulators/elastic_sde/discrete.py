@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -10,12 +9,11 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
-from deepmech.core.provenance import attributes
-from deepmech.core.random import Stream, purpose_word
+from deepmech.core.random import purpose_word
 from deepmech.simulators.elastic_sde.model import ElasticSDE
-from deepmech.simulators.elastic_sde.solution import checked_start, checked_times
+from deepmech.simulators.elastic_sde.solution import beginnings, labelled
 
 
 def train_discrete(
@@ -61,19 +59,13 @@ def train_discrete(
     True
     """
     began = time.perf_counter()
-    t, x0 = checked_times(times), checked_start(model, start)
+    t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
     if not checks.is_real(step) or not np.isfinite(step) or step <= 0:
         raise ValueError(f"train_discrete: step = {step!r}: must be positive and finite")
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")
-    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
-        checks.whole(f"train_discrete: {name}", value, least)
-    checks.real("train_discrete: start_spread", start_spread, 0, allowed="a number, zero or positive")
     batch = model.batch()
-    streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
-    shape = (model.n_classes, n_samples, x0.shape[1])
-    first = np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams])
     clock = np.arange(marks[-1]) * step
     rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (batch.n, len(clock)))) for r, _ in model.rates(batch)]
     mixing = np.broadcast_to(np.cumsum(model.mixing(batch), axis=2), (batch.n, *(2 * (model.n_classes,))))
@@ -81,28 +73,21 @@ def train_discrete(
     noise = np.asarray(batch.flat["noise"], float) * np.sqrt(step)
     purposes = np.array([purpose_word("drawn"), purpose_word("discrete noise")], np.uint64)
     blocks = model.blocks() * factor[:, :, None, None]
-    out = np.empty((batch.n, n_runs, len(t), *shape))
+    out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     drawn = np.empty((batch.n, n_runs, len(clock)), np.int8)
     for i in range(batch.n):
         for r, stream in enumerate(streams):
-            _run(first[r].copy(), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
-                 step, np.uint64(stream.key), purposes, marks, out[i, r], drawn[i, r])  # fmt: skip
-    names = ("class", "sample", "feature")
-    dims, data = batch.unflatten(out, "run", "time", *names)
-    which = batch.unflatten(drawn, "run", "step")
-    axes = {name: np.arange(size) for name, size in zip(names, shape, strict=True)}
+            x = first[r].copy()
+            _run(x, x.reshape(-1), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
+                 step, np.uint64(stream.key), purposes, marks, out[i, r].reshape(len(t), -1), drawn[i, r],
+                 np.empty(x.shape[2]), np.empty(x.shape[2]))  # fmt: skip
     setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
                "start": x0.tolist()}  # fmt: skip
-    return xr.Dataset(
-        {"feature_value": (dims, data), "drawn": which},
-        {**batch.coords, "run": np.arange(n_runs), "time": t, **axes},
-        attributes(
-            spec=json.dumps({**model.to_json(), **setting}), seed=seed, wall_seconds=time.perf_counter() - began
-        ),
-    )
+    found = (out, "run", "time", "class", "sample", "feature")
+    return labelled(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(**INSIDE)
 def _pick(u, cumulated):
     """Index of the first entry of ``cumulated`` above u (the last one if rounding left none)."""
     for i in range(cumulated.shape[0] - 1):
@@ -111,19 +96,19 @@ def _pick(u, cumulated):
     return cumulated.shape[0] - 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _run(x, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks, out, drawn):
-    """One run; x: (K, n, p), blocks: (K, K, p, p), mixing: rows of cumulated label probabilities."""
+@njit(**KERNEL, cache=True)
+def _run(x, flat, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks, out, drawn, source, pull):
+    """One run; x: (K, n, p), flat: the same in one row, blocks: (K, K, p, p), mixing: rows of cumulated label
+    probabilities, out: (times, K n p), source, pull: (p,) working space."""
     n_classes, n, p = x.shape
     k0, k1 = key & LOW, key >> S32
-    pull = np.empty(p)
-    flat = x.reshape(-1)
     total = flat.shape[0]
     unit = 1.0 / 4294967296.0
     recorded = 0
     for m in range(marks[-1] + 1):
         while recorded < marks.shape[0] and marks[recorded] == m:
-            out[recorded] = x
+            for i in range(total):
+                out[recorded, i] = flat[i]
             recorded += 1
         if m == marks[-1]:
             break
@@ -133,7 +118,8 @@ def _run(x, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks
         l = _pick((np.float64(np.int64(w[1])) + 0.5) * unit, mixing[c])
         j = min(n - 1, np.int64((np.float64(np.int64(w[2])) + 0.5) * unit * n))
         drawn[m] = c
-        source = x[c, j].copy()
+        for a in range(p):
+            source[a] = x[c, j, a]
         for k in range(n_classes):
             e = h * (alpha[m] if k == l else beta[m])
             for a in range(p):

@@ -89,22 +89,19 @@ class ElasticSDE(Spec):
         for field in ("intra", "inter"):
             value = getattr(self, field)
             if (not callable(value) and not isinstance(value, PowerLaw)) or isinstance(value, xr.DataArray):
-                checks.numbers("ElasticSDE", **{field: value})
-                self.require_finite(field)
+                self.require_numbers(field)
             if is_table(value):
                 t = np.asarray(value["time"], float)
                 rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
                 self.require(field, rises, "tabulated at two or more rising times")
-        checks.numbers("ElasticSDE", noise=self.noise)
-        self.require_finite("noise")
+        self.require_numbers("noise")
         self.require("noise", self.noise >= 0, "zero or positive")
         if self.class_weights is not None:
             w = checks.array("ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1")
             good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
             self.require("class_weights", good, f"{k} positive numbers that add up to 1")
         if self.label_mixing is not None and self.labels_mixed_evenly:
-            checks.numbers("ElasticSDE", label_mixing=self.label_mixing)
-            self.require_finite("label_mixing")
+            self.require_numbers("label_mixing")
             mixed = self.label_mixing
             self.require("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
         elif self.label_mixing is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 
 
 def tabulated_paths(
@@ -52,35 +52,38 @@ def tabulated_paths(
             "give two rows of one length, and two square matrices as large as the start"
         )
     out = np.empty((len(a), x.size))
-    _run(first, second, a, b, x.ravel(), float(step), int(substeps), out)
+    _run(first, second, a, b, x.flatten(), float(step), int(substeps), out, np.zeros((5, x.size)))
     return out.reshape(len(a), *x.shape)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _slope(first, second, a, b, x, out):
+@njit(**INSIDE)
+def _slope(first, second, a, b, x, share, k, out):
+    """out = (a M_α + b M_β)(x + share k)."""
     for i in range(x.shape[0]):
         total = 0.0
         for j in range(x.shape[0]):
-            total += (a * first[i, j] + b * second[i, j]) * x[j]
+            total += (a * first[i, j] + b * second[i, j]) * (x[j] + share * k[j])
         out[i] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _run(first, second, alpha, beta, start, step, substeps, out):
-    d = start.shape[0]
-    x, k1, k2, k3, k4 = start.copy(), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
-    out[0] = x
+@njit(**KERNEL, cache=True)
+def _run(first, second, alpha, beta, x, step, substeps, out, k):
+    """x : (d,), moved; k : (5, d) working space, of which the first row is zero."""
     h = step / substeps
-    for t in range(alpha.shape[0] - 1):
+    for t in range(alpha.shape[0]):
+        for i in range(x.shape[0]):
+            out[t, i] = x[i]
+        if t == alpha.shape[0] - 1:
+            break
         for q in range(substeps):
             a0 = alpha[t] + (alpha[t + 1] - alpha[t]) * q / substeps
             b0 = beta[t] + (beta[t + 1] - beta[t]) * q / substeps
             a2 = alpha[t] + (alpha[t + 1] - alpha[t]) * (q + 1) / substeps
             b2 = beta[t] + (beta[t + 1] - beta[t]) * (q + 1) / substeps
             a1, b1 = (a0 + a2) / 2, (b0 + b2) / 2
-            _slope(first, second, a0, b0, x, k1)
-            _slope(first, second, a1, b1, x + h / 2 * k1, k2)
-            _slope(first, second, a1, b1, x + h / 2 * k2, k3)
-            _slope(first, second, a2, b2, x + h * k3, k4)
-            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        out[t + 1] = x
+            _slope(first, second, a0, b0, x, 0.0, k[0], k[1])
+            _slope(first, second, a1, b1, x, h / 2, k[1], k[2])
+            _slope(first, second, a1, b1, x, h / 2, k[2], k[3])
+            _slope(first, second, a2, b2, x, h, k[3], k[4])
+            for i in range(x.shape[0]):
+                x[i] += h / 6 * (k[1, i] + 2 * k[2, i] + 2 * k[3, i] + k[4, i])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
 
@@ -34,8 +33,7 @@ class PowerLaw(Spec):
     offset: Number = 0.0
 
     def __post_init__(self) -> None:
-        checks.numbers("PowerLaw", scale=self.scale, exponent=self.exponent, offset=self.offset)
-        self.require_finite("scale", "exponent", "offset")
+        self.require_numbers("scale", "exponent", "offset")
 
     @staticmethod
     def flat(scale: Any, exponent: Any, offset: Any) -> tuple[Rate, Rate]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,10 +11,9 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.labels import Batch
-from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde.model import ElasticSDE
-from deepmech.simulators.elastic_sde.solution import checked_start, checked_times, mean_solution, transitions
+from deepmech.simulators.elastic_sde.solution import beginnings, labelled, mean_solution, transitions
 
 
 def simulate(
@@ -75,37 +74,23 @@ def simulate(
     True
     """
     began = time.perf_counter()
-    t, x0 = checked_times(times), checked_start(model, start)
-    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
-        checks.whole(f"simulate: {name}", value, least)
-    checks.real("simulate: start_spread", start_spread, 0, allowed="a number, zero or positive")
+    t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
     _require("mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
     _require("method", method, method in ("exact", "euler"), "'exact' or 'euler'")
     _require("dt", dt, (dt is None) == (method == "exact"), "given with method='euler', and only then")
     batch = model.batch()
-    shape = (*x0.shape[:1], n_samples, x0.shape[1])
-    out = np.empty((batch.n, n_runs, len(t), *shape))
-    walk = _exact if method == "exact" else _euler
-    streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
-    first = np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams])
-    walk(model, batch, t, x0, first, streams, mean == "samples", dt, out)
-    dims, data = batch.unflatten(out, "run", "time", "class", "sample", "feature")
-    names = ("run", "time", "class", "sample", "feature")
-    sizes = (np.arange(n_runs), t, *(np.arange(s) for s in shape))
+    out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
+    walk = _exact if method == "exact" else partial(_euler, dt=dt)
+    walk(model, batch, t, x0, first, streams, mean == "samples", out)
     setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean, "method": method,
                "dt": dt, "start": x0.tolist()}  # fmt: skip
-    return xr.Dataset(
-        {"feature_value": (dims, data)},
-        {**batch.coords, **dict(zip(names, sizes, strict=True))},
-        attributes(
-            spec=json.dumps({**model.to_json(), **setting}), seed=seed, wall_seconds=time.perf_counter() - began
-        ),
-    )
+    found = (out, "run", "time", "class", "sample", "feature")
+    return labelled(model, batch, t, began, setting, seed, feature_value=found)
 
 
 def _exact(
     model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
-    by_samples: bool, dt: float | None, out: np.ndarray,
+    by_samples: bool, out: np.ndarray,
 ) -> None:  # fmt: skip
     """Samples about their class mean are Brownian; the means are a linear SDE of their own with noise σ/√n.
 
@@ -148,9 +133,8 @@ def _apply(matrix: np.ndarray, means: np.ndarray, classes_only: bool) -> np.ndar
 
 def _euler(
     model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
-    by_samples: bool, dt: float | None, out: np.ndarray,
+    by_samples: bool, out: np.ndarray, dt: Any,
 ) -> None:  # fmt: skip
-    assert dt is not None
     _require("dt", dt, checks.is_real(dt) and np.isfinite(dt) and dt > 0, "positive and finite")
     marks = np.rint(t / dt).astype(int)
     _require("dt", dt, np.allclose(marks * dt, t, rtol=1e-9), "such that every recorded time is a multiple of it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -13,12 +14,25 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch
+from deepmech.core.labels import Batch, described
 from deepmech.core.provenance import attributes
+from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.rates import PowerLaw, is_table, panels
 
 RTOL, ATOL = 1e-10, 1e-13
+#: What results hold, and in what units: pure numbers, as features and effects are.
+WORDS = {
+    "feature_value": ("feature of a sample", "1"),
+    "mean": ("mean feature of a class", "1"),
+    "drawn": ("class that was drawn", "1"),
+    "run": ("run", "1"),
+    "time": ("time", "1"),
+    "step": ("step", "1"),
+    "class": ("class", "1"),
+    "sample": ("sample", "1"),
+    "feature": ("feature", "1"),
+}
 
 
 def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
@@ -78,7 +92,7 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
         for i, (step, _) in enumerate(transitions(model, batch, ends, covariance=False)):
             state = step @ state
             values[:, i] = state.reshape(batch.n, *x0.shape)
-    return _dataset(model, batch, t, values, time.perf_counter() - began)
+    return labelled(model, batch, t, began, mean=(values, "time", "class", "feature"))
 
 
 def has_closed_form(model: ElasticSDE) -> bool:
@@ -235,8 +249,30 @@ def checked_start(model: ElasticSDE, start: Any) -> np.ndarray:
     return x
 
 
-def _dataset(model: ElasticSDE, batch: Batch, t: np.ndarray, values: np.ndarray, seconds: float) -> xr.Dataset:
-    dims, data = batch.unflatten(values, "time", "class", "feature")
-    coords = {**batch.coords, "time": t, "class": np.arange(values.shape[2]), "feature": np.arange(values.shape[3])}
-    attrs = attributes(spec=json.dumps(model.to_json()), seed="none", wall_seconds=seconds)
-    return xr.Dataset({"mean": (dims, data)}, coords, attrs)
+def beginnings(
+    caller: str, model: ElasticSDE, times: Any, start: Any, n_samples: int, n_runs: int, start_spread: float, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Stream]]:
+    """Times, class means (K, p) and samples (run, K, n, p) at t = 0, and every run's random numbers, all checked."""
+    t, x0 = checked_times(times), checked_start(model, start)
+    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
+        checks.whole(f"{caller}: {name}", value, least)
+    checks.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
+    streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
+    shape = (len(x0), n_samples, x0.shape[1])
+    return t, x0, np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams]), streams
+
+
+def labelled(
+    model: ElasticSDE, batch: Batch, times: np.ndarray, began: float, setting: Mapping[str, Any] | None = None,
+    seed: int | str = "none", **variables: tuple[Any, ...],
+) -> xr.Dataset:  # fmt: skip
+    """The result of a run that ``began`` then: variables by name, each its values over members and its other axes."""
+    made = xr.Dataset(
+        {name: batch.unflatten(values, *axes) for name, (values, *axes) in variables.items()},
+        {**batch.coords, "time": times},
+        attributes(
+            spec=json.dumps({**model.to_json(), **(setting or {})}), seed=seed, wall_seconds=time.perf_counter() - began
+        ),
+    )
+    counted = ("run", "class", "sample", "feature")
+    return described(made.assign_coords({d: np.arange(n) for d, n in made.sizes.items() if d in counted}), WORDS)

@@ -12,13 +12,13 @@ method is the dynamic programme of Johnson (2013) for the fused lasso, with stop
 
 import numpy as np
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 
 WALL = 1e300
 """Stands for an unbounded force: a polyline that ends in it has a vertical end."""
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def at_height(w, y, height):
     """Where the polyline first reaches ``height``."""
     j = 0
@@ -29,7 +29,7 @@ def at_height(w, y, height):
     return w[j - 1] + (height - y[j - 1]) / (y[j] - y[j - 1]) * (w[j] - w[j - 1])
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def last_at_height(w, y, size, height):
     """Where the polyline last is at ``height`` or below it."""
     j = size - 1
@@ -40,7 +40,7 @@ def last_at_height(w, y, size, height):
     return w[j] + (height - y[j]) / (y[j + 1] - y[j]) * (w[j + 1] - w[j])
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def at_place(w, y, size, place):
     """Lowest and highest value of the polyline at ``place`` (they differ on a vertical piece)."""
     j = 0
@@ -57,7 +57,7 @@ def at_place(w, y, size, place):
     return y[j], y[k]
 
 
-@njit(cache=True, nogil=True)
+@njit(**KERNEL)
 def step(v, speed, bound, lo, hi, f, drag, out, lows, highs, w, y, w2, y2):
     """Velocities ``out`` after a step in which node n moves at ``speed``; returns the impulse of the hand.
 
@@ -119,19 +119,23 @@ def step(v, speed, bound, lo, hi, f, drag, out, lows, highs, w, y, w2, y2):
     return min(max(0.0, below), above)
 
 
-@njit(cache=True, nogil=True)
-def pull(path, h, f, c, stop, frames, position, energy):
-    """Drive the chain along ``path`` (hand's position per step); fill (frame, node) positions, (frame, 5) energies."""
+@njit(**KERNEL, cache=True)
+def pull(path, h, f, c, stop, frames, position, energy, x, nodes, lines, total):
+    """Drive the chain along ``path`` (hand's position per step); fill (frame, node) positions, (frame, 5) energies.
+
+    x : (n + 1,) where the nodes are, moved. nodes : (8, n + 1), lines : (4, 8n + 8), total : (5,); zero at first.
+    """
     n = position.shape[1] - 1
-    x = np.arange(n + 1) * (path[0] / n)
-    v, out, drag = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
-    bound, lo, hi, lows, highs = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
-    w, y, w2, y2 = np.zeros(8 * n + 8), np.zeros(8 * n + 8), np.zeros(8 * n + 8), np.zeros(8 * n + 8)
-    total = np.zeros(5)
+    v, out, drag, bound, lo, hi, lows, highs = (
+        nodes[0], nodes[1], nodes[2], nodes[3], nodes[4], nodes[5], nodes[6], nodes[7]
+    )  # fmt: skip
     frame = 0
     for k in range(len(path)):
         if k == frames[frame]:
-            position[frame], energy[frame] = x, total
+            for i in range(n + 1):
+                position[frame, i] = x[i]
+            for i in range(5):
+                energy[frame, i] = total[i]
             frame += 1
         if k == len(path) - 1:
             break
@@ -142,7 +146,9 @@ def pull(path, h, f, c, stop, frames, position, energy):
             drag[i] = h * f / np.sqrt(v[i] * v[i] + c * c) if c > 0.0 else 0.0
         dry = 0.0 if c > 0.0 else h * f
         speed = (path[k + 1] - x[n]) / h
-        impulse = step(v, speed, bound, lo, hi, dry, drag, out, lows, highs, w, y, w2, y2)
+        impulse = step(
+            v, speed, bound, lo, hi, dry, drag, out, lows, highs, lines[0], lines[1], lines[2], lines[3]
+        )  # fmt: skip
         total[0] += impulse * speed
         total[3] = 0.0
         for i in range(1, n + 1):
@@ -152,4 +158,5 @@ def pull(path, h, f, c, stop, frames, position, energy):
             total[2] += dry * abs(out[i]) + drag[i] * out[i] * out[i]
             total[3] += 0.5 * out[i] * out[i]
         total[4] = total[0] - total[1] - total[2] - total[3]
-        v[:] = out
+        for i in range(n + 1):
+            v[i] = out[i]

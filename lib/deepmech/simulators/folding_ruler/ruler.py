@@ -36,6 +36,7 @@ dead, without bouncing, when folded flat or at ``stop``.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, fields
 from typing import Any
@@ -45,11 +46,28 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align
+from deepmech.core.labels import Batch, Number, align, described
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.spec import Spec
 from deepmech.simulators.folding_ruler.friction import pull as drive
+
+_LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
+#: What results hold, and in what units.
+WORDS = {
+    "position": ("position of a node", _LENGTH),
+    "extension": ("extension of a pair", "1"),
+    "work": ("work of the hand", _ENERGY),
+    "joint_heat": ("heat of the joints", _ENERGY),
+    "table_heat": ("heat of the table", _ENERGY),
+    "kinetic": ("kinetic energy", _ENERGY),
+    "step_loss": ("energy lost in dead stops and by the steps", _ENERGY),
+    "time": ("time", _TIME),
+    "run": ("run", "1"),
+    "frame": ("frame", "1"),
+    "node": ("node", "1"),
+    "pair": ("pair", "1"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +99,10 @@ class Ruler(Spec):
 
     def __post_init__(self) -> None:
         checks.whole("Ruler.n_pairs", self.n_pairs, 2)
-        rest = ("fold_angle", "table_friction", "stop")
-        checks.numbers("Ruler", **{name: getattr(self, name) for name in rest})
-        self.require_finite(*rest)
-        self.require(
-            "fold_angle", (np.asarray(self.fold_angle) > 0) & (np.asarray(self.fold_angle) <= 90), "in (0, 90]"
-        )
-        self.require("table_friction", np.asarray(self.table_friction) >= 0, "zero or positive")
-        self.require("stop", (np.asarray(self.stop) > 0) & (np.asarray(self.stop) < 1), "between 0 and 1")
+        self.require_numbers("fold_angle", "table_friction", "stop")
+        self.require("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
+        self.require("table_friction", self.table_friction >= 0, "zero or positive")
+        self.require("stop", (self.stop > 0) & (self.stop < 1), "between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +132,11 @@ class Pull(Spec):
     shake_speed: Number = 0.0
 
     def __post_init__(self) -> None:
-        names = [f.name for f in fields(self)]
-        checks.numbers("Pull", **{name: getattr(self, name) for name in names})
-        self.require_finite(*names)
+        self.require_numbers(*(f.name for f in fields(self)))
         for name in ("extension", "duration", "jerk_period"):
-            self.require(name, np.asarray(getattr(self, name)) > 0, "positive")
+            self.require(name, getattr(self, name) > 0, "positive")
         for name in ("jerk_speed", "shake_speed"):
-            self.require(name, np.asarray(getattr(self, name)) >= 0, "zero or positive")
+            self.require(name, getattr(self, name) >= 0, "zero or positive")
 
 
 def batch(ruler: Ruler, pull: Pull) -> Batch:
@@ -173,8 +185,8 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
         rows.append(
             extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
         )
-    dims, values = members.unflatten(np.array(rows), "pair")
-    return xr.DataArray(values, dims=dims, coords={**members.coords, "pair": np.arange(1, n + 1)}, name="extension")
+    made = {"extension": members.unflatten(np.array(rows), "pair")}
+    return described(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), WORDS)["extension"]
 
 
 def hand(members: Batch, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int) -> np.ndarray:
@@ -246,13 +258,17 @@ def simulate(
         times[k] = frames * dt
         for run, path in enumerate(hand(members, n, steps, dt, strengths, k)):
             f, c, stop = (members.flat[name][k] for name in ("table_friction", "shake_speed", "stop"))
-            drive(path, dt, f, c, stop, frames, position[k, run], energy[k, run])
+            drive(
+                path, dt, f, c, stop, frames, position[k, run], energy[k, run], np.arange(n + 1) * (path[0] / n),
+                np.zeros((8, n + 1)), np.zeros((4, 8 * n + 8)), np.zeros(5),
+            )  # fmt: skip
     data: dict[str, Any] = {"position": members.unflatten(position, "run", "frame", "node")}
     data["extension"] = members.unflatten(np.diff(position, axis=-1), "run", "frame", "pair")
     for j, name in enumerate(("work", "joint_heat", "table_heat", "kinetic", "step_loss")):
         data[name] = members.unflatten(energy[..., j], "run", "frame")
     data["time"] = members.unflatten(times, "frame")
     index = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
-    spec = f"{ruler.to_json()} {pull.to_json()} dt={dt}"
+    setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
+    spec = json.dumps({"ruler": ruler.to_json(), "pull": pull.to_json(), **setting})
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
-    return xr.Dataset(data, coords={**members.coords, **index, "pair": np.arange(1, n + 1)}, attrs=notes)
+    return described(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)

@@ -11,6 +11,18 @@ from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, align
 from deepmech.core.spec import Spec
 
+#: What results hold, and in what units: pure numbers, as the parameters are.
+WORDS = {
+    "position": ("position $x_\\ell$", "1"),
+    "load_curve": ("load $D_\\ell$", "1"),
+    "force": ("force on the last spring", "1"),
+    "elastic_energy": ("elastic energy", "1"),
+    "n_moving": ("number of blocks that move", "1"),
+    "run": ("run", "1"),
+    "time": ("time", "1"),
+    "block": ("block $\\ell$", "1"),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Chain(Spec):
@@ -72,8 +84,7 @@ class Chain(Spec):
             )
         strength = "noise" if self.noise is not None else "noise_bar"
         fields = ("stiffness", "target", "friction_right", "friction_left", strength, "damping")
-        checks.numbers("Chain", **{field: getattr(self, field) for field in fields})
-        self.require_finite(*fields)
+        self.require_numbers(*fields)
         for field in ("stiffness", "target", "damping"):
             self.require(field, getattr(self, field) > 0, "positive")
         for field in ("friction_right", "friction_left", strength):

@@ -6,24 +6,27 @@ step; nothing of size (steps) is ever stored. No kernel uses fast-math: a chain'
 Noise: ζ_ℓ of step s is number ℓ − 1 of ``Stream.of("spring_block", seed, run).normal("noise", s, L)``, that is, word
 pairs of Philox at counter (block index, step, purpose). With shared noise all blocks use number 0. Bounded noise
 redraws a number that is too large at counter index + 65536 · attempt.
+
+Machine code is made for what is asked for alone, of three orders and of bounded noise or not: that is most of a first
+call.
 """
+
+from functools import cache
 
 import numpy as np
 
-from deepmech.core.compiled import njit
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.philox import LOW, S32, box_muller, philox
 
 FIRST, SECOND, LANGEVIN = 0, 1, 2
-#: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
-#: slices that are assigned at once, with the words of the error that they might raise.
-OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 ATTEMPT = np.uint64(65536)
+#: No normal number is larger: Box-Muller on 32 bits never exceeds 6.76.
+LARGEST = 6.8
 
 
 @njit(**INSIDE)
 def draw(z, words, keys, step, purpose, n_numbers, bound):
-    """z[ℓ, m] = standard normal number ℓ of chain m at this step, |z| ≤ bound."""
+    """z[ℓ, m] = standard normal number ℓ of chain m at this step, |z| ≤ bound unless that is None."""
     n = keys.shape[0]
     s0, s1 = step & LOW, step >> S32
     for j in range((n_numbers + 3) // 4):
@@ -41,7 +44,7 @@ def draw(z, words, keys, step, purpose, n_numbers, bound):
                     a, b = box_muller(words[2 * h, m], words[2 * h + 1, m])
                     z[low, m] = a
                     z[high, m] = b
-    if bound < 6.8:  # Box-Muller on 32 bits never exceeds 6.76
+    if bound is not None:
         for i in range(n_numbers):
             for m in range(n):
                 attempt = np.uint64(0)
@@ -125,58 +128,46 @@ def keep(out, steps, record, done, x):
     return record
 
 
-@njit(**OPTIONS, cache=True)
-def run_tile(
-    order,
-    out,
-    steps,
-    x,
-    keys,
-    purpose,
-    k,
-    right,
-    left,
-    damping,
-    bar,
-    decay,
-    bound,
-    dt,
-    shared,
-    control,
-    v,
-    z,
-    words,
-    now,
-):
-    """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
+@cache
+def tile(order):
+    """The kernel of one order."""
 
-    x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). control : (2,), the number of
-    steps done (written) and whether to stop early (read), so that a long run shows progress and can be interrupted.
-    v : (L, m) velocities, z : (L + 4, m) noise, words : (4, m), now : (m,); zero at first.
-    """
-    blocks, n = x.shape[0] - 2, x.shape[1]
-    noisy = fades = False
-    for m in range(n):
-        now[m] = bar[m]
-        noisy |= bar[m] > 0.0
-        fades |= decay[m] > 0.0
-    numbers = 1 if shared else blocks
-    record = keep(out, steps, np.int64(0), np.int64(0), x)
-    for s in range(steps[-1]):
-        if noisy:
-            draw(z, words, keys, np.uint64(s), purpose, numbers, bound)
-            if fades:
-                for m in range(n):
-                    now[m] = bar[m] * np.exp(-decay[m] * (s * dt))
-        if order == FIRST:
-            first_order(x, v, z, k, right, left, now, dt, shared)
-        elif order == SECOND:
-            second_order(x, v, z, k, right, left, damping, now, dt, shared)
-        else:
-            langevin(x, v, z, k, right, left, damping, now, dt, shared)
-        record = keep(out, steps, record, s + 1, x)
-        if s % 1024 == 1023:
-            control[0] = s + 1
-            if control[1] != 0:
-                return
-    control[0] = steps[-1]
+    @njit(**KERNEL, cache=True)
+    def run_tile(
+        out, steps, x, keys, purpose, k, right, left, damping, bar, decay, bound, dt, shared, control, v, z, words, now
+    ):  # fmt: skip
+        """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
+
+        x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). bound : of the noise, or
+        None. control : (2,), the number of steps done (written) and whether to stop early (read), so that a long run
+        shows progress and can be interrupted. v : (L, m) velocities, z : (L + 4, m) noise, words : (4, m), now : (m,);
+        zero at first.
+        """
+        blocks, n = x.shape[0] - 2, x.shape[1]
+        noisy = fades = False
+        for m in range(n):
+            now[m] = bar[m]
+            noisy |= bar[m] > 0.0
+            fades |= decay[m] > 0.0
+        numbers = 1 if shared else blocks
+        record = keep(out, steps, np.int64(0), np.int64(0), x)
+        for s in range(steps[-1]):
+            if noisy:
+                draw(z, words, keys, np.uint64(s), purpose, numbers, bound)
+                if fades:
+                    for m in range(n):
+                        now[m] = bar[m] * np.exp(-decay[m] * (s * dt))
+            if order == FIRST:
+                first_order(x, v, z, k, right, left, now, dt, shared)
+            elif order == SECOND:
+                second_order(x, v, z, k, right, left, damping, now, dt, shared)
+            else:
+                langevin(x, v, z, k, right, left, damping, now, dt, shared)
+            record = keep(out, steps, record, s + 1, x)
+            if s % 1024 == 1023:
+                control[0] = s + 1
+                if control[1] != 0:
+                    return
+        control[0] = steps[-1]
+
+    return run_tile

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,11 @@ import xarray as xr
 from tqdm import tqdm
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number
+from deepmech.core.labels import Batch, Number, described
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
 from deepmech.simulators.spring_block import kernels, torch_engine
-from deepmech.simulators.spring_block.chain import Chain
+from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
 
 Order = Literal["first", "second", "langevin"]
@@ -99,7 +100,9 @@ def simulate(
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
     keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
-    positions = torch_engine.run if device != "cpu" else _run_on_cores
+    positions: Callable[..., np.ndarray] = (
+        partial(torch_engine.run, device=device) if device != "cpu" else _run_on_cores
+    )
     x = positions(
         order=ORDERS[order],
         steps=steps,
@@ -107,8 +110,7 @@ def simulate(
         keys=np.tile(keys, batch.n),
         dt=dt,
         shared=shared_noise,
-        bound=np.inf if truncation is None else truncation,
-        device=device,
+        bound=None if truncation is None or truncation > kernels.LARGEST else float(truncation),
         **{k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()},
     )
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
@@ -116,14 +118,8 @@ def simulate(
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
         "truncation": truncation, "start": x0.tolist(),
     }  # fmt: skip
-    dataset = _dataset(chain, batch, x, steps * dt, np.arange(n_runs))
-    dataset.attrs = attributes(
-        spec=json.dumps({**chain.to_json(), **setting}),
-        seed=seed,
-        device=device,
-        wall_seconds=time.perf_counter() - began,
-    )
-    return dataset if record is not None else dataset.isel(time=0, drop=True)
+    made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed, device=device)
+    return made if record is not None else made.isel(time=0, drop=True)
 
 
 def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, record: Any = None,
@@ -164,11 +160,9 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
             b = velocity(x + h / 2 * a)
             c = velocity(x + h / 2 * b)
             x = x + h / 6 * (a + 2 * b + 2 * c + velocity(x + h * c))
-    dataset = _dataset(chain, batch, out, steps * dt, np.arange(1)).isel(run=0, drop=True)
     setting = {"t_end": t_end, "dt": dt, "substeps": substeps, "truncation": truncation, "averaged": True}
-    spec = json.dumps({**chain.to_json(), **setting})
-    dataset.attrs = attributes(spec=spec, seed="none", wall_seconds=time.perf_counter() - began)
-    return dataset if record is not None else dataset.isel(time=0, drop=True)
+    made = _dataset(chain, batch, out, steps * dt, setting, began, seed="none").isel(run=0, drop=True)
+    return made if record is not None else made.isel(time=0, drop=True)
 
 
 def _prepare(
@@ -237,30 +231,33 @@ def _arrays(batch: Batch, dt: float) -> dict[str, np.ndarray]:
     }
 
 
-def _dataset(chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, runs: np.ndarray) -> xr.Dataset:
-    coords = {**batch.coords, "run": runs, "time": times, "block": np.arange(chain.n_blocks + 2)}
+def _dataset(
+    chain: Chain, batch: Batch, x: np.ndarray, times: np.ndarray, setting: dict[str, Any], began: float, **origin: Any
+) -> xr.Dataset:
+    coords = {**batch.coords, "run": np.arange(x.shape[1]), "time": times, "block": np.arange(chain.n_blocks + 2)}
     position = xr.DataArray(
         x.reshape(batch.shape + x.shape[1:]), dims=(*batch.dims, "run", "time", "block"), coords=coords
     )
     load = chain.target - position
-    return xr.Dataset(
-        {
-            "position": position,
-            "load_curve": load.transpose(*position.dims),
-            "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
-            "elastic_energy": elastic_energy(position, chain.stiffness),
-        }
-    )
+    made = {
+        "position": position,
+        "load_curve": load.transpose(*position.dims),
+        "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
+        "elastic_energy": elastic_energy(position, chain.stiffness),
+    }
+    spec = json.dumps({**chain.to_json(), **setting})
+    attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
+    return described(xr.Dataset(made, attrs=attrs), WORDS)
 
 
 def _run_on_cores(
-    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool, bound: float,
-    device: str, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray, damping: np.ndarray,
-    bar: np.ndarray, decay: np.ndarray,
+    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool,
+    bound: float | None, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray,
+    damping: np.ndarray, bar: np.ndarray, decay: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
-    n_cores = cores()
+    n_cores, run_tile = cores(), kernels.tile(order)
     # A tile's state must stay in the first-level cache (about 32 KiB), and every core should have work.
     width = max(1, min(4096 // (3 * rows), -(-n // n_cores), 128))
     out = np.empty((len(steps), n, rows))
@@ -272,9 +269,9 @@ def _run_on_cores(
         x[-1] = target[part]
         tile = np.empty((len(steps), *x.shape))
         m = x.shape[1]
-        kernels.run_tile(
-            order, tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part],
-            left[part], damping[part], bar[part], decay[part], bound, dt, shared, control,
+        run_tile(
+            tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part], left[part],
+            damping[part], bar[part], decay[part], bound, dt, shared, control,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)

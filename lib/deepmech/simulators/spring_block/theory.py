@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
-from deepmech.core.labels import Number
-from deepmech.simulators.spring_block.chain import Chain
+from deepmech.core.labels import Number, described
+from deepmech.simulators.spring_block.chain import WORDS, Chain
 
 
 def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
@@ -60,7 +60,8 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     moved = np.maximum(block - (chain.n_blocks - n), 0)  # number of stretched springs left of each block
     position = moved * a + moved * (moved - 1) / 2 * mu / k
     position = position.assign_coords(block=block)
-    return xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n}).transpose(..., "block")
+    made = xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n})
+    return described(made.transpose(..., "block"), WORDS)
 
 
 def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) -> Any:

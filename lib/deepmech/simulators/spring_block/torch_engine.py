@@ -59,11 +59,11 @@ def normals(keys: torch.Tensor, first: int, n_steps: int, n_numbers: int, attemp
     return z.reshape(n_steps, 4 * groups, len(keys))[:, :n_numbers]
 
 
-def bounded_normals(keys: torch.Tensor, first: int, n_steps: int, n_numbers: int, bound: float) -> torch.Tensor:
+def bounded_normals(keys: torch.Tensor, first: int, n_steps: int, n_numbers: int, bound: float | None) -> torch.Tensor:
     """As :func:`normals`, redrawing what exceeds ``bound`` in magnitude."""
     z = normals(keys, first, n_steps, n_numbers)
     attempt = 0
-    while bool((z.abs() > bound).any()):
+    while bound is not None and bool((z.abs() > bound).any()):
         attempt += 1
         z = torch.where(z.abs() > bound, normals(keys, first, n_steps, n_numbers, attempt), z)
     return z
@@ -83,8 +83,8 @@ def slide(v: torch.Tensor, force: torch.Tensor, right: torch.Tensor, left: torch
 
 
 def run(
-    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool, bound: float,
-    device: str, **parameters: np.ndarray,
+    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool,
+    bound: float | None, device: str, **parameters: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2), float64."""
     p = {name: torch.as_tensor(values, dtype=torch.float64, device=device) for name, values in parameters.items()}
