@@ -9,8 +9,7 @@ release Python's lock and work in float32 and float64.
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.core.philox import LOW, S32, philox
-from deepmech.trainers.engines.compiled.tiles import OPTIONS
+from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 
 #: PyTorch's BatchNorm constants.
 EPSILON, MOMENTUM = 1e-5, 0.1
@@ -18,41 +17,7 @@ EPSILON, MOMENTUM = 1e-5, 0.1
 BLOCK = 64
 
 
-@njit(**OPTIONS)
-def draw(words, first, blocks, key, step, purpose):
-    """The words of counters first … first + blocks - 1, as in deepmech.core.philox.fill_bits."""
-    k0, k1 = key & LOW, key >> S32
-    s0, s1 = step & LOW, step >> S32
-    for i in range(blocks):
-        a, b, c, d = philox(np.uint64(first + i), s0, s1, purpose, k0, k1)
-        words[4 * i] = a
-        words[4 * i + 1] = b
-        words[4 * i + 2] = c
-        words[4 * i + 3] = d
-
-
-@njit(**OPTIONS)
-def draw_mask(keep, units, n, threshold, key, step, purpose, words):
-    """Stream.keep of shape (units, n) as bits: bit i % 32 of keep[i // 32, j] is set where sample i keeps unit j."""
-    below = np.uint16(threshold - 1)
-    at_once = max(1, (2 * words.shape[0] - 16) // n)
-    for j0 in range(0, units, at_once):
-        j1 = min(units, j0 + at_once)
-        first = (j0 * n) // 8
-        offset = j0 * n - 8 * first
-        draw(words, first, (offset + (j1 - j0) * n + 7) // 8, key, step, purpose)
-        halves = words.view(np.uint16)
-        for j in range(j0, j1):
-            start = offset + (j - j0) * n
-            for group in range((n + 31) // 32):
-                word = np.uint32(0)
-                row = halves[start + 32 * group : start + min(n, 32 * group + 32)]
-                for i in range(row.shape[0]):
-                    word |= np.uint32(row[i] > below) << np.uint32(i)
-                keep[group, j] = word
-
-
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def add_moments(block, first, s, sums):
     """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[2], is the mean of the first block.
 
@@ -83,7 +48,7 @@ def add_moments(block, first, s, sums):
         sums[1, j] += s[1, j]
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def moments(s, sums, n, mean, variance):
     """Mean and variance over all n samples, from the sums of their blocks; nan where those overflow.
 
@@ -95,7 +60,7 @@ def moments(s, sums, n, mean, variance):
         mean[j], variance[j] = s[2, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def follow(mean, variance, n, bias, running_mean, running_var):
     """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
     for j in range(mean.shape[0]):
@@ -118,7 +83,7 @@ def standardise(x, mean, variance, s, sums):
             x[i, j] = (x[i, j] - s[0, j]) * s[1, j]
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def activate(h, out, c, positive, negative, keep, first, dropped):
     """out = LeakyReLU(c0 h + c1), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
@@ -135,7 +100,7 @@ def activate(h, out, c, positive, negative, keep, first, dropped):
                 out[i, j] = z * positive if z > zero else z * negative
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def derivative(d, h, c, positive, negative, keep, first, dropped, s):
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
@@ -160,7 +125,7 @@ def derivative(d, h, c, positive, negative, keep, first, dropped, s):
                 s[1, j] += dz * (x - c[2, j])
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def through_norm(d, h, out, c):
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
@@ -168,7 +133,7 @@ def through_norm(d, h, out, c):
             out[i, j] = d[i, j] * c[0, j] - c[3, j] - (h[i, j] - c[2, j]) * c[4, j]
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def cross_entropy(output, classes, bias, labels, n):
     """Sum of the cross-entropies of ``output + bias``; ``output`` becomes ∂loss/∂output of the mean over n samples."""
     T = output.dtype.type
@@ -190,7 +155,7 @@ def cross_entropy(output, classes, bias, labels, n):
     return loss
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def squared_error(output, units, bias, labels, targets, index, n):
     """As :func:`cross_entropy` for squared errors, averaged over the outputs; real targets if there are no classes."""
     T = output.dtype.type
@@ -204,7 +169,7 @@ def squared_error(output, units, bias, labels, targets, index, n):
     return loss
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def adam(p, g, first, second, rate, t):
     """One step of Adam with PyTorch's defaults over all parameters at once; t counts from 1."""
     T = p.dtype.type
@@ -216,7 +181,7 @@ def adam(p, g, first, second, rate, t):
         p[i] -= size * first[i] / (np.sqrt(second[i]) * root + eps)
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def sgd(p, g, velocity, rate, momentum):
     """One step of gradient descent with (heavy-ball) momentum, as torch.optim.SGD."""
     T = p.dtype.type
