@@ -76,37 +76,34 @@ class Blocked:
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
         weight_type, self.type = TYPES[dtype]
-        self.n, self.lanes = len(x), langevin_product.vectors(self.type)
+        self.n, lanes = len(x), langevin_product.vectors(self.type)
         widest = int(self.sizes[1:].max())
-        unit = langevin_product.WIDE * self.lanes
-        whole = -(-self.n // self.lanes) * self.lanes
+        unit = langevin_product.WIDE * lanes
+        whole = -(-self.n // lanes) * lanes
         #: Samples in a block: fixed by the sizes alone, so that sums have one order.
         self.block = min(max(CACHE // (widest * np.dtype(self.type).itemsize) // unit * unit, unit), whole)
         blocks = -(-self.n // self.block)
-        self.samples = np.ascontiguousarray(x.T, dtype=self.type)
-        self.labels = np.ascontiguousarray(y, dtype=self.type)
-        padded = np.zeros((self.samples.shape[0], blocks * self.block), self.type)
-        padded[:, : self.n] = self.samples
-        self.x = _aligned(padded.size, self.type)
-        self.x[:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
-        self.y = _aligned(blocks * self.block, self.type)
-        self.y[: self.n] = self.labels
-        hidden = len(sizes) - 2
-        self.a = _aligned(hidden * widest * self.block, self.type)
-        self.d = _aligned(2 * widest * self.block, self.type)
-        self.xb, self.yb = _aligned(self.samples.shape[0] * self.block, self.type), _aligned(self.block, self.type)
-        self.small = _aligned(langevin_product.SQUARE**2, self.type)
-        self.g = np.zeros(n_weights(sizes))
+        samples, labels = (np.ascontiguousarray(v, dtype=self.type) for v in (x.T, y))
+        padded = np.zeros((len(samples), blocks * self.block), self.type)
+        padded[:, : self.n] = samples
+        room = {name: _aligned(n * self.block, self.type) for name, n in {
+            "a": (len(sizes) - 2) * widest, "d": 2 * widest, "x": len(samples), "y": 1,
+        }.items()}  # fmt: skip
+        small = _aligned(langevin_product.SQUARE**2, self.type)
+        #: Weights, the same in the type of the products, and their gradient.
+        self.w, self.v, self.g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(self.g) + len(self.g) % 2
-        self.bits, self.z = np.empty(even, np.uint32), np.empty(even)
-        #: Weights, and the same in the type of the products.
-        self.w, self.v = np.zeros(len(self.g)), np.zeros(len(self.g), self.type)
-        self.rounds = weight_type != "float64"
+        self._room = langevin_step.Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
+        self._net = langevin_step.Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
+        blocked = _aligned(padded.size, self.type), _aligned(blocks * self.block, self.type)
+        blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
+        blocked[1][: self.n] = labels
+        self._data = langevin_step.Data(*blocked, samples, labels, self.block)
 
     def set(self, weights: np.ndarray) -> None:
         """Put the network at these weights (flat)."""
         self.v[:] = weights
-        self.w[:] = self.v if self.rounds else weights
+        self.w[:] = self.v if self._net.rounds else weights
 
     def gradient(self) -> np.ndarray:
         """Gradient of the mean loss over all samples, without regularisation; flat, float64."""
@@ -122,20 +119,12 @@ class Blocked:
         self._advance(begin, end, batch, order, rate, decay, 0.0, _NO_STREAM)
 
     def _advance(
-        self,
-        begin: int,
-        end: int,
-        batch: int,
-        order: np.ndarray,
-        rate: float,
-        decay: float,
-        noise: float,
+        self, begin: int, end: int, batch: int, order: np.ndarray, rate: float, decay: float, noise: float,
         stream: Stream,
-    ) -> None:
+    ) -> None:  # fmt: skip
+        drawn = np.uint64(stream.key), np.uint64(purpose_word("thermal"))
         langevin_step.advance(
-            self.w, self.v, self.sizes, (self.x, self.y), (self.samples, self.labels), (self.xb, self.yb), self.n,
-            self.block, self.a, self.d, self.small, self.g, self.lanes, order, batch, rate, decay, noise,
-            (np.uint64(stream.key), np.uint64(purpose_word("thermal"))), self.bits, self.z, self.rounds, begin, end,
+            self._net, self._data, self._room, order, batch, rate, decay, noise, *drawn, begin, end
         )  # fmt: skip
 
 
