@@ -252,11 +252,11 @@ class Fused:
             units = self.net.units[1:-1]
             mlp_draws.masks(work.keep[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
         if now.data_noise > 0:
-            place = len(order), size, key, first, purpose("input noise")
-            mlp_draws.normals(work.normals[:steps], self.sizes[0], *place, work.words)
+            drawn = len(order), size, key, first, purpose("input noise")
+            mlp_draws.normals(work.normals[:steps], self.sizes[0], *drawn, work.words)
         if wrong and shared["n_classes"]:
-            place = key, first, purpose("label noise"), purpose("random label")
-            mlp_draws.relabel(labels, size, wrong, shared["n_classes"], *place, work.words)
+            replaced, other = purpose("label noise"), purpose("random label")
+            mlp_draws.relabel(labels, size, wrong, shared["n_classes"], key, first, replaced, other, work.words)
         if now.data_noise == 0 and size == n:
             work = work._replace(x=shared["normed" if self.normed else "raw"])
             if self.normed:
