@@ -35,7 +35,7 @@ WORDS = {
     "error": "share of training samples on the wrong side",
     "norm": "root mean square weight",
     "n_weights": "number of weights",
-    "diverged": "whether the network diverged",
+    "state": "how the run ended",
     "count": "weights in a group",
     "within": "weights that moved less than a window",
     "square": "sum of squared displacements",
@@ -92,9 +92,9 @@ def settle(
     xarray.Dataset
         With the labels of all fields: ``loss`` (with regularisation), ``data_loss``, ``error`` (fraction of training
         samples on the wrong side), ``norm`` (root mean square weight), ``n_weights``; ``loss_history`` over ``record``
-        with ``steps`` (…, record), at most 33 records from the start of the preparation to its end; and ``diverged``:
-        not finite, or a weight beyond 1e6, at one of these records. All numbers are nan then, and the history is from
-        there on.
+        with ``steps`` (…, record), at most 33 records from the start of the preparation to its end; and ``state``,
+        ``"finished"`` or ``"diverged"``: not finite, or a weight beyond 1e6, at one of these records. All numbers are
+        nan then, and the history is from there on.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def settle(
         half = 0.5 * walker.dynamics.regularisation * float((weights**2).sum())
         rows.append({
             "loss": loss + half, "data_loss": loss, "error": made.error, "norm": float(np.sqrt((weights**2).mean())),
-            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "diverged": made.diverged,
+            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "state": made.state,
         })  # fmt: skip
     axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
     words = {**WORDS, "loss": "loss with weight decay"}
@@ -173,9 +173,9 @@ def walk(
           :func:`deepmech.metrics.glass` makes the overlap, the mean square and α₂ from these;
         - ``motility`` (…, waiting, motility_time, bin) and ``still`` (…): counts, and weights that did not move;
         - ``loss`` (…, waiting, time) and ``loss_waited`` (…, waiting): mean loss over the data, without regularisation;
-        - ``sigma`` (…), ``noise`` (…) per step, ``n_weights`` (…), and ``diverged`` (…): not finite, or a weight beyond
-          1e6, in the preparation or the walk. From there on numbers are nan, and counts (``count``, ``motility``,
-          ``still``) zero: nothing was counted.
+        - ``sigma`` (…), ``noise`` (…) per step, ``n_weights`` (…), and ``state`` (…), ``"finished"`` or ``"diverged"``:
+          not finite, or a weight beyond 1e6, in the preparation or the walk. From there on numbers are nan, and counts
+          (``count``, ``motility``, ``still``) zero: nothing was counted.
 
     Warns
     -----

@@ -42,7 +42,7 @@ class Log:
             "motility": np.zeros((frames, len(plan.motility), len(MOTILITY_EDGES) - 1), np.int32),
             "still": np.zeros((frames, len(plan.motility)), np.int32), "loss": np.full((frames, n_times), nan),
             "loss_waited": np.full(frames, nan), "sigma": np.array(nan), "noise": np.array(noise),
-            "n_weights": np.array(n_weights(sizes)), "diverged": np.array(False),
+            "n_weights": np.array(n_weights(sizes)), "state": np.array("finished"),
         }  # fmt: skip
         self.held: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
