@@ -121,7 +121,7 @@ def _survivors(
     found: list[np.ndarray] = []
     for k in range(20):
         made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks")
-        if not made.diverged:
+        if made.state == "finished":
             found.append(made.weights)
         if len(found) == 2:
             return found[0], found[1], k - 1
