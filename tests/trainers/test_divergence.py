@@ -11,10 +11,9 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
-from deepmech.trainers.engines.compiled.langevin import Blocked, initial, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import Blocked, Loss, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import Walking
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.langevin_loss import Loss
 
 DATA = clusters(90, 6, 3)
 MEASURED = ("load_curve", "load_curve_hat", "accuracy", "class_mean", "class_spread")

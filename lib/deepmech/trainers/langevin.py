@@ -19,10 +19,10 @@ from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.trainers import checks
 from deepmech.trainers.engines.compiled.langevin import Blocked
 from deepmech.trainers.engines.torch_walk import Walking
-from deepmech.trainers.langevin_log import Plan
-from deepmech.trainers.langevin_specs import Dynamics, Preparation, numbers, with_numbers
 from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all, sizes_of
+from deepmech.trainers.records import Plan
 from deepmech.trainers.run import Call
+from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
 ENGINES: dict[str, Any] = {"compiled": Blocked, "torch": Walking}
 #: What every variable is, as its ``long_name``.
@@ -248,9 +248,9 @@ def _members(
     call = Call(caller, ENGINES, **how)
     engine, _ = call.choose(dynamics, preparation)
     data = checks.samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
-    batch = call.align(own, **numbers(dynamics), **numbers(preparation, "prepare_"))
+    batch = call.align(own, **labelled(dynamics), **labelled(preparation, "prepare_"))
     walkers = [
-        Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
+        Walker(with_values(dynamics, row), with_values(preparation, row, "prepare_"), int(row["seed"]))
         for row in batch.members()
     ]
     return call, data, walkers, engine

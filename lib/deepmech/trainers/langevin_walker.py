@@ -11,8 +11,8 @@ import numpy as np
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import Alone, Blocked, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import Walking
-from deepmech.trainers.langevin_log import Log, Plan
-from deepmech.trainers.langevin_specs import Dynamics, Preparation
+from deepmech.trainers.records import Log, Plan
+from deepmech.trainers.specs import Dynamics, Preparation
 
 ENDS = ("finished", "diverged")
 TOO_FAR = 1e6
@@ -119,7 +119,7 @@ def follow_all(
     experiment: str,
     device: str = "cpu",
 ) -> list[dict[str, np.ndarray]]:
-    """Walk walkers of one shape side by side; their records, see :class:`~deepmech.trainers.langevin_log.Log`."""
+    """Walk walkers of one shape side by side; their records, see :class:`~deepmech.trainers.records.Log`."""
     network, streams, sizes = _group(walkers, data, engine, experiment, device)
     network.set(np.stack(starts))
     n = len(data.x)

@@ -206,17 +206,8 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
 
 def _members(call: Call, network: MLP | CNN | Own, training: Training) -> list[Member]:
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    batch = call.align(own, **labelled(network), **labelled(training))
-    whole = {"depth", "width", "convolutions", "channels", "batch_size", "epochs"}
-    members = []
-    for row in batch.members():
-        values: dict[str, Any] = {k: int(v) if k in whole else v for k, v in row.items()}
-
-        def part(spec: Spec, values: dict[str, Any] = values) -> Any:
-            return with_values(spec, {k: values[k] for k in labelled(spec)})
-
-        members.append(Member(part(network), part(training), int(values["seed"])))
-    return members
+    rows = call.align(own, **labelled(network), **labelled(training)).members()
+    return [Member(with_values(network, row), with_values(training, row), int(row["seed"])) for row in rows]
 
 
 def _wide(member: Member) -> bool:
