@@ -281,9 +281,9 @@ def _result(
 
 def _windows(chi: Any) -> tuple[float, ...]:
     values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
-    numbers = values.ndim == 1 and values.dtype.kind in "iuf"
-    if not (numbers and len(set(values.tolist())) == len(values) > 0 and np.all((values > 0) & (values < np.inf))):
-        raise ValueError(f"walk: chi = {checks.shown(chi)}: must be a list of different numbers above 0, at least one")
+    ok = values.ndim == 1 and values.dtype.kind in "iuf" and len(set(values.tolist())) == len(values) > 0
+    ok = ok and bool(np.all((values > 0) & (values < np.inf)))
+    checks.require("walk", "chi", chi, ok, "a list of different numbers above 0, at least one")
     return tuple(values.tolist())
 
 
