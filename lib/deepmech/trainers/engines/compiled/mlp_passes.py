@@ -15,11 +15,14 @@ from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 EPSILON, MOMENTUM = 1e-5, 0.1
 #: Samples of a block; a multiple of the 32 bits of a word.
 BLOCK = 64
+#: Rows of the coefficients of a hidden layer: its activation is LeakyReLU(TIMES h + PLUS), and the derivative with
+#: respect to h is TIMES d - LEVEL - TILT (h - CENTRE), where d is that with respect to what LeakyReLU gets.
+TIMES, PLUS, CENTRE, LEVEL, TILT = range(5)
 
 
 @njit(**INSIDE)
 def add_moments(block, first, s, sums):
-    """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[2], is the mean of the first block.
+    """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[CENTRE], is the mean of the first block.
 
     So near to the mean of all, the sums lose no digits, and one visit to each block is enough.
     """
@@ -27,20 +30,20 @@ def add_moments(block, first, s, sums):
     T = block.dtype.type
     if first:
         for j in range(units):
-            s[2, j] = sums[0, j] = sums[1, j] = 0
+            s[CENTRE, j] = sums[0, j] = sums[1, j] = 0
         for i in range(n):
             for j in range(units):
-                s[2, j] += block[i, j] * T(1.0 / n)
+                s[CENTRE, j] += block[i, j] * T(1.0 / n)
     for j in range(units):
         s[0, j] = s[1, j] = 0
     for i in range(0, n - 1, 2):
         for j in range(units):
-            e, f = block[i, j] - s[2, j], block[i + 1, j] - s[2, j]
+            e, f = block[i, j] - s[CENTRE, j], block[i + 1, j] - s[CENTRE, j]
             s[0, j] += e + f
             s[1, j] += e * e + f * f
     for i in range(n - n % 2, n):
         for j in range(units):
-            e = block[i, j] - s[2, j]
+            e = block[i, j] - s[CENTRE, j]
             s[0, j] += e
             s[1, j] += e * e
     for j in range(units):
@@ -57,7 +60,7 @@ def moments(s, sums, n, mean, variance):
     for j in range(s.shape[1]):
         apart = sums[0, j] / n
         spread = sums[1, j] / n - apart * apart
-        mean[j], variance[j] = s[2, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
+        mean[j], variance[j] = s[CENTRE, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
 
 
 @njit(**INSIDE)
@@ -85,18 +88,18 @@ def standardise(x, mean, variance, s, sums):
 
 @njit(**INSIDE)
 def activate(h, out, c, positive, negative, keep, first, dropped):
-    """out = LeakyReLU(c0 h + c1), with its two slopes, times 0 where dropped: that keeps what is not finite."""
+    """out = LeakyReLU(TIMES h + PLUS), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
     for i in range(h.shape[0]):
         if dropped:
             bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
-                z = h[i, j] * c[0, j] + c[1, j]
+                z = h[i, j] * c[TIMES, j] + c[PLUS, j]
                 z = z * positive if z > zero else z * negative
                 out[i, j] = z if (bits[j] >> place) & np.uint32(1) else z * zero
         else:
             for j in range(h.shape[1]):
-                z = h[i, j] * c[0, j] + c[1, j]
+                z = h[i, j] * c[TIMES, j] + c[PLUS, j]
                 out[i, j] = z * positive if z > zero else z * negative
 
 
@@ -111,18 +114,18 @@ def derivative(d, h, c, positive, negative, keep, first, dropped, s):
             bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
                 x = h[i, j]
-                dz = d[i, j] * (positive if x * c[0, j] + c[1, j] > zero else negative)
+                dz = d[i, j] * (positive if x * c[TIMES, j] + c[PLUS, j] > zero else negative)
                 dz = dz if (bits[j] >> place) & np.uint32(1) else zero
                 d[i, j] = dz
                 s[0, j] += dz
-                s[1, j] += dz * (x - c[2, j])
+                s[1, j] += dz * (x - c[CENTRE, j])
         else:
             for j in range(h.shape[1]):
                 x = h[i, j]
-                dz = d[i, j] * (positive if x * c[0, j] + c[1, j] > zero else negative)
+                dz = d[i, j] * (positive if x * c[TIMES, j] + c[PLUS, j] > zero else negative)
                 d[i, j] = dz
                 s[0, j] += dz
-                s[1, j] += dz * (x - c[2, j])
+                s[1, j] += dz * (x - c[CENTRE, j])
 
 
 @njit(**INSIDE)
@@ -130,7 +133,7 @@ def through_norm(d, h, out, c):
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
         for j in range(d.shape[1]):
-            out[i, j] = d[i, j] * c[0, j] - c[3, j] - (h[i, j] - c[2, j]) * c[4, j]
+            out[i, j] = d[i, j] * c[TIMES, j] - c[LEVEL, j] - (h[i, j] - c[CENTRE, j]) * c[TILT, j]
 
 
 @njit(**INSIDE)

@@ -15,7 +15,12 @@ import numpy as np
 from deepmech.core.compiled import njit
 from deepmech.trainers.engines.compiled.mlp_passes import (
     BLOCK,
+    CENTRE,
     EPSILON,
+    LEVEL,
+    PLUS,
+    TILT,
+    TIMES,
     activate,
     adam,
     add_moments,
@@ -37,14 +42,14 @@ NO, ONE = np.int64(0), np.int64(1)
 
 @njit(**INSIDE)
 def _coefficients(c, gain, shift, mean, variance, units, normed):
-    """The coefficients by which a block of h becomes activations: c0 h + c1, and the mean c2."""
+    """The coefficients by which a block of h becomes activations, and its mean."""
     T = c.dtype.type
     for j in range(units):
         if normed:
             g = gain[j] / np.sqrt(variance[j] + EPSILON)
-            c[0, j], c[1, j], c[2, j] = T(g), T(shift[j] - mean[j] * g), T(mean[j])
+            c[TIMES, j], c[PLUS, j], c[CENTRE, j] = T(g), T(shift[j] - mean[j] * g), T(mean[j])
         else:
-            c[0, j], c[1, j], c[2, j] = T(1), shift[j], T(0)
+            c[TIMES, j], c[PLUS, j], c[CENTRE, j] = T(1), shift[j], T(0)
 
 
 @njit(**INSIDE)
@@ -58,7 +63,7 @@ def _finish_layer(c, gain, d_gain, d_shift, variance, units, n, sums, normed, bi
             d_gain[j] = T(sums[1, j] * inverse)
             # ∂loss/∂h = g (dz - mean(dz) - x̂ mean(dz x̂)) with x̂ = (h - mean) · inverse and g = γ · inverse.
             g = gain[j] * inverse
-            c[3, j], c[4, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
+            c[LEVEL, j], c[TILT, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
 
 
 @njit(**INSIDE)
