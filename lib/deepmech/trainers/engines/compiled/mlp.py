@@ -17,8 +17,11 @@ from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import mlp_draws
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
-from deepmech.trainers.engines.compiled.mlp_step import run_epoch
+from deepmech.trainers.engines.compiled.mlp_step import run_steps
 from deepmech.trainers.specs import MLP, Member, Settings, Training
+
+NUMBERS = 2**16
+"""Of noise, drawn at a time; but all of a step."""
 
 
 class Net(NamedTuple):
@@ -91,8 +94,8 @@ class Data(NamedTuple):
     squared: bool
 
 
-class Epoch(NamedTuple):
-    """What holds during one epoch: ``order`` of the samples and their ``labels`` in that order, ``size`` of a batch."""
+class Steps(NamedTuple):
+    """Steps of one epoch: ``order`` of their samples, the ``labels`` in that order, ``size`` of a batch."""
 
     order: np.ndarray
     labels: np.ndarray
@@ -234,7 +237,7 @@ class Fused:
             words=np.zeros(max(numbers + 1 if noisy else 0, 2048 + n), np.uint32),
         )
 
-    def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Work, Epoch]:
+    def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Work, Steps]:
         """Work space, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
         n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.draws.stream
         need = size, -(-len(order) // size), now.dropout > 0, now.data_noise > 0
@@ -262,7 +265,7 @@ class Fused:
             if self.normed:
                 mean, variance = shared["statistics"]
                 self.net.mean[0, : len(mean)], self.net.variance[0, : len(mean)] = mean, variance
-        return work, Epoch(
+        return work, Steps(
             order=order, labels=labels, size=size, first=first, dropped=drop > 0, factor=1 / (1 - now.dropout),
             noise=now.data_noise * shared["std"], adam=str(spec.optimizer) == "adam", rate=now.learning_rate,
             momentum=float(spec.momentum),
@@ -270,14 +273,20 @@ class Fused:
 
     def run_epoch(self, epoch: int) -> float:
         """One pass over the training set; returns the mean loss over its steps, each taken before its update."""
-        first, size, order = self.draws.order(epoch, len(self.data.x))
-        work, now = self._begin(self.member.settings(epoch), first, size, order)
-        return float(run_epoch(self.net, work, self.data, now, True))
+        now, n = self.member.settings(epoch), len(self.data.x)
+        first, size, order = self.draws.order(epoch, n)
+        # Of noise no more is drawn at a time than stays in the cache until it is used.
+        piece = size * max(1, NUMBERS // (size * self.sizes[0])) if now.data_noise > 0 else n
+        total = 0.0
+        for begin in range(0, n, piece):
+            work, steps = self._begin(now, first + begin // size, size, order[begin : begin + piece])
+            total = float(run_steps(self.net, work, self.data, steps, True, total))
+        return total / n
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
         work, constants = self._begin(now, step, len(index), index)
-        return float(run_epoch(self.net, work, self.data, constants, False))
+        return float(run_steps(self.net, work, self.data, constants, False, 0.0)) / len(index)
 
     @np.errstate(over="ignore", invalid="ignore")
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:

@@ -24,12 +24,13 @@ def masks(keep, units, samples, size, drop, key, first, purposes, words):
         s0, s1 = np.uint64(first + step) & LOW, np.uint64(first + step) >> S32
         at_once = max(1, (2 * words.shape[0] - 16) // n)
         for layer in range(units.shape[0]):
-            for j0 in range(0, units[layer], at_once):
-                j1 = min(units[layer], j0 + at_once)
+            width, purpose = units[layer], purposes[layer]
+            for j0 in range(0, width, at_once):
+                j1 = min(width, j0 + at_once)
                 block = (j0 * n) // 8
                 offset = j0 * n - 8 * block
                 for i in range((offset + (j1 - j0) * n + 7) // 8):
-                    drawn = philox(np.uint64(block + i), s0, s1, purposes[layer], k0, k1)
+                    drawn = philox(np.uint64(block + i), s0, s1, purpose, k0, k1)
                     words[4 * i] = drawn[0]
                     words[4 * i + 1] = drawn[1]
                     words[4 * i + 2] = drawn[2]

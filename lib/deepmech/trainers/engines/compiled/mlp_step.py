@@ -1,4 +1,4 @@
-"""One training step of a fully connected network, and a whole epoch of them, in one compiled call.
+"""One training step of a fully connected network, and many of them in one compiled call.
 
 A step works through blocks of samples that stay in the nearest caches. Only the pre-activations h of each layer are
 kept: forward, a block of h is normalised, bent and thinned out (dropout) into a scratch block and multiplied at once;
@@ -88,22 +88,21 @@ def _scale_inputs(weight, product, gain, d_gain, units):
 
 
 @njit(**OPTIONS)
-def run_epoch(net, work, data, epoch, learns):
-    """The steps of an epoch; returns their mean loss, each taken before its update.
+def run_steps(net, work, data, steps, learns, total):
+    """Steps of an epoch; returns ``total`` and the loss of every sample, taken before its step's update.
 
     Leaves the last batch's gradient in ``net.g``; unless it ``learns``, parameters stay as they are. One function with
     all that a step does: whatever is compiled on its own is compiled again wherever it is called.
     """
     last = net.units.shape[0] - 1
     T = net.p.dtype.type
-    positive, negative = T(epoch.factor * net.scale), T(epoch.factor * net.scale * net.slope)
-    dropped, size = epoch.dropped, epoch.size
+    positive, negative = T(steps.factor * net.scale), T(steps.factor * net.scale * net.slope)
+    dropped, size = steps.dropped, steps.size
     inputs, first = net.units[0], net.padded[1]
     partial: Any = view(work.partial, 0, 3, first)  # type: ignore[call-arg]
     sums: Any = view(work.sums, 0, 2, first)
-    epoch_loss = 0.0
-    for begin in range(0, epoch.order.shape[0], size):
-        index, labels = epoch.order[begin : begin + size], epoch.labels[begin : begin + size]
+    for begin in range(0, steps.order.shape[0], size):
+        index, labels = steps.order[begin : begin + size], steps.labels[begin : begin + size]
         step = begin // size
         drawn = step if dropped else 0
         n = index.shape[0]
@@ -111,14 +110,14 @@ def run_epoch(net, work, data, epoch, learns):
 
         # The batch with its noise, normalised but not yet scaled if there is BatchNorm.
         x = work.x[:n]
-        if epoch.noise != 0 or n != data.x.shape[0]:
+        if steps.noise != 0 or n != data.x.shape[0]:
             for i in range(n):
                 for j in range(x.shape[1]):
                     x[i, j] = data.x[index[i], j]
-            if epoch.noise > 0:
+            if steps.noise > 0:
                 for i in range(n):
                     for j in range(inputs):
-                        x[i, j] += T(work.normals[step, j * n + i]) * T(epoch.noise)
+                        x[i, j] += T(work.normals[step, j * n + i]) * T(steps.noise)
             if net.normed:
                 wide = x.shape[1]
                 standardise(
@@ -237,9 +236,9 @@ def run_epoch(net, work, data, epoch, learns):
             _scale_inputs(first_weight, product, net.p[gain:], net.g[gain:], net.units[1])
         # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
         finite = np.isfinite(T(loss * (net.units[last] if data.squared else 1)))
-        epoch_loss += (loss / n if finite else np.inf) * n
-        if learns and epoch.adam:
-            adam(net.p, net.g, net.moments[0], net.moments[1], epoch.rate, epoch.first + step + 1)
+        total += (loss / n if finite else np.inf) * n
+        if learns and steps.adam:
+            adam(net.p, net.g, net.moments[0], net.moments[1], steps.rate, steps.first + step + 1)
         elif learns:
-            sgd(net.p, net.g, net.moments[0], epoch.rate, epoch.momentum)
-    return epoch_loss / epoch.order.shape[0]
+            sgd(net.p, net.g, net.moments[0], steps.rate, steps.momentum)
+    return total
