@@ -17,8 +17,8 @@ from numba import njit
 
 from deepmech.core import provenance
 from deepmech.core.random import Stream
+from deepmech.trainers.engines.compiled import mlp_draws, mlp_product
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
-from deepmech.trainers.engines.compiled import mlp_product
 
 N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
 
@@ -81,7 +81,9 @@ def main() -> None:
     h, d, lower, upper, weight = filled(N), filled(N), filled(BLOCK), filled(BLOCK), filled(UNITS)
     c, s, sums = filled(5), filled(3), np.zeros((2, h.shape[1]))
     gradient, keep = np.zeros_like(weight), np.zeros((N // 32, h.shape[1]), np.uint32)
-    words, key = np.zeros(2048 + N, np.uint32), (np.uint64(stream.key), np.uint64(0), np.uint64(1))
+    words, key = np.zeros(2048 + N, np.uint32), (np.uint64(stream.key), 0, np.ones(1, np.uint64))
+    drawn, units = keep[None, None], np.array([UNITS])
+    cross_entropy, adam_step = (njit(f.py_func) for f in (kernels.cross_entropy, kernels.adam))
     logits, bias, labels = np.zeros((N, 16), T), np.zeros(16, T), np.arange(N) % 10
     p, g, *adam = np.full((4, 7 * weight.size), T(1e-3))
     big, other = np.zeros(2 << 22, T), np.ones(2 << 22, T)
@@ -96,9 +98,9 @@ def main() -> None:
         ("moments", lambda: moments(N, lower, s, sums), 7, 0),
         ("derivative", lambda: derivative(d, h, c, T(1), T(0.5), keep, s), 7, 3 * whole),
         ("through norm", lambda: through_norm(d, h, upper, c), 7, 2 * whole),
-        ("dropout bits", lambda: kernels.draw_mask(keep, UNITS, N, 6554, *key, words), 7, keep.nbytes),
-        ("cross-entropy", lambda: kernels.cross_entropy(logits, 10, bias, labels, N), 1, 2 * logits.nbytes),
-        ("Adam", lambda: kernels.adam(p, g, *adam, 1e-3, 5), 1, 7 * p.nbytes),
+        ("dropout bits", lambda: mlp_draws.masks(drawn, units, N, N, 6554, *key, words), 7, keep.nbytes),
+        ("cross-entropy", lambda: cross_entropy(logits, 10, bias, labels, N), 1, 2 * logits.nbytes),
+        ("Adam", lambda: adam_step(p, g, *adam, 1e-3, 5), 1, 7 * p.nbytes),
         ("copy of 32 MiB", lambda: np.copyto(big, other), 0, 2 * big.nbytes),
     ]
     print(provenance.machine())

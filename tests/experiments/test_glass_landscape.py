@@ -11,8 +11,7 @@ from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
-from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes
-from deepmech.trainers.langevin_loss import Loss
+from deepmech.trainers.engines.compiled.langevin import Loss, initial, layer_sizes
 from deepmech.trainers.modules import BiasFree
 from deepmech_book.experiments.glass import grounds, landscape
 

@@ -11,10 +11,9 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
-from deepmech.trainers.engines.compiled.langevin import Blocked, initial, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import Blocked, Loss, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import Walking
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
-from deepmech.trainers.langevin_loss import Loss
 
 DATA = clusters(90, 6, 3)
 MEASURED = ("load_curve", "load_curve_hat", "accuracy", "class_mean", "class_spread")
@@ -128,7 +127,7 @@ def test_batch_norm_knows_no_scale_or_the_network_has_diverged(engine, scale):
 def test_what_diverges_while_it_settles_is_told(engine):
     start = Preparation(sgd_steps=60, descent_steps=8, learning_rate=over("rate", [0.01, 1e6]))
     made = settle(Dynamics(width=8, hidden=3), start, walkers_data(), engine=engine)
-    assert made["diverged"].values.tolist() == [False, True]
+    assert made["state"].values.tolist() == ["finished", "diverged"]
     for name in ("loss", "data_loss", "error", "norm"):
         assert np.isfinite(made[name][0]) and np.isnan(made[name][1]), name
     history = made["loss_history"][1].values
@@ -139,14 +138,14 @@ def test_what_diverges_while_it_settles_is_told(engine):
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_weights_beyond_all_reason_have_diverged_though_they_are_finite(engine):
     made = settle(Dynamics(width=4, hidden=1), Preparation(gain=1e8, sgd_steps=0), walkers_data(), engine=engine)
-    assert bool(made["diverged"]) and np.isnan(made["norm"]) and np.isnan(made["error"])
+    assert made["state"].item() == "diverged" and np.isnan(made["norm"]) and np.isnan(made["error"])
 
 
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_what_diverges_in_its_preparation_does_not_walk(engine):
     start = Preparation(sgd_steps=60, learning_rate=over("rate", [0.01, 1e6]))
     made = walk(Dynamics(width=8, hidden=3), start, walkers_data(), steps=20, motility_times=[5], engine=engine)
-    assert made["diverged"].values.tolist() == [False, True]
+    assert made["state"].values.tolist() == ["finished", "diverged"]
     lost, calm = made.isel(rate=1), made.isel(rate=0)
     for name in ("within", "square", "fourth", "loss", "loss_waited", "sigma"):
         assert lost[name].isnull().all() and calm[name].notnull().any(), name
@@ -165,9 +164,9 @@ def test_walkers_engines_agree_on_when_a_network_is_lost():
         for engine in ("compiled", "torch")
     ]
     known = [np.isfinite(one["loss_history"].values).sum(-1) for one in made]
-    assert 0 < int(made[0]["diverged"].sum()) < made[0]["diverged"].size
+    assert 0 < int((made[0]["state"] == "diverged").sum()) < made[0]["state"].size
     for one, n in zip(made[1:], known[1:], strict=True):
-        np.testing.assert_array_equal(one["diverged"], made[0]["diverged"])
+        np.testing.assert_array_equal(one["state"], made[0]["state"])
         np.testing.assert_array_equal(n, known[0])
 
 

@@ -9,16 +9,14 @@ from deepmech.core import lazy
 
 if TYPE_CHECKING:
     from deepmech.trainers.langevin import settle, walk
-    from deepmech.trainers.langevin_specs import Dynamics, Preparation
     from deepmech.trainers.lenet import train_lenet
-    from deepmech.trainers.specs import CNN, MLP, SingleSample, Training
+    from deepmech.trainers.specs import CNN, MLP, Dynamics, Preparation, SingleSample, Training
     from deepmech.trainers.training import train
 
 _MODULES = {
     "langevin": ("settle", "walk"),
-    "langevin_specs": ("Dynamics", "Preparation"),
     "lenet": ("train_lenet",),
-    "specs": ("CNN", "MLP", "SingleSample", "Training"),
+    "specs": ("CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training"),
     "training": ("train",),
 }
 __getattr__, __dir__, _HOMES = lazy.homes(__name__, _MODULES)

@@ -93,36 +93,19 @@ def require_known(engine: str, known: Known, *specs: Spec) -> None:
         raise ValueError(f"engine {engine!r} does not know {what}")
 
 
+def require(caller: str, field: str, value: Any, ok: Any, allowed: str) -> None:
+    """A ValueError that says what is allowed unless ``ok``."""
+    if not ok:
+        raise ValueError(f"{caller}: {field} = {shown(value)}: must be {allowed}")
+
+
 def require_spec(caller: str, field: str, value: Any, *kinds: type[Spec]) -> None:
     """``value`` must be one of these specs."""
-    if not isinstance(value, kinds):
-        names = " or ".join(f"{kind.__name__}(...)" for kind in kinds)
-        raise ValueError(f"{caller}: {field} = {shown(value)}: must be {names}")
-
-
-def require_name(caller: str, field: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{caller}: {field} = {shown(value)}: must be a name, in quotation marks")
+    require(caller, field, value, isinstance(value, kinds), " or ".join(f"{kind.__name__}(...)" for kind in kinds))
 
 
 def require_switch(caller: str, field: str, value: Any) -> None:
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{caller}: {field} = {shown(value)}: must be True or False")
-
-
-def require_seed(caller: str, seed: Any) -> None:
-    values = np.asarray(seed)
-    if values.dtype.kind not in "iu" or np.any(values < 0):
-        raise ValueError(
-            f"{caller}: seed = {shown(seed)}: must be a whole number, at least 0, or a labelled array of them"
-        )
-
-
-def require_threads(caller: str, threads: Any) -> None:
-    if threads is not None and not (_is_whole(threads) and threads >= 1):
-        raise ValueError(
-            f"{caller}: threads = {shown(threads)}: must be a whole number, at least 1, or None for every core"
-        )
+    require(caller, field, value, isinstance(value, bool | np.bool_), "True or False")
 
 
 def require_free(caller: str, dims: Sequence[Any], own: Sequence[str]) -> None:
@@ -132,10 +115,9 @@ def require_free(caller: str, dims: Sequence[Any], own: Sequence[str]) -> None:
             raise ValueError(f"{caller}: a field has the dimension {name!r}, which results use themselves; rename it")
 
 
-def whole(caller: str, field: str, value: Any, least: int) -> int:
-    """``value`` if it is a whole number."""
-    if not _is_whole(value) or value < least:
-        raise ValueError(f"{caller}: {field} = {shown(value)}: must be a whole number, at least {least}")
+def whole(caller: str, field: str, value: Any, least: int, more: str = "") -> int:
+    """``value`` if it is a whole number; ``more`` says what else is allowed."""
+    require(caller, field, value, _is_whole(value) and value >= least, f"a whole number, at least {least}{more}")
     return int(value)
 
 
@@ -148,10 +130,9 @@ def wholes(
     if ok:
         steps = np.diff(np.asarray(array if rising else np.sort(array), object))
         ok = array.min() >= least and (most is None or array.max() <= most[0]) and bool(np.all(steps > 0))
-    if not ok:
-        kind = "increasing" if rising else "different"
-        reach = f", at least {least}" if most is None else f" between {least} and {most[1]} = {most[0]}"
-        raise ValueError(f"{caller}: {field} = {shown(values)}: must be {instead}a list of {kind} whole numbers{reach}")
+    kind = "increasing" if rising else "different"
+    reach = f", at least {least}" if most is None else f" between {least} and {most[1]} = {most[0]}"
+    require(caller, field, values, ok, f"{instead}a list of {kind} whole numbers{reach}")
     return array.astype(np.int64)
 
 
@@ -294,10 +275,8 @@ def _numbers(caller: str, name: str, value: Any) -> np.ndarray:
 def _n_classes(caller: str, value: Any) -> int:
     if value is None:
         return 0
-    if not _is_whole(value) or value < 0 or value == 1:
-        raise ValueError(
-            f"{caller}: data.n_classes = {shown(value)}: must be a whole number, at least 2, or 0 for real targets"
-        )
+    ok = _is_whole(value) and value >= 0 and value != 1
+    require(caller, "data.n_classes", value, ok, "a whole number, at least 2, or 0 for real targets")
     return int(value)
 
 

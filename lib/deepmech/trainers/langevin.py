@@ -19,10 +19,10 @@ from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.trainers import checks
 from deepmech.trainers.engines.compiled.langevin import Blocked
 from deepmech.trainers.engines.torch_walk import Walking
-from deepmech.trainers.langevin_log import Plan
-from deepmech.trainers.langevin_specs import Dynamics, Preparation, numbers, with_numbers
 from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all, sizes_of
+from deepmech.trainers.records import Plan
 from deepmech.trainers.run import Call
+from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
 ENGINES: dict[str, Any] = {"compiled": Blocked, "torch": Walking}
 #: What every variable is, as its ``long_name``.
@@ -35,7 +35,7 @@ WORDS = {
     "error": "share of training samples on the wrong side",
     "norm": "root mean square weight",
     "n_weights": "number of weights",
-    "diverged": "whether the network diverged",
+    "state": "how the run ended",
     "count": "weights in a group",
     "within": "weights that moved less than a window",
     "square": "sum of squared displacements",
@@ -92,9 +92,9 @@ def settle(
     xarray.Dataset
         With the labels of all fields: ``loss`` (with regularisation), ``data_loss``, ``error`` (fraction of training
         samples on the wrong side), ``norm`` (root mean square weight), ``n_weights``; ``loss_history`` over ``record``
-        with ``steps`` (…, record), at most 33 records from the start of the preparation to its end; and ``diverged``:
-        not finite, or a weight beyond 1e6, at one of these records. All numbers are nan then, and the history is from
-        there on.
+        with ``steps`` (…, record), at most 33 records from the start of the preparation to its end; and ``state``,
+        ``"finished"`` or ``"diverged"``: not finite, or a weight beyond 1e6, at one of these records. All numbers are
+        nan then, and the history is from there on.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def settle(
         half = 0.5 * walker.dynamics.regularisation * float((weights**2).sum())
         rows.append({
             "loss": loss + half, "data_loss": loss, "error": made.error, "norm": float(np.sqrt((weights**2).mean())),
-            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "diverged": made.diverged,
+            "n_weights": len(weights), "loss_history": made.losses, "steps": made.steps, "state": made.state,
         })  # fmt: skip
     axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
     words = {**WORDS, "loss": "loss with weight decay"}
@@ -173,9 +173,9 @@ def walk(
           :func:`deepmech.metrics.glass` makes the overlap, the mean square and α₂ from these;
         - ``motility`` (…, waiting, motility_time, bin) and ``still`` (…): counts, and weights that did not move;
         - ``loss`` (…, waiting, time) and ``loss_waited`` (…, waiting): mean loss over the data, without regularisation;
-        - ``sigma`` (…), ``noise`` (…) per step, ``n_weights`` (…), and ``diverged`` (…): not finite, or a weight beyond
-          1e6, in the preparation or the walk. From there on numbers are nan, and counts (``count``, ``motility``,
-          ``still``) zero: nothing was counted.
+        - ``sigma`` (…), ``noise`` (…) per step, ``n_weights`` (…), and ``state`` (…), ``"finished"`` or ``"diverged"``:
+          not finite, or a weight beyond 1e6, in the preparation or the walk. From there on numbers are nan, and counts
+          (``count``, ``motility``, ``still``) zero: nothing was counted.
 
     Warns
     -----
@@ -248,9 +248,9 @@ def _members(
     call = Call(caller, ENGINES, **how)
     engine, _ = call.choose(dynamics, preparation)
     data = checks.samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
-    batch = call.align(own, **numbers(dynamics), **numbers(preparation, "prepare_"))
+    batch = call.align(own, **labelled(dynamics), **labelled(preparation, "prepare_"))
     walkers = [
-        Walker(with_numbers(dynamics, row), with_numbers(preparation, row, "prepare_"), int(row["seed"]))
+        Walker(with_values(dynamics, row), with_values(preparation, row, "prepare_"), int(row["seed"]))
         for row in batch.members()
     ]
     return call, data, walkers, engine
@@ -281,9 +281,9 @@ def _result(
 
 def _windows(chi: Any) -> tuple[float, ...]:
     values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
-    numbers = values.ndim == 1 and values.dtype.kind in "iuf"
-    if not (numbers and len(set(values.tolist())) == len(values) > 0 and np.all((values > 0) & (values < np.inf))):
-        raise ValueError(f"walk: chi = {checks.shown(chi)}: must be a list of different numbers above 0, at least one")
+    ok = values.ndim == 1 and values.dtype.kind in "iuf" and len(set(values.tolist())) == len(values) > 0
+    ok = ok and bool(np.all((values > 0) & (values < np.inf)))
+    checks.require("walk", "chi", chi, ok, "a list of different numbers above 0, at least one")
     return tuple(values.tolist())
 
 

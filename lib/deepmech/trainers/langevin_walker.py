@@ -11,9 +11,10 @@ import numpy as np
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import Alone, Blocked, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import Walking
-from deepmech.trainers.langevin_log import Log, Plan
-from deepmech.trainers.langevin_specs import Dynamics, Preparation
+from deepmech.trainers.records import Log, Plan
+from deepmech.trainers.specs import Dynamics, Preparation
 
+ENDS = ("finished", "diverged")
 TOO_FAR = 1e6
 """A network with a weight beyond this has diverged."""
 ASLEEP = 1e-4
@@ -50,15 +51,15 @@ class Prepared:
     weights : flat, float64.
     steps, losses : (33,) the data loss after so many steps, from the start to the end.
     error : fraction of the samples on the wrong side at the end.
-    diverged : whether weights or loss were not finite on the way, or weights beyond :data:`TOO_FAR`. Weights and error
-        are nan then, and losses from there on.
+    state : ``"finished"``, or ``"diverged"`` if weights or loss were not finite on the way, or weights beyond
+        :data:`TOO_FAR`. Weights and error are nan then, and losses from there on.
     """
 
     weights: np.ndarray
     steps: np.ndarray
     losses: np.ndarray
     error: float
-    diverged: bool
+    state: str
 
 
 def prepare(walker: Walker, data: Any, engine: str = "compiled", experiment: str = "glass") -> Prepared:
@@ -104,7 +105,7 @@ def prepare_all(
             break
     ends = np.where(lost[:, None], np.nan, network.w)
     return [
-        Prepared(weights, stops, history, np.nan if gone else float(error), bool(gone))
+        Prepared(weights, stops, history, np.nan if gone else float(error), ENDS[int(gone)])
         for weights, history, error, gone in zip(ends, losses, errors, lost, strict=True)
     ]
 
@@ -118,7 +119,7 @@ def follow_all(
     experiment: str,
     device: str = "cpu",
 ) -> list[dict[str, np.ndarray]]:
-    """Walk walkers of one shape side by side; their records, see :class:`~deepmech.trainers.langevin_log.Log`."""
+    """Walk walkers of one shape side by side; their records, see :class:`~deepmech.trainers.records.Log`."""
     network, streams, sizes = _group(walkers, data, engine, experiment, device)
     network.set(np.stack(starts))
     n = len(data.x)
@@ -141,7 +142,7 @@ def follow_all(
         for i in np.flatnonzero(~lost):
             logs[i].add(stop, now[i], float(losses[i]), [layer[i] for layer in active])
     for log, gone in zip(logs, lost, strict=True):
-        log.out["diverged"] = np.array(gone)
+        log.out["state"] = np.array(ENDS[int(gone)])
     return [log.out for log in logs]
 
 

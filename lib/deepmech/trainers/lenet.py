@@ -124,7 +124,7 @@ def train_lenet(
         else:
             one = Engine(initial_weights(streams[job[0]], n_channels, k), rates[0], dtype)
             logits, loss, measured = one.run(x, own[0], order[0], (x_val, y_val), at)
-            found = logits[None], loss[None], measured[None], np.array([one.answers(x[order[0][-1]])])
+            found = logits[None], loss[None], measured[None], np.array([one.answers(x, order[0][-1])])
         return [
             (*_until_lost(*numbers, at), label[which].astype(np.int8), y[which].astype(np.int8))
             for numbers, label, which in zip(zip(*found, strict=True), own, order, strict=True)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,13 +51,16 @@ class Call:
         self.started = time.perf_counter()
         self.caller, self.engines, self.engine = caller, engines, engine
         self.seed, self.experiment, self.tf32 = seed, experiment, tf32
-        checks.require_seed(caller, seed)
-        checks.require_name(caller, "experiment", experiment)
-        checks.require_threads(caller, threads)
+        seeds = np.asarray(seed)
+        counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
+        require = partial(checks.require, caller)
+        require("seed", seed, counts, "a whole number, at least 0, or a labelled array of them")
+        require("experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
+        if threads is not None:
+            checks.whole(caller, "threads", threads, 1, ", or None for every core")
         checks.require_switch(caller, "tf32", tf32)
-        if engine not in ("auto", *engines):
-            names = ", ".join(map(repr, engines))
-            raise ValueError(f"{caller}: engine = {shown(engine)}: must be 'auto' or one of {names}")
+        names = ", ".join(map(repr, engines))
+        require("engine", engine, engine in ("auto", *engines), f"'auto' or one of {names}")
         named, there = chosen(device, caller)
         self.device, self.on_gpu = (named, there) if on_gpu else ("cpu", False)
         self.memory = room(memory, self.device, caller)
@@ -192,8 +196,8 @@ def chosen(device: str | torch.device | None, caller: str) -> tuple[str, bool]:
 def room(memory: float | None, device: str, caller: str) -> float:
     """Bytes that one batch may take: ``memory``, or 2 GiB on a CPU and seven tenths of what is free on a GPU."""
     if memory is not None:
-        if isinstance(memory, bool) or not isinstance(memory, int | float | np.number) or not memory > 0:
-            raise ValueError(f"{caller}: memory = {shown(memory)}: must be a number of bytes above 0, or None")
+        ok = isinstance(memory, int | float | np.number) and not isinstance(memory, bool) and memory > 0
+        checks.require(caller, "memory", memory, ok, "a number of bytes above 0, or None")
         return float(memory)
     return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
 

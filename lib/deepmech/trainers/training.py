@@ -187,11 +187,8 @@ def train(
 
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | Own:
     """A spec, of a user's own network too, if it fits what belongs to it."""
-    if isinstance(network, nn.Module):
-        raise ValueError(
-            f"train: network = {checks.shown(network)}: must be a spec, or a function that makes a module, "
-            "to be called for every member"
-        )
+    kinds = "a spec, or a function that makes a module, to be called for every member"
+    checks.require("train", "network", network, not isinstance(network, nn.Module), kinds)
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return Own(network, arguments)
     checks.require_spec("train", "network", network, MLP, CNN)
@@ -199,24 +196,14 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
         raise ValueError(
             f"train: {checks.listed(list(arguments))}: no such argument; {type(network).__name__} has fields"
         )
-    if layers is not None:
-        raise ValueError(f"train: layers = {checks.shown(layers)}: must be None with {type(network).__name__}")
+    checks.require("train", "layers", layers, layers is None, f"None with {type(network).__name__}")
     return network
 
 
 def _members(call: Call, network: MLP | CNN | Own, training: Training) -> list[Member]:
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    batch = call.align(own, **labelled(network), **labelled(training))
-    whole = {"depth", "width", "convolutions", "channels", "batch_size", "epochs"}
-    members = []
-    for row in batch.members():
-        values: dict[str, Any] = {k: int(v) if k in whole else v for k, v in row.items()}
-
-        def part(spec: Spec, values: dict[str, Any] = values) -> Any:
-            return with_values(spec, {k: values[k] for k in labelled(spec)})
-
-        members.append(Member(part(network), part(training), int(values["seed"])))
-    return members
+    rows = call.align(own, **labelled(network), **labelled(training)).members()
+    return [Member(with_values(network, row), with_values(training, row), int(row["seed"])) for row in rows]
 
 
 def _wide(member: Member) -> bool:
@@ -248,9 +235,8 @@ def _jobs(
 
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
-    if not isinstance(metrics, list | tuple) or any(name not in tuple(METRICS) for name in metrics):
-        names = ", ".join(map(repr, METRICS))
-        raise ValueError(f"train: metrics = {checks.shown(metrics)}: must be a list of some of {names}, or ()")
+    known = isinstance(metrics, list | tuple) and all(name in tuple(METRICS) for name in metrics)
+    checks.require("train", "metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
     checks.require_switch("train", "class_means", class_means)
     return tuple(dict.fromkeys(metrics))
 

@@ -12,13 +12,12 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.batched_draws import BatchedStream
 from deepmech.trainers.checks import Known, knows
+from deepmech.trainers.draws import BatchedStream
 from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
 from deepmech.trainers.engines.torch_func import Together
-from deepmech.trainers.langevin_specs import Dynamics, Preparation
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.specs import SingleSample
+from deepmech.trainers.specs import Dynamics, Preparation, SingleSample
 
 BLOCK = 4096
 """Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""

@@ -12,10 +12,9 @@ from scipy.optimize import linear_sum_assignment
 from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
-from deepmech.trainers.engines.compiled.langevin import Blocked, layer_sizes
-from deepmech.trainers.langevin_loss import Loss
-from deepmech.trainers.langevin_specs import Dynamics, Preparation
+from deepmech.trainers.engines.compiled.langevin import Blocked, Loss, layer_sizes
 from deepmech.trainers.langevin_walker import Walker, prepare
+from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import binary
 
@@ -121,7 +120,7 @@ def _survivors(
     found: list[np.ndarray] = []
     for k in range(20):
         made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks")
-        if not made.diverged:
+        if made.state == "finished":
             found.append(made.weights)
         if len(found) == 2:
             return found[0], found[1], k - 1

@@ -127,7 +127,7 @@ def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -
         seed=cells["seed"],
         experiment="glass transitions",
     )
-    return made[["loss", "data_loss", "error", "norm", "n_weights", "diverged"]]
+    return made[["loss", "data_loss", "error", "norm", "n_weights"]].assign(diverged=made["state"] == "diverged")
 
 
 def ratio(result: xr.Dataset) -> xr.DataArray:

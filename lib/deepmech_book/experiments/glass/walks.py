@@ -205,7 +205,7 @@ def walk_cells(
             "end_count": count,
             "sigma": made["sigma"],
             "n_weights": made["n_weights"],
-            "diverged": made["diverged"],
+            "diverged": made["state"] == "diverged",
         }
     )
     for k, values in found.data_vars.items():

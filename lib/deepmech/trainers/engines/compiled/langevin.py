@@ -11,14 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.engines.compiled import langevin_product, langevin_step
-from deepmech.trainers.langevin_specs import Dynamics, Preparation
+from deepmech.trainers.specs import Dynamics, Preparation
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
 _NO_ORDER, _NO_STREAM = np.zeros(1, np.int64), Stream(0)
+LOSS_BLOCK = 64
+"""Samples at a time in :class:`Loss`."""
 CACHE = 32 * 1024
 """Bytes that one layer's activations of one block may take: the nearest cache of today's processors."""
 
@@ -76,37 +79,34 @@ class Blocked:
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
         weight_type, self.type = TYPES[dtype]
-        self.n, self.lanes = len(x), langevin_product.vectors(self.type)
+        self.n, lanes = len(x), langevin_product.vectors(self.type)
         widest = int(self.sizes[1:].max())
-        unit = langevin_product.WIDE * self.lanes
-        whole = -(-self.n // self.lanes) * self.lanes
+        unit = langevin_product.WIDE * lanes
+        whole = -(-self.n // lanes) * lanes
         #: Samples in a block: fixed by the sizes alone, so that sums have one order.
         self.block = min(max(CACHE // (widest * np.dtype(self.type).itemsize) // unit * unit, unit), whole)
         blocks = -(-self.n // self.block)
-        self.samples = np.ascontiguousarray(x.T, dtype=self.type)
-        self.labels = np.ascontiguousarray(y, dtype=self.type)
-        padded = np.zeros((self.samples.shape[0], blocks * self.block), self.type)
-        padded[:, : self.n] = self.samples
-        self.x = _aligned(padded.size, self.type)
-        self.x[:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
-        self.y = _aligned(blocks * self.block, self.type)
-        self.y[: self.n] = self.labels
-        hidden = len(sizes) - 2
-        self.a = _aligned(hidden * widest * self.block, self.type)
-        self.d = _aligned(2 * widest * self.block, self.type)
-        self.xb, self.yb = _aligned(self.samples.shape[0] * self.block, self.type), _aligned(self.block, self.type)
-        self.small = _aligned(langevin_product.SQUARE**2, self.type)
-        self.g = np.zeros(n_weights(sizes))
+        samples, labels = (np.ascontiguousarray(v, dtype=self.type) for v in (x.T, y))
+        padded = np.zeros((len(samples), blocks * self.block), self.type)
+        padded[:, : self.n] = samples
+        room = {name: _aligned(n * self.block, self.type) for name, n in {
+            "a": (len(sizes) - 2) * widest, "d": 2 * widest, "x": len(samples), "y": 1,
+        }.items()}  # fmt: skip
+        small = _aligned(langevin_product.SQUARE**2, self.type)
+        #: Weights, the same in the type of the products, and their gradient.
+        self.w, self.v, self.g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(self.g) + len(self.g) % 2
-        self.bits, self.z = np.empty(even, np.uint32), np.empty(even)
-        #: Weights, and the same in the type of the products.
-        self.w, self.v = np.zeros(len(self.g)), np.zeros(len(self.g), self.type)
-        self.rounds = weight_type != "float64"
+        self._room = langevin_step.Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
+        self._net = langevin_step.Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
+        blocked = _aligned(padded.size, self.type), _aligned(blocks * self.block, self.type)
+        blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
+        blocked[1][: self.n] = labels
+        self._data = langevin_step.Data(*blocked, samples, labels, self.block)
 
     def set(self, weights: np.ndarray) -> None:
         """Put the network at these weights (flat)."""
         self.v[:] = weights
-        self.w[:] = self.v if self.rounds else weights
+        self.w[:] = self.v if self._net.rounds else weights
 
     def gradient(self) -> np.ndarray:
         """Gradient of the mean loss over all samples, without regularisation; flat, float64."""
@@ -122,20 +122,12 @@ class Blocked:
         self._advance(begin, end, batch, order, rate, decay, 0.0, _NO_STREAM)
 
     def _advance(
-        self,
-        begin: int,
-        end: int,
-        batch: int,
-        order: np.ndarray,
-        rate: float,
-        decay: float,
-        noise: float,
+        self, begin: int, end: int, batch: int, order: np.ndarray, rate: float, decay: float, noise: float,
         stream: Stream,
-    ) -> None:
+    ) -> None:  # fmt: skip
+        drawn = np.uint64(stream.key), np.uint64(purpose_word("thermal"))
         langevin_step.advance(
-            self.w, self.v, self.sizes, (self.x, self.y), (self.samples, self.labels), (self.xb, self.yb), self.n,
-            self.block, self.a, self.d, self.small, self.g, self.lanes, order, batch, rate, decay, noise,
-            (np.uint64(stream.key), np.uint64(purpose_word("thermal"))), self.bits, self.z, self.rounds, begin, end,
+            self._net, self._data, self._room, order, batch, rate, decay, noise, *drawn, begin, end
         )  # fmt: skip
 
 
@@ -185,3 +177,81 @@ class Alone:
     def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         loss, error, active = evaluate(self.network.w, tuple(self.network.sizes), self.x, self.y)
         return np.array([loss]), np.array([error]), [layer[None] for layer in active]
+
+
+class Loss:
+    """The loss of one network as a function of its flat weights: what the landscape page descends and slices.
+
+    Mean quadratic hinge loss with weight decay (Eqs. 1, 2) of a bias-free ReLU network, in float64.
+
+    Parameters
+    ----------
+    sizes : units of every layer (:func:`layer_sizes`).
+    x : (P_D, inputs), ``y`` : (P_D,) of ±1.
+    regularisation : λ ≥ 0.
+
+    Examples
+    --------
+    With weights at zero every sample has loss ½, and with ReLU units no gradient:
+
+    >>> loss = Loss((2, 3, 1), np.ones((4, 2)), np.array([1.0, -1, 1, -1]))
+    >>> value, gradient = loss(np.zeros(9))
+    >>> value, abs(gradient).max()
+    (0.5, np.float64(0.0))
+    """
+
+    def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, regularisation: float = 0.0):
+        if not np.isfinite(regularisation) or regularisation < 0:
+            raise ValueError(f"Loss: regularisation = {regularisation!r}: must be a number >= 0")
+        self.sizes, self.regularisation = np.array(sizes, np.int64), float(regularisation)
+        self._engine = Blocked(sizes, x, y, "float64")
+        self._x, self._y = np.ascontiguousarray(x.T, float), np.ascontiguousarray(y, float)
+        self._a = np.empty((2, int(self.sizes[1:].max()), LOSS_BLOCK))
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Loss and gradient, weight decay included."""
+        return self.value(weights), self.gradient(weights)
+
+    def gradient(self, weights: np.ndarray) -> np.ndarray:
+        """Gradient of the loss, weight decay included, flat."""
+        self._engine.set(weights)
+        return self._engine.gradient() + self.regularisation * np.asarray(weights, float)
+
+    def value(self, weights: np.ndarray) -> float:
+        """Loss, weight decay included."""
+        w = np.ascontiguousarray(weights, float)
+        half = 0.5 * self.regularisation * float(w @ w)
+        return float(_value(w, self.sizes, self._x, self._y, self._a)) / len(self._y) + half
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _value(w, sizes, x, y, a):
+    """Sum over samples of ½ max(0, 1 - y f)²; ``a`` holds two layers of one block of samples, by turns."""
+    last = sizes.shape[0] - 1
+    total = 0.0
+    for begin in range(0, y.shape[0], LOSS_BLOCK):
+        held = min(LOSS_BLOCK, y.shape[0] - begin)
+        start = 0
+        for i in range(1, last + 1):
+            m, k, to = sizes[i], sizes[i - 1], i % 2
+            for j in range(m):
+                row = a[to, j]
+                for b in range(held):
+                    row[b] = 0.0
+                for u in range(k):
+                    weight = w[start + j * k + u]
+                    if i == 1:
+                        for b in range(held):
+                            row[b] += weight * x[u, begin + b]
+                    else:
+                        below = a[1 - to, u]
+                        for b in range(held):
+                            row[b] += weight * below[b]
+                if i < last:
+                    for b in range(held):
+                        row[b] = max(row[b], 0.0)
+            start += m * k
+        for b in range(held):
+            gap = max(1.0 - y[begin + b] * a[last % 2, 0, b], 0.0)  # in this order nan stays
+            total += 0.5 * gap * gap
+    return total

@@ -68,7 +68,7 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
                     kept = b.select(b.fcmp_ordered(">", test, code.zero), value, code.zero)
                     code.store(b.select(plain, value, kept), to, b.add(o_, shift))
 
-        tiles = [(n_rows, n_vectors) for n_rows in range(1, ROWS + 1) for n_vectors in (1, WIDE)]
+        tiles = [(n_rows, n_vectors) for n_rows in (ROWS, 4, 2, 1) for n_vectors in (1, WIDE)]
         choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
         return context.get_dummy_value()
 
@@ -98,7 +98,7 @@ def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
             for first in range(0, len(sums), code.lanes):
                 code.store(_across(code, sums[first : first + code.lanes]), to, first)
 
-        tiles = [(n_rows, n_columns) for n_rows in range(1, SQUARE + 1) for n_columns in range(1, SQUARE + 1)]
+        tiles = [(n_rows, n_columns) for n_rows in (SQUARE, 2, 1) for n_columns in (SQUARE, 2, 1)]
         choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
         return context.get_dummy_value()
 
@@ -115,19 +115,19 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
     ``active`` is looked at in any case, so it has to hold as many numbers.
     """
     lanes = BYTES // out.itemsize
-    tiles = -(-n_rows // ROWS)
     b = 0
     while b < n:
         wide = WIDE if n - b >= WIDE * lanes else 1
         first = 0
-        for tile in range(tiles):
-            last = (n_rows * (tile + 1)) // tiles
-            sizes = (last - first, wide)
+        while first < n_rows:
+            left = n_rows - first
+            # Eight rows are 4 + 4 rather than 6 + 2.
+            sizes = (ROWS if left >= ROWS and left != 8 else 4 if left >= 4 else min(left, 2), wide)
             to, weight, mask = o + first * s + b, w0 + first * wj, c0 + first * s + b
             _rows(  # type: ignore[call-arg]
                 sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask
             )
-            first = last
+            first += sizes[0]
         b += wide * lanes
 
 
@@ -135,22 +135,20 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
 def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
     """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` holds 16."""
     lanes = BYTES // small.itemsize
-    down, across = -(-n_rows // SQUARE), -(-n_columns // SQUARE)
     top = 0
-    for p in range(down):
-        bottom = (n_rows * (p + 1)) // down
+    while top < n_rows:
+        down = SQUARE if n_rows - top >= SQUARE else min(n_rows - top, 2)
         left = 0
-        for q in range(across):
-            right = (n_columns * (q + 1)) // across
-            sizes = (bottom - top, right - left)
+        while left < n_columns:
+            across = SQUARE if n_columns - left >= SQUARE else min(n_columns - left, 2)
             _pairs(  # type: ignore[call-arg]
-                sizes, small, d, d0 + top * s, a, a0 + left * s, s, n // lanes
+                (down, across), small, d, d0 + top * s, a, a0 + left * s, s, n // lanes
             )
-            for j in range(sizes[0]):
-                for i in range(sizes[1]):
-                    g[g0 + (top + j) * n_columns + left + i] += small[j * sizes[1] + i]
-            left = right
-        top = bottom
+            for j in range(down):
+                for i in range(across):
+                    g[g0 + (top + j) * n_columns + left + i] += small[j * across + i]
+            left += across
+        top += down
 
 
 def vectors(dtype: str) -> int:

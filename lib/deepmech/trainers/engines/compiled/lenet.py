@@ -57,7 +57,7 @@ class Engine:
             "back1": 196 * PATCH,
         }  # fmt: skip
         places = {"i2": np.zeros(FLAT + GROUP, np.int64), "i3": np.zeros(UNITS_3 + GROUP, np.int64)}
-        places |= {"chosen1": np.zeros((196, MAPS_1), np.int32), "chosen2": np.zeros(FLAT, np.int32)}
+        places |= {"chosen1": np.zeros(196 * MAPS_1, np.int32), "chosen2": np.zeros(FLAT, np.int32)}
         self.space = kernels.Space(**places, **{name: _aligned(n, dtype) for name, n in sizes.items()})
 
     def _views(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -80,47 +80,42 @@ class Engine:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As :meth:`OneByOne.run <deepmech.trainers.engines.torch_walk.OneByOne.run>`; images come :func:`padded`."""
         begun = [a.copy() for a in self.parameters]
-        found = self._run(x, y, order, validation, at, watched=False)
-        if self.finite:
-            return found
-        # Where the first of them was lost is seen in a second run, which looks at all parameters before every step.
-        for now, before in zip(self.parameters, begun, strict=True):
-            now[:] = before
-        return self._run(x, y, order, validation, at, watched=True)
-
-    def _run(
-        self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray],
-        at: np.ndarray, watched: bool,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
         measured = np.full((len(at), 2), np.nan)
-        kernels.trial(
-            x,
-            y,
-            order,
-            self.rate,
-            self.parameters,
-            self.space,
-            record,
-            losses,
-            *validation,
-            at,
-            measured,
-            watched,
-            np.empty(self.n_classes, self.dtype),
-            np.empty(self.n_classes),
-        )
+        self._trial(x, y, order, self.rate, record, losses, validation, at, measured)
+        if self.finite:
+            return record, losses, measured
+        # A step visits active units alone, and may never meet the first parameter that is lost: all are looked at now.
+        for now, before in zip(self.parameters, begun, strict=True):
+            now[:] = before
+        record[:], losses[:], measured[:] = np.nan, np.nan, np.nan
+        for m in range(len(order) + 1):
+            if not self.finite or (m and not np.isfinite(losses[m - 1])):
+                break
+            own, here = slice(m, m + 1), at == m
+            found = measured[here]
+            self._trial(x, y, order[own], self.rate, record[own], losses[own], validation, at[here] - m, found)
+            measured[here] = found
         return record, losses, measured
+
+    def _trial(
+        self, x: np.ndarray, y: np.ndarray, order: np.ndarray, rate: float, record: np.ndarray, losses: np.ndarray,
+        validation: tuple[np.ndarray, np.ndarray], at: np.ndarray, measured: np.ndarray,
+    ) -> None:  # fmt: skip
+        room = np.empty(self.n_classes, self.dtype), np.empty(self.n_classes)
+        kernels.trial(x, y, order, rate, self.parameters, self.space, record, losses, *validation, at, measured, *room)
 
     @property
     def finite(self) -> bool:
         """Whether all weights and biases are."""
-        return bool(kernels.finite(self.parameters))
+        return all(bool(np.isfinite(a).all()) for a in self.parameters)
 
-    def answers(self, image: np.ndarray) -> bool:
-        """Whether the logits of an image, :func:`padded`, are finite."""
-        logits = np.empty(self.n_classes, self.dtype)
-        kernels.forward(image, self.parameters, self.space, logits)
+    def answers(self, images: np.ndarray, last: int) -> bool:
+        """Whether all parameters are finite, and the logits of one of the images, :func:`padded`."""
+        logits, loss, nobody = np.empty((1, self.n_classes), self.dtype), np.empty(1), np.zeros(0, np.int64)
+        if self.finite:
+            order, labels, measured = np.array([last]), np.zeros(len(images), np.int64), np.empty((0, 2))
+            self._trial(images, labels, order, 0.0, logits, loss, (images, labels), nobody, measured)
         return self.finite and bool(np.isfinite(logits).all())
 
 

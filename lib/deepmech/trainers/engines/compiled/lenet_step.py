@@ -26,8 +26,6 @@ IMAGE = SIDE * SIDE + 16
 MAPS_1, MAPS_2 = 6, 16
 PATCH = 8
 """Room for the six maps, or for the five taps of a row."""
-WIDE_1, WIDE_2 = 28, 10
-"""Sides of the maps before the maximum; 14 and 5 after."""
 ROW_1, ROW_2 = SIDE, 14
 LONG_1, LONG_2 = 896, 144
 """Flattened maps before the maximum: 28 rows of 32, and 10 rows of 14, filled up to whole vectors."""
@@ -98,6 +96,13 @@ _axpy_taps = axpy(PATCH)
 _axpy_patch = axpy(5 * PATCH)
 
 
+# As plain integers: for every literal number numba would compile what it is given to once more.
+_LONG, _ROW, _SIDE = np.array([LONG_1, LONG_2]), np.array([ROW_1, ROW_2]), np.array([14, 5])
+"""Of the two layers of maps: numbers in a map and in its rows before the maxima, and the side after them."""
+#: From one map to the next and from one pixel to the next, where maps lie one after another or side by side.
+_PLANES, _PIXELS, _CHOSEN, _FLAT = (np.array(v) for v in ((POOLED_1, 1), (1, PATCH), (1, MAPS_1), (25, 1)))
+
+
 @njit(**INSIDE)
 def _lost(maps, stride, row, side):
     """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
@@ -114,55 +119,38 @@ def _lost(maps, stride, row, side):
 
 
 @njit(**INSIDE)
-def _pool(maps, stride, row, side, pooled, pooled_stride, last, chosen):
-    """2×2 maxima above zero of ``MAPS`` flattened maps: planar, and with the maps last for the way back.
+def _pool(maps, stride, row, side, pooled, at, turned, turned_at, chosen, chosen_at):
+    """2×2 maxima above zero of flattened maps, ``stride`` apart, and where they come from.
 
-    ``chosen[cell, map]`` is the flat position of the first of the largest entries, or -1 where none is positive.
+    That of map o and cell c goes to ``pooled[o · at[0] + c · at[1]]``, and so to ``turned``. ``chosen`` is the flat
+    position in the map of the first of the largest entries, or -1 where none is positive.
     """
     T = maps.dtype.type
-    for o in range(chosen.shape[1]):
+    for o in range(maps.shape[0] // stride):
         for y in range(side):
             for x in range(side):
                 p = o * stride + 2 * y * row + 2 * x
                 a, b, c, d = maps[p], maps[p + 1], maps[p + row], maps[p + row + 1]
                 top, low = (b if b > a else a), (d if d > c else c)
-                at, at_low = (1 if b > a else 0), (row + 1 if d > c else row)
+                place, place_low = (1 if b > a else 0), (row + 1 if d > c else row)
                 best = low if low > top else top
-                at = at_low if low > top else at
+                place = place_low if low > top else place
                 cell = y * side + x
                 positive = best > T(0)
                 value = best if positive else T(0)
-                pooled[o * pooled_stride + cell] = value
-                last[cell * PATCH + o] = value
-                chosen[cell, o] = 2 * y * row + 2 * x + at if positive else -1
+                pooled[o * at[0] + cell * at[1]] = value
+                turned[o * turned_at[0] + cell * turned_at[1]] = value
+                chosen[o * chosen_at[0] + cell * chosen_at[1]] = 2 * y * row + 2 * x + place if positive else -1
 
 
 @njit(**INSIDE)
-def _pool_2(maps, pooled, chosen):
-    """As :func:`_pool` for the second convolution, whose maxima the linear layers read in torch's order."""
-    T = maps.dtype.type
-    for o in range(MAPS_2):
-        for y in range(5):
-            for x in range(5):
-                p = o * LONG_2 + 2 * y * ROW_2 + 2 * x
-                a, b, c, d = maps[p], maps[p + 1], maps[p + ROW_2], maps[p + ROW_2 + 1]
-                top, low = (b if b > a else a), (d if d > c else c)
-                at, at_low = (1 if b > a else 0), (ROW_2 + 1 if d > c else ROW_2)
-                best = low if low > top else top
-                at = at_low if low > top else at
-                cell = o * 25 + y * 5 + x
-                pooled[cell] = best if best > T(0) else T(0)
-                chosen[cell] = 2 * y * ROW_2 + 2 * x + at
-
-
-@njit(**INSIDE)
-def _active(a, n, values, index):
-    """Positive entries of ``a[:n]`` and where they are; filled up with zeros to a whole group. Returns their number.
+def _active(a, values, index):
+    """Positive entries of ``a`` and where they are; filled up with zeros to a whole group. Returns their number.
 
     What is not a number counts as positive, so that it gets through.
     """
     count = 0
-    for i in range(n):
+    for i in range(a.shape[0]):
         values[count] = a[i]
         index[count] = i
         count += 0 if a[i] <= 0 else 1
@@ -172,7 +160,7 @@ def _active(a, n, values, index):
     return count
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def forward(image, p, s, logits):
     """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
 
@@ -180,37 +168,37 @@ def forward(image, p, s, logits):
     """
     channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
     # Lengths are read from arrays here: loops of a length that is known are unrolled, and take long to compile.
-    long = s.maps1.shape[0] // MAPS_1
-    for o in range(MAPS_1):
+    maps, long = p.b1.shape[0], s.maps1.shape[0] // p.b1.shape[0]
+    for o in range(maps):
         for i in range(long):
             s.maps1[o * long + i] = p.b1[o]
-    for start in range(0, LONG_1, 32):
-        for o in range(0, MAPS_1, 3):
+    for start in range(0, long, 32):
+        for o in range(0, maps, 3):
             for c in range(channels):
                 _taps_1(
                     s.maps1, o * LONG_1 + start, LONG_1, image, c * IMAGE + start,
                     p.w1, (o * channels + c) * 5 * PATCH, channels * 5 * PATCH,
                 )  # fmt: skip
-    _pool(s.maps1, LONG_1, ROW_1, 14, s.pool1, POOLED_1, s.last1, s.chosen1)
-    long = s.maps2.shape[0] // MAPS_2
-    for o in range(MAPS_2):
+    _pool(s.maps1, _LONG[0], _ROW[0], _SIDE[0], s.pool1, _PLANES, s.last1, _PIXELS, s.chosen1, _CHOSEN)
+    below, maps, long = maps, p.b2.shape[0], s.maps2.shape[0] // p.b2.shape[0]
+    for o in range(maps):
         for i in range(long):
             s.maps2[o * long + i] = p.b2[o]
-    for o in range(0, MAPS_2, 4):
-        for start in range(0, LONG_2, 24):
-            for c in range(MAPS_1):
+    for o in range(0, maps, 4):
+        for start in range(0, long, 24):
+            for c in range(below):
                 _taps_2(
                     s.maps2, o * LONG_2 + start, LONG_2, s.pool1, c * POOLED_1 + start,
                     p.w2, o * 25 * PATCH + c, 25 * PATCH,
                 )  # fmt: skip
-    _pool_2(s.maps2, s.pool2, s.chosen2)
-    lost = _lost(s.maps1, LONG_1, ROW_1, WIDE_1) + _lost(s.maps2, LONG_2, ROW_2, WIDE_2)
-    n2 = _active(s.pool2, FLAT, s.v2, s.i2)
+    _pool(s.maps2, _LONG[1], _ROW[1], _SIDE[1], s.pool2, _FLAT, s.pool2, _FLAT, s.chosen2, _FLAT)
+    lost = _lost(s.maps1, _LONG[0], _ROW[0], 2 * _SIDE[0]) + _lost(s.maps2, _LONG[1], _ROW[1], 2 * _SIDE[1])
+    n2 = _active(s.pool2, s.v2, s.i2)
     for i in range(s.h3.shape[0]):
         s.h3[i] = p.b3[i]
     for i in range(0, n2, GROUP):
         _rows_3(s.h3, s.v2, s.i2, i, p.w3)
-    n3 = _active(s.h3, UNITS_3, s.v3, s.i3)
+    n3 = _active(s.h3, s.v3, s.i3)
     for i in range(s.h4.shape[0]):
         s.h4[i] = p.b4[i]
     for i in range(0, n3, GROUP):
@@ -286,7 +274,7 @@ def descend(image, label, rate, p, s, n2, n3, n_classes, chance):
         s.g1[i] = 0
     for cell in range(196):
         for o in range(MAPS_1):
-            at = s.chosen1[cell, o]
+            at = s.chosen1[cell * MAPS_1 + o]
             g = s.back1[cell * PATCH + o]
             if at >= 0 and g != 0:
                 p.b1[o] += minus * g
@@ -298,29 +286,16 @@ def descend(image, label, rate, p, s, n2, n3, n_classes, chance):
 
 
 @njit(**OPTIONS)
-def finite(p):
-    """Whether all parameters are."""
-    for a in (p.w1, p.b1, p.w2, p.b2, p.w3, p.b3, p.w4, p.b4, p.w5, p.b5):
-        for i in range(a.shape[0]):
-            if not np.isfinite(a[i]):
-                return False
-    return True
-
-
-@njit(**OPTIONS)
-def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, watched, logits, chance):
+def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, logits, chance):
     """Train on ``order``, one sample after another, until a loss is not finite, from which no step is taken.
 
     ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
-    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. If ``watched``, a parameter
-    that is not finite ends the trial too: a step visits active units alone, and may never meet it. ``logits`` and
-    ``chance`` are room for as many numbers as there are classes. One forward pass for both: wherever it is called,
-    it is compiled again.
+    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. ``logits`` and ``chance`` are
+    room for as many numbers as there are classes. One forward pass for both: wherever it is called, it is compiled
+    again.
     """
     classes, j = record.shape[1], 0
     for m in range(order.shape[0] + 1):
-        if watched and not finite(p):
-            return
         measures = j < at.shape[0] and at[j] == m
         checks, loss, correct = y_val.shape[0] if measures else 0, 0.0, 0
         for i in range(checks + (1 if m < order.shape[0] else 0)):

@@ -14,10 +14,14 @@ import numpy as np
 from deepmech.core.random import purpose_word
 from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
+from deepmech.trainers.engines.compiled import mlp_draws
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
-from deepmech.trainers.engines.compiled.mlp_step import run_epoch
+from deepmech.trainers.engines.compiled.mlp_step import run_steps
 from deepmech.trainers.specs import MLP, Member, Settings, Training
+
+NUMBERS = 2**16
+"""Of noise, drawn at a time; but all of a step."""
 
 
 class Net(NamedTuple):
@@ -28,18 +32,23 @@ class Net(NamedTuple):
     """
 
     units: np.ndarray
+    """(layers,), and ``padded`` to whole vectors."""
     padded: np.ndarray
     weight: np.ndarray
+    """(layers,): where each layer's weight begins in ``p``; so with ``gain`` and ``shift``."""
     gain: np.ndarray
     shift: np.ndarray
     p: np.ndarray
     g: np.ndarray
     moments: np.ndarray
+    """(2, parameters): what Adam remembers; of it SGD uses the first row, as velocity."""
     mean: np.ndarray
+    """(layers, widest), of the last batch, before gain and shift; so with ``variance``. Float64, as all to the end."""
     variance: np.ndarray
     running_mean: np.ndarray
     running_var: np.ndarray
     unlearnt: np.ndarray
+    """(layers, widest): biases that BatchNorm subtracts; they enter the running means only."""
     normed: bool
     bias: bool
     slope: float
@@ -47,44 +56,56 @@ class Net(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Buffers for batches of up to a given number of samples."""
+    """Room for the steps of an epoch with batches of up to n samples; units are padded."""
 
     x: np.ndarray
+    """(n, inputs): a batch; the whole training set where that is the batch, and has no noise."""
     h: np.ndarray
+    """(hidden, n, units) before BatchNorm and activation."""
     d: np.ndarray
+    """(n, units) derivatives with respect to what an activation gets."""
     out: np.ndarray
+    """(n, outputs), then derivatives with respect to them."""
     upper: np.ndarray
+    """(BLOCK, units) derivatives with respect to h; ``lower``: activations of the layer below."""
     lower: np.ndarray
-    keep: np.ndarray
     folded: np.ndarray
+    """(inputs, units): the first weight times the scale of the input's BatchNorm."""
     turned: np.ndarray
+    """A weight, transposed, flat."""
     coefficients: np.ndarray
+    """(hidden, 5, units), see :data:`.mlp_passes.TIMES`."""
     partial: np.ndarray
+    """(3, widest), flat, in the working precision: what :func:`.mlp_passes.add_moments` sums; ``sums`` (2, widest)."""
     sums: np.ndarray
-    labels: np.ndarray
-    words: np.ndarray
+    keep: np.ndarray
+    """(steps, hidden, n / 32, units): a bit for each activation (:func:`.mlp_draws.masks`), or one step."""
     normals: np.ndarray
+    """(steps, n · inputs) (:func:`.mlp_draws.normals`); (0, 0) without noise."""
+    words: np.ndarray
+    """Random words on their way into one of these."""
 
 
 class Data(NamedTuple):
-    """The training set, padded; of ``y`` and ``targets`` the one that the loss does not need is empty."""
+    """The training set, padded: x (samples, inputs); real targets (samples, 1), none if there are classes."""
 
     x: np.ndarray
-    y: np.ndarray
     targets: np.ndarray
-    n_classes: int
     squared: bool
 
 
-class Now(NamedTuple):
-    """What holds during one epoch. Thresholds are probabilities in units of 2⁻¹⁶."""
+class Steps(NamedTuple):
+    """Steps of one epoch: ``order`` of their samples, the ``labels`` in that order, ``size`` of a batch."""
 
-    key: np.uint64
-    purposes: np.ndarray
-    drop: int
+    order: np.ndarray
+    labels: np.ndarray
+    size: int
+    first: int
+    """Number of its first step."""
+    dropped: bool
     factor: float
+    """1 / (1 - dropout)."""
     noise: float
-    relabel: int
     adam: bool
     rate: float
     momentum: float
@@ -140,13 +161,9 @@ class Fused:
         self.normed = bool(member.network.batch_norm)
         self.dtype = str(member.training.dtype)
         self.net = self._net()
-        self.data = Data(
-            shared["raw"], shared["y"], shared["targets"], shared["n_classes"], str(member.training.loss) == "mse"
-        )
-        self.work: Work | None = None
-        noises = ["input noise", "label noise", "random label"]
-        words = [purpose_word(p) for p in noises + [f"dropout {i}" for i in range(1, len(self.sizes) - 1)]]
-        self.purposes = np.array(words, np.uint64)
+        self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
+        self.work, self._room = self._buffers(0, 0, False, False), (0, 0, False, False)
+        self.masked = np.array([purpose_word(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
 
     def _net(self) -> Net:
         sizes, spec = self.sizes, self.member.network
@@ -195,9 +212,9 @@ class Fused:
             return vector[start : start + units]
         return vector[start : start + below * net.padded[layer]].reshape(below, -1)[:, :units].T
 
-    def _buffers(self, n: int, noisy: bool) -> Work:
+    def _buffers(self, n: int, steps: int, dropped: bool, noisy: bool) -> Work:
         wide, hidden = [int(s) for s in self.net.padded], len(self.sizes) - 2
-        numbers = n * self.sizes[0] + 1 if noisy else 0
+        numbers = n * self.sizes[0]
         most = max(wide)
 
         def zeros(*shape: int) -> np.ndarray:
@@ -210,51 +227,66 @@ class Fused:
             out=zeros(n, wide[-1]),
             upper=zeros(kernels.BLOCK, wide[1]),
             lower=zeros(kernels.BLOCK, wide[1]),
-            keep=np.zeros((hidden, -(-n // 32), wide[1]), np.uint32),
             folded=zeros(self.sizes[0], wide[1]),
             turned=zeros(max(self.sizes) * most),
             coefficients=zeros(hidden, 5, wide[1]),
             partial=zeros(3 * most),
             sums=np.zeros(2 * most),
-            labels=np.zeros(n, np.int64),
-            words=np.zeros(max(numbers + 4, 2048 + n), np.uint32),
-            normals=np.zeros(numbers + 1 if noisy else 0),
+            keep=np.zeros((steps if dropped else 1, hidden, -(-n // 32), wide[1]), np.uint32),
+            normals=np.zeros((steps, numbers + numbers % 2) if noisy else (0, 0)),
+            words=np.zeros(max(numbers + 1 if noisy else 0, 2048 + n), np.uint32),
         )
 
-    def _begin(self, now: Settings, size: int) -> tuple[Work, Now]:
-        """Buffers and constants of one epoch with batches of ``size``."""
-        n, spec = len(self.data.x), self.member.training
-        if self.work is None or len(self.work.d) < size or (now.data_noise > 0 and not len(self.work.normals)):
-            self.work = self._buffers(size, now.data_noise > 0)
-        work = self.work
+    def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Work, Steps]:
+        """Work space, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
+        n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.draws.stream
+        need = size, -(-len(order) // size), now.dropout > 0, now.data_noise > 0
+        if any(wanted > has for wanted, has in zip(need, self._room, strict=True)):
+            self._room = tuple(map(max, zip(need, self._room, strict=True)))  # type: ignore[assignment]
+            self.work = self._buffers(*self._room)
+        work, steps, key = self.work, need[1], np.uint64(stream.key)
+        drop, wrong = round(now.dropout * 65536), round(now.label_noise * 65536)
+        labels = shared["y"][order] if shared["n_classes"] else shared["y"]
+
+        def purpose(name: str) -> np.uint64:
+            return np.uint64(purpose_word(name))
+
+        if drop:
+            units = self.net.units[1:-1]
+            mlp_draws.masks(work.keep[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
+        if now.data_noise > 0:
+            drawn = len(order), size, key, first, purpose("input noise")
+            mlp_draws.normals(work.normals[:steps], self.sizes[0], *drawn, work.words)
+        if wrong and shared["n_classes"]:
+            replaced, other = purpose("label noise"), purpose("random label")
+            mlp_draws.relabel(labels, size, wrong, shared["n_classes"], key, first, replaced, other, work.words)
         if now.data_noise == 0 and size == n:
-            work = work._replace(x=self.shared["normed" if self.normed else "raw"])
+            work = work._replace(x=shared["normed" if self.normed else "raw"])
             if self.normed:
-                mean, variance = self.shared["statistics"]
+                mean, variance = shared["statistics"]
                 self.net.mean[0, : len(mean)], self.net.variance[0, : len(mean)] = mean, variance
-        return work, Now(
-            key=np.uint64(self.draws.stream.key),
-            purposes=self.purposes,
-            drop=round(now.dropout * 65536),
-            factor=1 / (1 - now.dropout),
-            noise=now.data_noise * self.shared["std"],
-            relabel=round(now.label_noise * 65536),
-            adam=str(spec.optimizer) == "adam",
-            rate=now.learning_rate,
+        return work, Steps(
+            order=order, labels=labels, size=size, first=first, dropped=drop > 0, factor=1 / (1 - now.dropout),
+            noise=now.data_noise * shared["std"], adam=str(spec.optimizer) == "adam", rate=now.learning_rate,
             momentum=float(spec.momentum),
-        )
+        )  # fmt: skip
 
     def run_epoch(self, epoch: int) -> float:
         """One pass over the training set; returns the mean loss over its steps, each taken before its update."""
-        n = len(self.data.x)
-        first_step, size, order = self.draws.order(epoch, n)
-        work, now = self._begin(self.member.settings(epoch), size)
-        return float(run_epoch(self.net, work, self.data, order, size, first_step, now, True))
+        now, n = self.member.settings(epoch), len(self.data.x)
+        first, size, order = self.draws.order(epoch, n)
+        # Of noise no more is drawn at a time than stays in the cache until it is used.
+        piece = size * max(1, NUMBERS // (size * self.sizes[0])) if now.data_noise > 0 else n
+        total = 0.0
+        for begin in range(0, n, piece):
+            work, steps = self._begin(now, first + begin // size, size, order[begin : begin + piece])
+            total = float(run_steps(self.net, work, self.data, steps, True, total))
+        return total / n
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
-        work, constants = self._begin(now, len(index))
-        return float(run_epoch(self.net, work, self.data, index, len(index), step, constants, False))
+        work, constants = self._begin(now, step, len(index), index)
+        return float(run_steps(self.net, work, self.data, constants, False, 0.0)) / len(index)
 
     @np.errstate(over="ignore", invalid="ignore")
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:

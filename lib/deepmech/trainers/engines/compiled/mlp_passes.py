@@ -9,52 +9,20 @@ release Python's lock and work in float32 and float64.
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.core.philox import LOW, S32, philox
-from deepmech.trainers.engines.compiled.tiles import OPTIONS
+from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 
 #: PyTorch's BatchNorm constants.
 EPSILON, MOMENTUM = 1e-5, 0.1
 #: Samples of a block; a multiple of the 32 bits of a word.
 BLOCK = 64
+#: Rows of the coefficients of a hidden layer: its activation is LeakyReLU(TIMES h + PLUS), and the derivative with
+#: respect to h is TIMES d - LEVEL - TILT (h - CENTRE), where d is that with respect to what LeakyReLU gets.
+TIMES, PLUS, CENTRE, LEVEL, TILT = range(5)
 
 
-@njit(**OPTIONS)
-def draw(words, first, blocks, key, step, purpose):
-    """The words of counters first … first + blocks - 1, as in deepmech.core.philox.fill_bits."""
-    k0, k1 = key & LOW, key >> S32
-    s0, s1 = step & LOW, step >> S32
-    for i in range(blocks):
-        a, b, c, d = philox(np.uint64(first + i), s0, s1, purpose, k0, k1)
-        words[4 * i] = a
-        words[4 * i + 1] = b
-        words[4 * i + 2] = c
-        words[4 * i + 3] = d
-
-
-@njit(**OPTIONS)
-def draw_mask(keep, units, n, threshold, key, step, purpose, words):
-    """Stream.keep of shape (units, n) as bits: bit i % 32 of keep[i // 32, j] is set where sample i keeps unit j."""
-    below = np.uint16(threshold - 1)
-    at_once = max(1, (2 * words.shape[0] - 16) // n)
-    for j0 in range(0, units, at_once):
-        j1 = min(units, j0 + at_once)
-        first = (j0 * n) // 8
-        offset = j0 * n - 8 * first
-        draw(words, first, (offset + (j1 - j0) * n + 7) // 8, key, step, purpose)
-        halves = words.view(np.uint16)
-        for j in range(j0, j1):
-            start = offset + (j - j0) * n
-            for group in range((n + 31) // 32):
-                word = np.uint32(0)
-                row = halves[start + 32 * group : start + min(n, 32 * group + 32)]
-                for i in range(row.shape[0]):
-                    word |= np.uint32(row[i] > below) << np.uint32(i)
-                keep[group, j] = word
-
-
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def add_moments(block, first, s, sums):
-    """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[2], is the mean of the first block.
+    """Add Σ (x - c) and Σ (x - c)² of a block to ``sums``, where c, in s[CENTRE], is the mean of the first block.
 
     So near to the mean of all, the sums lose no digits, and one visit to each block is enough.
     """
@@ -62,20 +30,20 @@ def add_moments(block, first, s, sums):
     T = block.dtype.type
     if first:
         for j in range(units):
-            s[2, j] = sums[0, j] = sums[1, j] = 0
+            s[CENTRE, j] = sums[0, j] = sums[1, j] = 0
         for i in range(n):
             for j in range(units):
-                s[2, j] += block[i, j] * T(1.0 / n)
+                s[CENTRE, j] += block[i, j] * T(1.0 / n)
     for j in range(units):
         s[0, j] = s[1, j] = 0
     for i in range(0, n - 1, 2):
         for j in range(units):
-            e, f = block[i, j] - s[2, j], block[i + 1, j] - s[2, j]
+            e, f = block[i, j] - s[CENTRE, j], block[i + 1, j] - s[CENTRE, j]
             s[0, j] += e + f
             s[1, j] += e * e + f * f
     for i in range(n - n % 2, n):
         for j in range(units):
-            e = block[i, j] - s[2, j]
+            e = block[i, j] - s[CENTRE, j]
             s[0, j] += e
             s[1, j] += e * e
     for j in range(units):
@@ -83,7 +51,7 @@ def add_moments(block, first, s, sums):
         sums[1, j] += s[1, j]
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def moments(s, sums, n, mean, variance):
     """Mean and variance over all n samples, from the sums of their blocks; nan where those overflow.
 
@@ -92,10 +60,10 @@ def moments(s, sums, n, mean, variance):
     for j in range(s.shape[1]):
         apart = sums[0, j] / n
         spread = sums[1, j] / n - apart * apart
-        mean[j], variance[j] = s[2, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
+        mean[j], variance[j] = s[CENTRE, j] + apart, 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def follow(mean, variance, n, bias, running_mean, running_var):
     """Running statistics of BatchNorm: averages with weight 0.1, of the unbiased variance."""
     for j in range(mean.shape[0]):
@@ -118,24 +86,24 @@ def standardise(x, mean, variance, s, sums):
             x[i, j] = (x[i, j] - s[0, j]) * s[1, j]
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def activate(h, out, c, positive, negative, keep, first, dropped):
-    """out = LeakyReLU(c0 h + c1), with its two slopes, times 0 where dropped: that keeps what is not finite."""
+    """out = LeakyReLU(TIMES h + PLUS), with its two slopes, times 0 where dropped: that keeps what is not finite."""
     zero = h.dtype.type(0)
     for i in range(h.shape[0]):
         if dropped:
             bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
-                z = h[i, j] * c[0, j] + c[1, j]
+                z = h[i, j] * c[TIMES, j] + c[PLUS, j]
                 z = z * positive if z > zero else z * negative
                 out[i, j] = z if (bits[j] >> place) & np.uint32(1) else z * zero
         else:
             for j in range(h.shape[1]):
-                z = h[i, j] * c[0, j] + c[1, j]
+                z = h[i, j] * c[TIMES, j] + c[PLUS, j]
                 out[i, j] = z * positive if z > zero else z * negative
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def derivative(d, h, c, positive, negative, keep, first, dropped, s):
     """d := d · ∂a/∂z; s becomes Σ d and Σ d (h - mean) over the block."""
     zero = h.dtype.type(0)
@@ -146,29 +114,29 @@ def derivative(d, h, c, positive, negative, keep, first, dropped, s):
             bits, place = keep[(first + i) >> 5], np.uint32((first + i) & 31)
             for j in range(h.shape[1]):
                 x = h[i, j]
-                dz = d[i, j] * (positive if x * c[0, j] + c[1, j] > zero else negative)
+                dz = d[i, j] * (positive if x * c[TIMES, j] + c[PLUS, j] > zero else negative)
                 dz = dz if (bits[j] >> place) & np.uint32(1) else zero
                 d[i, j] = dz
                 s[0, j] += dz
-                s[1, j] += dz * (x - c[2, j])
+                s[1, j] += dz * (x - c[CENTRE, j])
         else:
             for j in range(h.shape[1]):
                 x = h[i, j]
-                dz = d[i, j] * (positive if x * c[0, j] + c[1, j] > zero else negative)
+                dz = d[i, j] * (positive if x * c[TIMES, j] + c[PLUS, j] > zero else negative)
                 d[i, j] = dz
                 s[0, j] += dz
-                s[1, j] += dz * (x - c[2, j])
+                s[1, j] += dz * (x - c[CENTRE, j])
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def through_norm(d, h, out, c):
     """out = ∂loss/∂h from d = ∂loss/∂z."""
     for i in range(d.shape[0]):
         for j in range(d.shape[1]):
-            out[i, j] = d[i, j] * c[0, j] - c[3, j] - (h[i, j] - c[2, j]) * c[4, j]
+            out[i, j] = d[i, j] * c[TIMES, j] - c[LEVEL, j] - (h[i, j] - c[CENTRE, j]) * c[TILT, j]
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def cross_entropy(output, classes, bias, labels, n):
     """Sum of the cross-entropies of ``output + bias``; ``output`` becomes ∂loss/∂output of the mean over n samples."""
     T = output.dtype.type
@@ -190,7 +158,7 @@ def cross_entropy(output, classes, bias, labels, n):
     return loss
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def squared_error(output, units, bias, labels, targets, index, n):
     """As :func:`cross_entropy` for squared errors, averaged over the outputs; real targets if there are no classes."""
     T = output.dtype.type
@@ -204,7 +172,7 @@ def squared_error(output, units, bias, labels, targets, index, n):
     return loss
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def adam(p, g, first, second, rate, t):
     """One step of Adam with PyTorch's defaults over all parameters at once; t counts from 1."""
     T = p.dtype.type
@@ -216,7 +184,7 @@ def adam(p, g, first, second, rate, t):
         p[i] -= size * first[i] / (np.sqrt(second[i]) * root + eps)
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def sgd(p, g, velocity, rate, momentum):
     """One step of gradient descent with (heavy-ball) momentum, as torch.optim.SGD."""
     T = p.dtype.type

@@ -23,12 +23,15 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from deepmech.core.compiled import njit
-from deepmech.trainers.engines.compiled.tiles import BYTES, OPTIONS, Vectors, choose
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
 
 PAD = 16
 """Rows are padded to a multiple of this: one vector of float32, two of float64."""
 ROWS = {1: 8, 2: 8, 3: 8, 4: 6}
-"""Largest tile, in rows, for each number of vectors side by side: at most 24 sums, of 32 registers."""
+"""Largest tile, in rows, for each number of vectors side by side: at most 24 sums, of 32 registers.
+
+What is left over goes in tiles of 4, 2 and 1 rows.
+"""
 DEPTH = 256
 """Terms of a sum before the next piece of the right factor: what is used again and again stays in the caches."""
 
@@ -73,7 +76,7 @@ def _emit_tile(context: Any, builder: Any, signature: Any, arguments: Any) -> An
         for place, value in zip(places, vectors.tile(terms, start, left, right), strict=True):
             vectors.store(value, c, place)
 
-    sizes = [(width, height) for width, most in ROWS.items() for height in range(1, most + 1)]
+    sizes = [(width, height) for width, most in ROWS.items() for height in (most, 4, 2, 1)]
     choose(builder, (n_vectors, n_rows), sizes, emit)
     return context.get_dummy_value()
 
@@ -133,20 +136,22 @@ def multiply(c, a, a_row, a_term, b, terms, add, ahead):
         while v < n_vectors:
             # Five vectors are 3 + 2 rather than 4 + 1: a tile of one vector waits for its loads.
             width = 3 if n_vectors - v == 5 else min(4, n_vectors - v)
-            count = -(-n_rows // (6 if width == 4 else 8))
-            for t in range(count):
-                r, after = n_rows * t // count, n_rows * (t + 1) // count
+            r, height = 0, 6 if width == 4 else 8
+            while r < n_rows:
+                while height > n_rows - r:
+                    height = 4 if height > 4 else height // 2
                 _tile(  # type: ignore[call-arg]
                     c, r * c_row + v * lanes, c_row, a, r * a_row + start * a_term, a_row, a_term,
-                    b, start * b_row + v * lanes, b_row, depth, after - r, width, add != 0 or start > 0,
+                    b, start * b_row + v * lanes, b_row, depth, height, width, add != 0 or start > 0,
                 )  # fmt: skip
                 for line in range(place, min(place + share, ahead.size), lanes):
                     _fetch(ahead, line)
                 place += share
+                r += height
             v += width
 
 
-@njit(**OPTIONS)
+@njit(**INSIDE)
 def transpose(a, out, rows):
     """out = aᵀ for the first ``rows`` rows of a."""
     for j in range(out.shape[0]):

@@ -1,4 +1,4 @@
-"""One training step of a fully connected network, and a whole epoch of them, in one compiled call.
+"""One training step of a fully connected network, and many of them in one compiled call.
 
 A step works through blocks of samples that stay in the nearest caches. Only the pre-activations h of each layer are
 kept: forward, a block of h is normalised, bent and thinned out (dropout) into a scratch block and multiplied at once;
@@ -13,17 +13,19 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.core.philox import fill_normal
 from deepmech.trainers.engines.compiled.mlp_passes import (
     BLOCK,
+    CENTRE,
     EPSILON,
+    LEVEL,
+    PLUS,
+    TILT,
+    TIMES,
     activate,
     adam,
     add_moments,
     cross_entropy,
     derivative,
-    draw,
-    draw_mask,
     follow,
     moments,
     sgd,
@@ -39,44 +41,15 @@ NO, ONE = np.int64(0), np.int64(1)
 
 
 @njit(**INSIDE)
-def _add_noise(x, units, noise, words, normals, key, step, purpose):
-    """x[i, j] += noise · normal number j n + i, for the first ``units`` columns."""
-    n, T = x.shape[0], x.dtype.type
-    count = n * units + (n * units) % 2
-    draw(words, NO, (count + 3) // 4, key, step, purpose)
-    fill_normal(normals[:count], words[:count])
-    for i in range(n):
-        for j in range(units):
-            x[i, j] += T(normals[j * n + i]) * T(noise)
-
-
-@njit(**INSIDE)
-def _labels(labels, y, index, relabel, n_classes, words, key, step, kept, other):
-    """The batch's labels, of which a share (``relabel``, in units of 2⁻¹⁶) is replaced by random ones."""
-    n = index.shape[0]
-    for i in range(n):
-        labels[i] = y[index[i]]
-    if relabel > 0:
-        draw(words, NO, (n + 7) // 8, key, step, kept)
-        for i in range(n):
-            half = (words[i >> 1] >> np.uint32(16 * (i & 1))) & np.uint32(0xFFFF)
-            labels[i] = labels[i] if half >= relabel else -1
-        draw(words, NO, (n + 3) // 4, key, step, other)
-        for i in range(n):
-            if labels[i] < 0:
-                labels[i] = int(np.floor((words[i] + 0.5) * 2.0**-32 * n_classes))
-
-
-@njit(**INSIDE)
 def _coefficients(c, gain, shift, mean, variance, units, normed):
-    """The coefficients by which a block of h becomes activations: c0 h + c1, and the mean c2."""
+    """The coefficients by which a block of h becomes activations, and its mean."""
     T = c.dtype.type
     for j in range(units):
         if normed:
             g = gain[j] / np.sqrt(variance[j] + EPSILON)
-            c[0, j], c[1, j], c[2, j] = T(g), T(shift[j] - mean[j] * g), T(mean[j])
+            c[TIMES, j], c[PLUS, j], c[CENTRE, j] = T(g), T(shift[j] - mean[j] * g), T(mean[j])
         else:
-            c[0, j], c[1, j], c[2, j] = T(1), shift[j], T(0)
+            c[TIMES, j], c[PLUS, j], c[CENTRE, j] = T(1), shift[j], T(0)
 
 
 @njit(**INSIDE)
@@ -90,7 +63,7 @@ def _finish_layer(c, gain, d_gain, d_shift, variance, units, n, sums, normed, bi
             d_gain[j] = T(sums[1, j] * inverse)
             # ∂loss/∂h = g (dz - mean(dz) - x̂ mean(dz x̂)) with x̂ = (h - mean) · inverse and g = γ · inverse.
             g = gain[j] * inverse
-            c[3, j], c[4, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
+            c[LEVEL, j], c[TILT, j] = T(g * sums[0, j] / n), T(g * inverse * inverse * sums[1, j] / n)
 
 
 @njit(**INSIDE)
@@ -115,35 +88,36 @@ def _scale_inputs(weight, product, gain, d_gain, units):
 
 
 @njit(**OPTIONS)
-def run_epoch(net, work, data, order, size, first_step, now, learns):
-    """Steps over the samples in ``order``, ``size`` at a time; returns the mean loss, each taken before its update.
+def run_steps(net, work, data, steps, learns, total):
+    """Steps of an epoch; returns ``total`` and the loss of every sample, taken before its step's update.
 
     Leaves the last batch's gradient in ``net.g``; unless it ``learns``, parameters stay as they are. One function with
     all that a step does: whatever is compiled on its own is compiled again wherever it is called.
     """
     last = net.units.shape[0] - 1
     T = net.p.dtype.type
-    positive, negative = T(now.factor * net.scale), T(now.factor * net.scale * net.slope)
-    dropped = now.drop > 0
+    positive, negative = T(steps.factor * net.scale), T(steps.factor * net.scale * net.slope)
+    dropped, size = steps.dropped, steps.size
     inputs, first = net.units[0], net.padded[1]
     partial: Any = view(work.partial, 0, 3, first)  # type: ignore[call-arg]
     sums: Any = view(work.sums, 0, 2, first)
-    epoch_loss = 0.0
-    for begin in range(0, order.shape[0], size):
-        index = order[begin : begin + size]
-        t = first_step + begin // size
-        step = np.uint64(t)
+    for begin in range(0, steps.order.shape[0], size):
+        index, labels = steps.order[begin : begin + size], steps.labels[begin : begin + size]
+        step = begin // size
+        drawn = step if dropped else 0
         n = index.shape[0]
         blocks = (n + BLOCK - 1) // BLOCK
 
-        # The batch with its noise, normalised but not yet scaled if there is BatchNorm; and its labels.
+        # The batch with its noise, normalised but not yet scaled if there is BatchNorm.
         x = work.x[:n]
-        if now.noise != 0 or n != data.x.shape[0]:
+        if steps.noise != 0 or n != data.x.shape[0]:
             for i in range(n):
                 for j in range(x.shape[1]):
                     x[i, j] = data.x[index[i], j]
-            if now.noise > 0:
-                _add_noise(x, inputs, now.noise, work.words, work.normals, now.key, step, now.purposes[0])
+            if steps.noise > 0:
+                for i in range(n):
+                    for j in range(inputs):
+                        x[i, j] += T(work.normals[step, j * n + i]) * T(steps.noise)
             if net.normed:
                 wide = x.shape[1]
                 standardise(
@@ -152,12 +126,6 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
         if net.normed:
             mean, variance = net.mean[0, :inputs], net.variance[0, :inputs]
             follow(mean, variance, n, net.unlearnt[0], net.running_mean[0], net.running_var[0])
-        if data.y.shape[0]:
-            _labels(
-                work.labels, data.y, index, now.relabel, data.n_classes, work.words, now.key, step,
-                now.purposes[1], now.purposes[2],
-            )  # fmt: skip
-
         first_weight = view(net.p, net.weight[1], inputs, first)
         if net.normed:
             # The scale of the input's BatchNorm is folded into the weights.
@@ -171,11 +139,6 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
             weight = view(net.p, net.weight[layer], net.units[layer - 1], net.padded[layer])
             if layer == 1:
                 weight = first_weight
-            if layer < last and dropped:
-                draw_mask(
-                    work.keep[layer - 1], net.units[layer], n, now.drop, now.key, step, now.purposes[2 + layer],
-                    work.words,
-                )  # fmt: skip
             # Every pass begins with the blocks that the one before it left in the cache.
             forward = not forward
             for q in range(blocks):
@@ -185,7 +148,7 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
                     lower = work.lower[: stop - start]
                     activate(
                         work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], positive, negative,
-                        work.keep[layer - 2], start, dropped,
+                        work.keep[drawn, layer - 2], start, dropped,
                     )  # fmt: skip
                 if layer == last:
                     multiply(
@@ -213,9 +176,9 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
 
         loss, bias = 0.0, net.p[net.shift[last] :]
         if data.squared:
-            loss = squared_error(work.out[:n], net.units[last], bias, work.labels, data.targets, index, n)
+            loss = squared_error(work.out[:n], net.units[last], bias, labels, data.targets, index, n)
         else:
-            loss = cross_entropy(work.out[:n], net.units[last], bias, work.labels, n)
+            loss = cross_entropy(work.out[:n], net.units[last], bias, labels, n)
         for i in range(net.g.shape[0]):
             net.g[i] = 0
         if net.bias:
@@ -245,7 +208,7 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
                     lower = work.lower[: stop - start]
                     activate(
                         work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], positive, negative,
-                        work.keep[layer - 2], start, dropped,
+                        work.keep[drawn, layer - 2], start, dropped,
                     )  # fmt: skip
                 multiply(d_weight, lower, ONE, lower.shape[1], upper, stop - start, ONE, work.d[after:end])
                 if layer > 1:
@@ -254,7 +217,7 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
                     multiply(d, upper, upper.shape[1], ONE, turned, net.units[layer], NO, ahead)
                     derivative(
                         d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], positive, negative,
-                        work.keep[layer - 2], start, dropped, partial,
+                        work.keep[drawn, layer - 2], start, dropped, partial,
                     )  # fmt: skip
                     for j in range(first):
                         sums[0, j] += partial[0, j]
@@ -273,9 +236,9 @@ def run_epoch(net, work, data, order, size, first_step, now, learns):
             _scale_inputs(first_weight, product, net.p[gain:], net.g[gain:], net.units[1])
         # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
         finite = np.isfinite(T(loss * (net.units[last] if data.squared else 1)))
-        epoch_loss += (loss / n if finite else np.inf) * n
-        if learns and now.adam:
-            adam(net.p, net.g, net.moments[0], net.moments[1], now.rate, t + 1)
+        total += (loss / n if finite else np.inf) * n
+        if learns and steps.adam:
+            adam(net.p, net.g, net.moments[0], net.moments[1], steps.rate, steps.first + step + 1)
         elif learns:
-            sgd(net.p, net.g, net.moments[0], now.rate, now.momentum)
-    return epoch_loss / order.shape[0]
+            sgd(net.p, net.g, net.moments[0], steps.rate, steps.momentum)
+    return total
