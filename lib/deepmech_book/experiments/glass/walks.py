@@ -16,14 +16,12 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
 from deepmech.metrics import glass
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import Sweep, recomputed, result
 from deepmech.sweeps.results import sweep_of
-from deepmech.trainers.engines.compiled.langevin import Blocked, layer_sizes, n_weights
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
-from deepmech.trainers.langevin_walker import Walker, prepare
 from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
 from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS
 
@@ -31,8 +29,6 @@ P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
 RATE = 1e-3
 """Learning rate μ of the walk, the paper's."""
-STREAMS = "glass walks"
-"""The name that the walks' random numbers go by."""
 
 
 def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
@@ -186,7 +182,7 @@ def walk_cells(
     last = [max(t for t in times if t + w <= steps) for w in waiting]
     made = walk(
         dynamics, Preparation(**preparation), loaded, steps=steps, seed=cells["seed"], waiting=waiting, record=times,
-        chi=chi, motility_times=sorted(set(last)), experiment=STREAMS,
+        chi=chi, motility_times=sorted(set(last)), experiment="glass walks",
     )  # fmt: skip
     groups = ["layer", "alive"]
     total = made.sum(groups, skipna=False)
@@ -216,60 +212,6 @@ def walk_cells(
         if values.dtype == float and k != "sigma":
             found[k] = values.astype("float32")
     return found.assign_attrs(made.attrs)
-
-
-def waited_sweep(like: Sweep, n_seeds: int | None = None) -> Sweep:
-    """The weights themselves at the first waiting time of the walks of a phase, above T = 0.
-
-    Examples
-    --------
-    >>> waited_sweep(standard("regularised", "mnist")).grid.shape
-    (12,)
-    """
-    how, warm = like.fixed, [float(t) for t in like.cells["temperature"].values if t > 0]
-    return Sweep(
-        f"{like.name}-waited",
-        f"{__name__}:waited_cells",
-        {"seed": like.cells["seed"][:n_seeds]},
-        {k: how[k] for k in ("data", "width", "regularisation", "preparation")}
-        | {"temperatures": warm, "waiting": how["waiting"][0]},
-        data=like.data,
-    )
-
-
-def waited_cells(
-    cells: xr.Dataset,
-    data: dict[str, Any],
-    width: int,
-    regularisation: float,
-    preparation: dict[str, Any],
-    temperatures: list[float],
-    waiting: int,
-) -> xr.Dataset:
-    """``weights`` (cell, temperature, weight) after ``waiting`` steps, those that :func:`walk_cells` compares with.
-
-    NaN where the preparation diverged.
-    """
-    loaded, rows = binary(**data), []
-    sizes, n_data = layer_sizes(loaded.x.shape[1], width, 6), len(loaded.x)
-    walker = Blocked(sizes, loaded.x, loaded.y, Dynamics().dtype)
-    for seed in cells["seed"].values.astype(int).tolist():
-        dynamics = [
-            Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t * n_data / P_D)
-            for t in temperatures
-        ]
-        first = Walker(dynamics[0], Preparation(**preparation), seed)
-        start, stream = prepare(first, loaded, experiment=STREAMS).weights, Stream.of(STREAMS, seed)
-        for one in dynamics:
-            walker.set(start)
-            walker.walk(waiting, 0, RATE, regularisation, float(one.noise(n_data)), stream)
-            rows.append(walker.w.astype("float32"))
-    values = np.stack(rows).reshape(cells.sizes["cell"], len(temperatures), -1)
-    dims = ("cell", "temperature", "weight")
-    return xr.Dataset(
-        {"weights": xr.DataArray(values, dims=dims, attrs={"long_name": "weight"})},
-        {"cell": cells.cell, "temperature": temperatures, "weight": np.arange(values.shape[-1])},
-    )
 
 
 def _alpha(square: xr.DataArray, fourth: xr.DataArray, count: xr.DataArray) -> xr.DataArray:
