@@ -42,7 +42,7 @@ def _hottest(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"temperatures": fixed["temperatures"][:1]}, ["weights"]
 
 
-@recomputed(part=_hottest)
+@recomputed(part=_hottest, dear=True)
 def waited(
     cells: xr.Dataset,
     data: dict[str, Any],
