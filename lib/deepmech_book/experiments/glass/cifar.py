@@ -11,6 +11,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.langevin_specs import Preparation
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.data import Binary, binary, fingerprint, title_of
 
@@ -60,8 +61,8 @@ def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
 def decayed(run: xr.Dataset) -> float:
     """μλ times the steps of the preparation: how many factors of e weight decay alone has taken from a weight."""
     how = sweep_of(run).fixed
-    steps = how["preparation"]["sgd_steps"] + how["preparation"]["descent_steps"]
-    return steps * how["preparation"]["learning_rate"] * how["regularisation"]
+    prepared = Preparation(**how["preparation"])
+    return (prepared.sgd_steps + prepared.descent_steps) * prepared.learning_rate * how["regularisation"]
 
 
 def compared() -> pd.DataFrame:
