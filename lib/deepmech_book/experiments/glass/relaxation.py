@@ -171,12 +171,13 @@ def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) 
 def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     """The power of 1/T that τ follows from each temperature of a table to the next colder one, where both are seen."""
     part = seen(table).sortby("temperature")
-    logs = np.log(part.temperature)
+    steps = np.diff(np.log(part.temperature.values))
 
     def powers(tau: xr.DataArray) -> xr.DataArray:
-        return -np.log(tau).diff("temperature") / logs.diff("temperature")
+        between = tau.isel(temperature=slice(1, None))
+        return between.copy(data=-np.diff(np.log(tau.transpose(..., "temperature").values)) / steps)
 
-    value, without = powers(part.tau), powers(part.without)
+    value, without = powers(part.tau), powers(part.without.transpose("seed", "temperature"))
     return value, interval_of(value, without, dim="seed", scatter="symmetric")
 
 
@@ -186,7 +187,7 @@ def second_step(overlap: xr.DataArray, span: float = 4.0) -> float:
     -dQ/d(log t), from straight lines through factors of ``span``, has a peak for each fall. Given is the depth of the
     valley between two peaks, over the highest; of all curves the deepest.
     """
-    falls = -local_powers(np.exp(overlap), span).transpose(..., "time").values.reshape(-1, overlap.sizes["time"])
+    falls = -local_powers(overlap.copy(data=np.exp(overlap.values)), span).transpose(..., "time").values.reshape(-1, overlap.sizes["time"])
     deepest = 0.0
     for curve in (f[np.isfinite(f)] for f in falls):
         left = np.maximum.accumulate(curve)

@@ -84,9 +84,10 @@ def overlap(weights: xr.DataArray, window: xr.DataArray, decay: float, time: flo
     ----------
     weights : (…, temperature, weight); ``window`` (…, temperature), ε of each network.
     """
+    at = np.array(time)
     pairs = [
         xr.apply_ufunc(
-            lambda w, e, t=float(t): well_overlap(time, Well(decay, t, RATE, P_D), e[..., None], w).mean(-1),
+            lambda w, e, t=float(t): well_overlap(at, Well(decay, t, RATE, P_D), e[..., None], w).mean(-1),
             weights.sel(temperature=t), window.sel(temperature=t), input_core_dims=[["weight"], []],
         )
         for t in weights.temperature.values
