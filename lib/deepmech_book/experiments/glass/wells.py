@@ -17,8 +17,8 @@ from deepmech_book.experiments.glass.data import binary
 from deepmech_book.experiments.glass.walks import P_D, RATE
 
 
-def sweep(like: Sweep) -> Sweep:
-    """The weights after the first wait of the walks of ``like``, at its temperatures above 0.
+def sweep(like: Sweep, n_seeds: int | None = None) -> Sweep:
+    """The weights after the first wait of the walks of ``like``, at its temperatures above 0; the first seeds, or all.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def sweep(like: Sweep) -> Sweep:
     return Sweep(
         f"{like.name}-waited",
         f"{__name__}:waited",
-        {"seed": like.cells["seed"]},
+        {"seed": like.cells["seed"][:n_seeds]},
         same | {"temperatures": warm, "waiting": like.fixed["waiting"][0]},
         data=like.data,
     )
