@@ -187,7 +187,11 @@ def second_step(overlap: xr.DataArray, span: float = 4.0) -> float:
     -dQ/d(log t), from straight lines through factors of ``span``, has a peak for each fall. Given is the depth of the
     valley between two peaks, over the highest; of all curves the deepest.
     """
-    falls = -local_powers(overlap.copy(data=np.exp(overlap.values)), span).transpose(..., "time").values.reshape(-1, overlap.sizes["time"])
+    falls = (
+        -local_powers(overlap.copy(data=np.exp(overlap.values)), span)
+        .transpose(..., "time")
+        .values.reshape(-1, overlap.sizes["time"])
+    )
     deepest = 0.0
     for curve in (f[np.isfinite(f)] for f in falls):
         left = np.maximum.accumulate(curve)
