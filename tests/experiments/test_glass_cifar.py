@@ -7,7 +7,9 @@ import pytest
 import xarray as xr
 
 from deepmech import sweeps
+from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
+from deepmech.metrics.glass_modes import uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
 from deepmech_book.experiments.glass import cifar, groups, relaxation, scaling, shapes, transitions, walks
@@ -60,8 +62,9 @@ def test_histograms_of_groups_hold_every_weight_and_have_the_median_of_a_gaussia
 def test_layers_far_apart_have_two_modes_and_equal_ones_do_not(run):
     equal = run.assign(end_square=run.end_count * 1e-6)
     scale = xr.where(run.layer > 3, 1e-6, 1e-18)
-    assert groups.grouped_dip(equal, 1e-2).p > 0.3
-    assert groups.grouped_dip(equal.assign(end_square=run.end_count * scale), 1e-2).p < 0.02
+    critical = np.quantile(uniform_dips(Stream.of("dips"), 2 * 246, 200), 0.95)
+    assert groups.grouped_dips(equal, 1e-2)[-1] < critical
+    assert groups.grouped_dips(equal.assign(end_square=run.end_count * scale), 1e-2)[0] > critical
 
 
 def test_a_second_mode_that_groups_have_is_no_news(run):
@@ -71,9 +74,9 @@ def test_a_second_mode_that_groups_have_is_no_news(run):
     places = low.motility.copy(data=np.zeros_like(low.motility.values))
     places[dict(bin=np.r_[100:110, 160:170])] = 5
     split = low.assign(end_square=low.end_count * scale, motility=places)
-    found, null = shapes.modes(split, 1e-6), groups.grouped_dip(split, 1e-6)
-    assert found.p < 0.02 and null.p < 0.02
-    assert groups.grouped_dip(split.assign(end_square=low.end_count * 1e-6), 1e-6).p > 0.3
+    found, null = shapes.modes(split, 1e-6), groups.grouped_dips(split, 1e-6)
+    assert found.dip > found.critical and null[0] > found.critical
+    assert groups.grouped_dips(split.assign(end_square=low.end_count * 1e-6), 1e-6)[-1] < found.critical
 
 
 def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains():
@@ -82,6 +85,10 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
     exact = 7 / 12 * (5 / 12) ** (5 / 7) / 2
     assert cifar.single_path(Binary(x, np.array([1.0, -1.0]), "", "")) == pytest.approx(exact, rel=1e-3)
     assert cifar.single_path(binary("digits", 600, shuffle=1)) < 0.5 * cifar.single_path(binary("digits", 600))
+
+
+def test_weight_decay_counts_what_the_preparation_did(run):
+    assert cifar.decayed(run) == pytest.approx(200 * 0.05 * 0.01)
 
 
 def made_up(size, rest, sigma):
@@ -107,9 +114,10 @@ def test_sizes_are_compared_in_their_own_windows():
     assert table.temperature.values.tolist() == [1e-4, 0.01]
     free = np.array([free_time(s / 2100, walks.RATE * 0.01 / walks.P_D) for s in (0.6, 0.3, 0.2)])
     np.testing.assert_allclose(scaling.hot(tables, 0.01)[0], 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
-    rest, between = scaling.at_rest(tables)
-    np.testing.assert_allclose(rest, [0.5, 1.0], rtol=0.02)
-    assert (between.low <= rest).all() and (rest <= between.high).all()
+    roots = {n: relaxation.taus(made_up(n, 2e5 / np.sqrt(n), 0.3), chi=scaling.CHI) for n in runs}
+    power, factor = scaling.carried_on(roots, 60_000, over=600)
+    assert power.value == pytest.approx(-0.5, abs=0.03) and factor.value == pytest.approx(0.1, rel=0.15)
+    assert power.interval.low <= power.value <= power.interval.high and factor.interval.low <= factor.value
     runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
     words = scaling.table({n: scaling.awake(run, 0.51) for n, run in runs.items()})
     assert scaling.awake(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.special import erf
 
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_times import exponent
@@ -17,6 +18,7 @@ from deepmech_book.experiments.glass import (
     shapes,
     superposition,
     walks,
+    wells,
 )
 
 SIGMA, SEEDS = 0.3, 4
@@ -83,9 +85,27 @@ def test_two_regimes_and_their_crossover():
     assert (between.low < ratio).all() and (ratio < between.high).all()
     few = relaxation.prefactor(relaxation.taus(uneven.isel(seed=[0, 1])).sel(temperature=[0.1]))[1]
     assert "not_testable" in few.for_claim()
-    assert relaxation.distance_from_free(run, 0.1) < 3
+    far, around = relaxation.distance_from_free(run, 0.1)
+    assert 0 < far < 0.03 and around.low <= far <= around.high
     assert walks.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
     assert "T*" in relaxation.summary({"phase": run}).index
+
+
+def test_powers_between_temperatures_are_one_when_hot_and_none_when_cold():
+    powers, between = relaxation.steps_between(relaxation.taus(made_up(still=50.0)))
+    assert powers.temperature.values.tolist() == [0.01, 0.1]
+    assert 0 <= float(powers[0]) < float(powers[1]) < 1
+    assert (between.low <= powers).all() and (powers <= between.high).all()
+    free = relaxation.steps_between(relaxation.taus(made_up(still=1e12)))[0]
+    np.testing.assert_allclose(free, 1, atol=0.02)
+
+
+def test_a_second_step_is_seen_and_a_single_one_is_not():
+    overlap = made_up().overlap.isel(chi=1, waiting=0).mean("seed")
+    assert relaxation.second_step(overlap) < 0.05
+    t = overlap.time.values.astype(float)
+    two = overlap.copy(data=np.broadcast_to(0.5 * np.exp(-t / 5) + 0.5 * np.exp(-t / 1000), overlap.shape))
+    assert relaxation.second_step(two) > 0.5
 
 
 def test_a_regime_that_the_record_does_not_show_is_not_testable():
@@ -134,6 +154,23 @@ def test_ageing_is_measured_and_weight_decay_drawn_beside_it():
     assert list(ageing.summary(run).index) == ["T = 0.1", "T = 0.01", "T = 0.001", "T = 0"]
 
 
+def test_ageing_where_noise_rules_is_none_and_between_phases_it_is_a_rate():
+    hot, between, words = ageing.hot(made_up(ages=1.5))
+    assert hot == pytest.approx(1.0, abs=0.02) and between.low <= hot <= between.high
+    assert words == "0.1; from t_w = 500 to 1000"
+    cold = {"regularised": 0.0, "underparameterised": 0.0}
+    rate, likely, _ = ageing.stronger(made_up(ages=1.5), made_up(ages=1.2), cold)
+    assert rate == pytest.approx(np.log(1.5 / 1.2) / (1e-5 * 500), rel=0.05) and likely.low <= rate <= likely.high
+    early, late = (relaxation.taus(made_up(ages=1.5), waiting=i) for i in range(2))
+    moved, around = ageing.crossover(early, late)
+    assert moved == pytest.approx(1 / 1.5, rel=0.02) and around.low <= moved <= around.high
+
+
+def test_curves_that_leave_above_and_below_are_told_apart():
+    found = superposition.departures(made_up())
+    assert float(found.above) < 0.02 and float(found.below) < 0.02
+
+
 def test_flat_motilities_have_one_mode():
     run = made_up()
     found = shapes.modes(run, 0.1, n_null=20)
@@ -156,9 +193,21 @@ def test_a_swing_within_the_first_steps_is_no_cage_but_a_plateau_later_is():
         assert (found > 1) == caged
 
 
-def test_a_power_of_the_last_overlap_is_not_yet_a_half_at_times_so_short():
-    last = superposition.last_overlap(made_up()).sel(temperature=slice(1e-2, None))
-    assert -0.5 < exponent(last.temperature.values, last.free.values).value < -0.4
+def test_weights_in_a_well_are_free_at_first_and_held_at_last():
+    run = made_up()
+    weights = xr.DataArray(
+        np.zeros((SEEDS, 3, 5)), {"seed": run.seed, "temperature": TEMPERATURES[:3]}, ("seed", "temperature", "weight")
+    )
+    last = superposition.last_overlap(run, weights)
+    free = free_overlap(np.array(last.attrs["time"]), SIGMA / 300, walks.RATE * 0.01 / walks.P_D)
+    np.testing.assert_allclose(last.free.sel(temperature=0.01), free)
+    powers = exponent(last.temperature.values[-2:], last.free.values[:, -2:]).value
+    assert -0.5 < powers < -0.4
+    # Forever is 1e8 steps: erf(ε/√(2T/(λP_D))). Far out a weight has slid away from where it was.
+    window = walks.window(run)
+    ends = wells.overlap(weights, window, 0.01, 1e8).sel(temperature=0.1)
+    np.testing.assert_allclose(ends, erf(SIGMA / 300 / np.sqrt(2 * 0.1 / (0.01 * walks.P_D))))
+    assert float(wells.overlap(weights + 1.0, window, 0.01, 1e8).max()) < 1e-9
 
 
 def test_phases_at_other_temperatures_share_one_line_of_free_walks():

@@ -192,6 +192,12 @@ def test_dips_that_are_known():
     assert len(glass_modes.unbinned(counts, edges)) == 6
 
 
+def test_large_samples_share_the_null_of_smaller_ones():
+    own = [glass_modes.dip(STREAM.uniform("many", i, 3000)) for i in range(150)]
+    shared = glass_modes.uniform_dips(STREAM, 3000, 150)
+    np.testing.assert_allclose(np.quantile(shared, [0.5, 0.9]), np.quantile(own, [0.5, 0.9]), rtol=0.12)
+
+
 def test_the_dip_test_keeps_its_size_and_finds_two_modes():
     p = [glass_modes.dip_test(STREAM.uniform("flat", i, 80), Stream.of("null", i), 60).p for i in range(60)]
     assert 0.02 < np.mean(np.array(p) <= 0.1) < 0.25

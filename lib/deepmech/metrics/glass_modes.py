@@ -106,11 +106,15 @@ def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
 
 @dataclass(frozen=True)
 class DipTest:
-    """The dip of ``n`` numbers and the part ``p`` of uniform samples of that size with a dip at least as large."""
+    """The dip of ``n`` numbers and the part ``p`` of uniform samples of that size with a dip at least as large.
+
+    ``critical`` is the dip that one in twenty of these samples exceeds.
+    """
 
     dip: float
     p: float
     n: int
+    critical: float
 
 
 def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
@@ -134,9 +138,19 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     checks.instance("dip_test: stream", stream, Stream)
     n_null = checks.whole("dip_test: n_null", n_null)
     values = np.ravel(checks.array("dip_test: sample", sample))
-    measured = dip(values)
-    null = _uniform_dips(stream, len(values), n_null)
-    return DipTest(measured, (1 + sum(d >= measured for d in null)) / (n_null + 1), len(values))
+    measured, null = dip(values), uniform_dips(stream, len(values), n_null)
+    p = (1 + float((null >= measured).sum())) / (n_null + 1)
+    return DipTest(measured, p, len(values), float(np.quantile(null, 0.95)))
+
+
+LARGE = 1000
+"""From so many numbers on, dips of uniform samples fall as 1/√n: larger samples share one null."""
+
+
+def uniform_dips(stream: Stream, n: int, n_null: int) -> np.ndarray:
+    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n."""
+    few = min(n, LARGE)
+    return np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n)
 
 
 @lru_cache(maxsize=32)

@@ -259,6 +259,9 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
     seed = os.environ.get("DEEPMECH_CHECK")
     if seed is None and proven:
         return Report(path.stem, sweep.n_cells, made_by=made_by, reason="only the press does")
+    if proven and getattr(sweep.function(), "dear", False):
+        dear = "even a part of a cell takes longer than a page may (deepmech verify does it)"
+        return Report(path.stem, sweep.n_cells, made_by=made_by, reason=dear)
     count, part, cost, reason = _affordable(sweep, dataset, PAGE - _spent if proven else DEAR)
     _spent += cost
     number = int(seed) if seed else secrets.randbelow(10**6)

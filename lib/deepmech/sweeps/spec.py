@@ -166,6 +166,7 @@ class Sweep(Spec):
 def recomputed(
     tolerance: Mapping[str, float] | None = None,
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None,
+    dear: bool = False,
 ) -> Callable[[F], F]:
     """Say of a function that computes cells how its results are compared with those of a recomputation.
 
@@ -178,6 +179,9 @@ def recomputed(
     part : callable, optional
         Of a function whose cells are dear: ``part(**fixed)`` gives the fixed parameters of a smaller task, and the
         variables of its result that under equal labels equal those of the whole: the first trials of many, say.
+    dear : bool
+        Whether such a part takes longer than a page may: then it is recomputed only where nothing else says that
+        today's code makes the numbers.
 
     Examples
     --------
@@ -195,6 +199,7 @@ def recomputed(
 
     def mark(function: F) -> F:
         function.tolerance, function.part = dict(tolerance or {}), part  # type: ignore[attr-defined]
+        function.dear = dear  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval
+from deepmech.core.statistics import Interval, interval_of
 from deepmech.simulators.brownian import ageing_factor
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
@@ -43,9 +43,9 @@ class Aged:
     waits: str
 
 
-def aged(run: xr.Dataset, temperature: float) -> Aged:
-    """What waiting does to decorrelation at one temperature."""
-    table = by_waiting(run, temperature)
+def aged(run: xr.Dataset, temperature: float, chi: int = 1) -> Aged:
+    """What waiting does to decorrelation at one temperature, in one of the recorded windows."""
+    table = by_waiting(run, temperature, chi=chi)
     seen = table.isel(waiting=np.flatnonzero(np.isfinite(table.tau.values)))
     if seen.sizes["waiting"] < 2:
         why = f"at T = {temperature:g} the record sees the crossing after fewer than two waits"
@@ -55,6 +55,48 @@ def aged(run: xr.Dataset, temperature: float) -> Aged:
     between = relaxation.by_factors(ratio, (last.without / first.without).values)
     waits = f"from t_w = {int(first.waiting)} to {int(last.waiting)}"
     return Aged(ratio, between, float(last.decay / first.decay), waits)
+
+
+def hot(run: xr.Dataset) -> tuple[float, Interval, str]:
+    """What waiting does where noise rules: geometric mean over hot temperatures, its interval, and which they are."""
+    table = relaxation.taus(run)
+    warm = relaxation.hot(table, relaxation.at_rest(table)).temperature.values
+    first, last = (relaxation.taus(run, waiting=i).sel(temperature=warm) for i in (0, -1))
+    ratio, without = np.log(last.tau / first.tau), np.log(last.without / first.without)
+    between = interval_of(ratio.mean("temperature"), without.mean("temperature"), dim="seed", scatter="symmetric")
+    words = f"{', '.join(f'{t:g}' for t in warm)}; from t_w = {int(run.waiting[0])} to {int(run.waiting[-1])}"
+    return float(np.exp(ratio.mean())), between.map(lambda end: np.exp(end)), words
+
+
+def stronger(
+    one: xr.Dataset, other: xr.Dataset, temperatures: Mapping[str, float], chi: int = 1
+) -> tuple[float, Interval, str]:
+    """How much faster log τ₉₀ grows with t_w in the regularised phase than in the underparameterised one.
+
+    Over all waits of each, in units of μλ, at which it grows by weight decay alone; the interval is over initial
+    conditions of both.
+    """
+    rates, without, waits = [], [], []
+    for run, phase in ((one, "regularised"), (other, "underparameterised")):
+        table = by_waiting(run, temperatures[phase], chi=chi).isel(waiting=[0, -1])
+        long = float(table.waiting[1] - table.waiting[0]) * walks.RATE * sweep_of(one).fixed["regularisation"]
+        rates.append(float(np.log(table.tau[1] / table.tau[0])) / long)
+        without.append((np.log(table.without).isel(waiting=1) - np.log(table.without).isel(waiting=0)).values / long)
+        waits.append(f"{phase} from t_w = {int(table.waiting[0])} to {int(table.waiting[1])}")
+    between = interval_of(rates[0] - rates[1], without[0] - rates[1], rates[0] - without[1], scatter="symmetric")
+    return rates[0] - rates[1], between, "; ".join(waits)
+
+
+def crossover(early: xr.Dataset, late: xr.Dataset) -> tuple[float, Interval]:
+    """T* after the later wait over T* after the earlier one, from their :func:`.relaxation.taus`."""
+
+    def star(table: xr.Dataset, tau: str, free: str) -> np.ndarray:
+        hottest = table.isel(temperature=int(np.argmax(table.temperature.values)))
+        return np.log(hottest[free].values / table[tau].sel(temperature=0.0).values)
+
+    value = float(star(late, "tau", "free") - star(early, "tau", "free"))
+    without = star(late, "without", "free_without") - star(early, "without", "free_without")
+    return float(np.exp(value)), interval_of(value, without, scatter="symmetric").map(np.exp)
 
 
 def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float]) -> xr.Dataset:
@@ -73,11 +115,11 @@ def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float
     return both.assign(decay=(("phase", "waiting"), rows))
 
 
-def summary(run: xr.Dataset) -> pd.DataFrame:
-    """Per temperature, what waiting does to τ₉₀, beside weight decay alone."""
+def summary(run: xr.Dataset, chi: int = 1) -> pd.DataFrame:
+    """Per temperature, what waiting does to τ₉₀ in one of the recorded windows, beside weight decay alone."""
     rows = {}
     for t in run.temperature.values:
-        found = aged(run, float(t))
+        found = aged(run, float(t), chi)
         if np.isfinite(found.ratio):
             ends = " [{:.2f}, {:.2f}]".format(*found.interval.ends) if found.interval.known else ""
             rows[f"T = {t:g}"] = {

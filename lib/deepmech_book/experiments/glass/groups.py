@@ -15,7 +15,7 @@ from scipy.special import erf
 
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.metrics.glass_modes import DipTest, dip, dip_test
+from deepmech.metrics.glass_modes import dip
 from deepmech_book.experiments.glass import shapes
 
 
@@ -48,15 +48,13 @@ def motilities(run: xr.Dataset, temperatures: Sequence[float], apart: bool = Tru
     return shapes.motilities(made)
 
 
-def grouped_dip(
-    run: xr.Dataset, temperature: float, apart: bool = True, n_null: int = 200, n_draws: int = 19
-) -> DipTest:
-    """Hartigan's test of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`.
+def grouped_dips(run: xr.Dataset, temperature: float, apart: bool = True, n_draws: int = 19) -> np.ndarray:
+    """Dips of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`, of ``n_draws`` draws, rising.
 
-    It is that of the draw with the middle dip of ``n_draws``: between one mode and two, single draws differ.
+    What lies above all of 19 draws has a chance of one in twenty where the groups are all there is.
     """
     size, count = scales(run, temperature, apart)
     n = int(count.sum())
     stream = Stream.of("groups", n)
-    drawn = [np.log10(np.abs(np.repeat(size, count) * stream.normal("z", i, n))) for i in range(n_draws)]
-    return dip_test(sorted(drawn, key=dip)[n_draws // 2], stream, n_null)
+    each = np.log10(np.repeat(size, count))
+    return np.sort([dip(each + np.log10(np.abs(stream.normal("z", i, n)))) for i in range(n_draws)])

@@ -11,9 +11,11 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval_of, without_each
+from deepmech.core.statistics import Interval, interval, interval_of, without_each
 from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
+from deepmech.simulators.brownian import free_overlap
 from deepmech_book.experiments.glass import transitions, walks
+from deepmech_book.experiments.glass.displacement import local_powers
 
 
 def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) -> xr.Dataset:
@@ -149,21 +151,58 @@ def prefactor(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     return ratio, by_factors(ratio, each).map(lambda end: ratio.copy(data=end))
 
 
-def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> float:
-    """Largest distance of the mean overlap from a free walk's, until that has fallen to ``until``.
+def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> tuple[float, Interval]:
+    """Largest distance of the mean overlap from free walks with the same windows, until these have fallen to ``until``.
 
-    In units of 1/(2√n), the standard error of an overlap of ½ of n independent weights; n counts those of all runs.
+    The interval is over initial conditions, at the time of the largest distance.
     """
-    one = run.sel(temperature=[temperature]).isel(waiting=0, drop=True)
-    free = walks.free_curve(one)
-    gap = abs(one.overlap.isel(chi=1, drop=True).mean("seed") - free).where(free > until)
-    n = float(run.n_weights.values.ravel()[0]) * run.sizes["seed"]
-    return float(gap.max()) * 2 * np.sqrt(n)
+    one = run.sel(temperature=temperature).isel(waiting=0, chi=1, drop=True)
+    free = [
+        free_overlap(run.time.values, float(e), walks.RATE * temperature / walks.P_D)
+        for e in walks.window(run).sel(temperature=temperature)
+    ]
+    gaps = one.overlap.transpose("seed", "time").values - np.array(free)
+    gaps = np.where(np.mean(free, 0) > until, gaps, np.nan)
+    at = int(np.nanargmax(abs(gaps.mean(0))))
+    each = gaps[:, at] * np.sign(gaps[:, at].mean())
+    return float(each.mean()), interval(each, scatter="symmetric")
+
+
+def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+    """The power of 1/T that τ follows from each temperature of a table to the next colder one, where both are seen."""
+    part = seen(table).sortby("temperature")
+    steps = np.diff(np.log(part.temperature.values))
+
+    def powers(tau: xr.DataArray) -> xr.DataArray:
+        between = tau.isel(temperature=slice(1, None))
+        return between.copy(data=-np.diff(np.log(tau.transpose(..., "temperature").values)) / steps)
+
+    value, without = powers(part.tau), powers(part.without.transpose("seed", "temperature"))
+    return value, interval_of(value, without, dim="seed", scatter="symmetric")
+
+
+def second_step(overlap: xr.DataArray, span: float = 4.0) -> float:
+    """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
+
+    -dQ/d(log t), from straight lines through factors of ``span``, has a peak for each fall. Given is the depth of the
+    valley between two peaks, over the highest; of all curves the deepest.
+    """
+    falls = (
+        -local_powers(overlap.copy(data=np.exp(overlap.values)), span)
+        .transpose(..., "time")
+        .values.reshape(-1, overlap.sizes["time"])
+    )
+    deepest = 0.0
+    for curve in (f[np.isfinite(f)] for f in falls):
+        left = np.maximum.accumulate(curve)
+        right = np.maximum.accumulate(curve[::-1])[::-1]
+        deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))
+    return deepest
 
 
 def fitting(run: xr.Dataset) -> xr.Dataset:
-    """Initial conditions whose network has no data loss (below :data:`transitions.LEVEL`) after the first wait."""
-    loss = run.loss_waited.isel(waiting=0).sel(temperature=0.0).values
+    """Initial conditions without data loss (below :data:`transitions.LEVEL`) after the first wait, where coldest."""
+    loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
     return run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
 
 

@@ -6,13 +6,15 @@ Kept are N/P_D (within what whole widths allow), λ, μ, χ, the number of steps
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, together
+from deepmech.core.statistics import Interval, interval_of, together
+from deepmech.metrics.glass_times import Exponent
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
@@ -69,18 +71,21 @@ def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataAr
     return over("size", list(tables)).copy(data=ratios), together(i.map(lambda end: end.item()) for _, i in found)
 
 
-def at_rest(tables: Mapping[int, xr.Dataset]) -> tuple[xr.DataArray, Interval]:
-    """Over ``size``, all but the last: τ at T = 0 over that at the last size.
+def carried_on(tables: Mapping[int, xr.Dataset], size: int, over: int) -> tuple[Exponent, Exponent]:
+    """The power of P_D that τ at T = 0 follows, and what it makes of τ at ``size`` samples over that at ``over``.
 
-    The interval is over initial conditions, of both sizes.
+    By least squares of the logarithms; intervals are over initial conditions, of all sizes.
     """
-    *found, last = (table.sel(temperature=0.0) for table in tables.values())
-    ratios = [float(one.tau / last.tau) for one in found]
-    between = together(
-        relaxation.by_factors(ratio, one.without.values / float(last.tau), float(one.tau) / last.without.values)
-        for ratio, one in zip(ratios, found, strict=True)
-    )
-    return over("size", list(tables)[:-1]).copy(data=ratios), between
+    at_rest = [table.sel(temperature=0.0) for table in tables.values()]
+    x = np.log(list(tables))
+    weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    logs = np.array([float(np.log(one.tau)) for one in at_rest])
+    power = float(weights @ logs)
+    without = [power + w * (np.log(one.without.values) - y) for w, one, y in zip(weights, at_rest, logs, strict=True)]
+    between = interval_of(power, *without, scatter="symmetric")
+    far = np.log(size / over)
+    found = Exponent(power, between, float(logs.mean() - power * x.mean()), len(x))
+    return found, replace(found, value=float(np.exp(power * far)), interval=between.map(lambda end: np.exp(end * far)))
 
 
 def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:

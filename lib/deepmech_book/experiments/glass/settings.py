@@ -18,6 +18,20 @@ OTHER_PHASES: dict[str, dict[str, dict[str, float]]] = {
         "overparameterised": {"ratio": 32_880 / 50_000},
     }
 }
+#: What the paper runs (Sec. III, Figs. 3 and 7): of its 50 initial conditions these are left in each phase.
+PAPER: dict[str, float] = {"samples": 60_000, "steps": 300_000, "first wait": 20_000, "motilities after": 200_000}
+PAPER_PHASES: dict[str, dict[str, float]] = {
+    "regularised": {"width": 30, "initial conditions": 50},
+    "underparameterised": {"width": 30, "initial conditions": 26},
+    "overparameterised": {"width": 72, "initial conditions": 46},
+}
+#: The same of CIFAR-10 (App. E), where it differs or is not said.
+OTHER_PAPER: dict[str, dict[str, dict[str, float]]] = {
+    "cifar10-jpeg": {
+        phase: {"samples": 50_000, "width": width, "initial conditions": float("nan")}
+        for phase, width in (("regularised", 30), ("underparameterised", 30), ("overparameterised", 80))
+    }
+}
 #: A preparation for narrow networks: a wider start and longer steps than the paper's, see the page on relaxation.
 PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
 

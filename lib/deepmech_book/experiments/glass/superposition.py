@@ -18,7 +18,7 @@ from deepmech.core.statistics import interval_of
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
 from deepmech.simulators.brownian import Well, free_overlap, free_time, well_overlap
 from deepmech.sweeps.results import sweep_of
-from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.experiments.glass import relaxation, walks, wells
 
 
 def collapsed(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> tuple[xr.DataArray, Collapse]:
@@ -62,35 +62,36 @@ def hottest_power(run: xr.Dataset) -> Exponent:
     return replace(found, interval=interval_of(found.value, np.array(powers), scatter="symmetric"))
 
 
-def last_overlap(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> xr.Dataset:
-    """Overlap at the last recorded time over temperature (Fig. 4(b)), beside its nulls.
+def last_overlap(run: xr.Dataset, weights: xr.DataArray, chi: int = 1, waiting: int = 0) -> xr.Dataset:
+    """Overlap at the last recorded time over temperature (Fig. 4(b)), beside its nulls, network by network.
+
+    Parameters
+    ----------
+    weights : where the walks' comparison begins, of :func:`.wells.waited`.
 
     Returns
     -------
     Dataset
-        Over ``temperature`` > 0: ``measured`` (mean over initial conditions); ``free`` walk; ``well``: independent
-        weights in ½λw², each started where a weight of spread σ would be, at the same time (Eqs. F6, G1).
+        Over ``seed`` and ``temperature`` > 0, rising: ``measured``; ``free`` walk; ``well``: independent weights in
+        ½λw², each from where it was, at the same time (Eqs. F6, G1).
     """
-    how = sweep_of(run).fixed
-    warm = run.sel(temperature=run.temperature > 0).isel(chi=chi, waiting=waiting)
-    overlap = warm.overlap.mean("seed").dropna("time")
-    time = float(overlap.time[-1])
-    epsilon, sigma = float(walks.window(run, chi).mean()), float(run.sigma.mean())
-    starts = sigma * Stream.of("last overlap", 0).normal("starts", 0, 4000)
-    free, well = [], []
-    for t in warm.temperature.values:
-        one = Well(stiffness=how["regularisation"], temperature=t, learning_rate=walks.RATE, n_data=walks.P_D)
-        free.append(float(free_overlap(np.array(time), epsilon, one.diffusion)))
-        well.append(float(np.mean([well_overlap(np.array(time), one, epsilon, s) for s in starts[:400]])))
-    return xr.Dataset(
-        {
-            "measured": overlap.isel(time=-1, drop=True).transpose("temperature").drop_vars(["chi", "waiting"]),
-            "free": ("temperature", free),
-            "well": ("temperature", well),
-        },
-        {"temperature": warm.temperature},
-        {"time": time},
-    ).sortby("temperature")
+    warm = run.sel(temperature=run.temperature > 0).isel(waiting=waiting, drop=True)
+    overlap = warm.overlap.isel(chi=chi, drop=True).dropna("time", how="all")
+    time, window = float(overlap.time[-1]), walks.window(warm, chi)
+    decay = sweep_of(run).fixed["regularisation"]
+    found = {
+        "measured": overlap.isel(time=-1, drop=True),
+        "free": wells.overlap(weights.sel(seed=run.seed), window, 0.0, time),
+        "well": wells.overlap(weights.sel(seed=run.seed), window, decay, time),
+    }
+    return xr.Dataset(found, attrs={"time": time}).sortby("temperature").transpose("seed", "temperature")
+
+
+def departures(run: xr.Dataset) -> xr.Dataset:
+    """How far the collapsed curves go ``above`` and ``below`` a free walk's, the farthest temperature of each."""
+    curves, found = collapsed(run)
+    away = curves - free_master(found.rescaled)
+    return xr.Dataset({"above": away.max(), "below": -away.min()})
 
 
 def exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:

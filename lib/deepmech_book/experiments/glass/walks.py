@@ -23,7 +23,15 @@ from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
-from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS
+from deepmech_book.experiments.glass.settings import (
+    OTHER_PAPER,
+    OTHER_PHASES,
+    PAPER,
+    PAPER_PHASES,
+    PHASES,
+    PREPARATION,
+    SETTINGS,
+)
 
 P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
@@ -146,7 +154,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | short, ["overlap", "msd", "alpha", "alpha_alive", "msd_layer", "sigma", "n_weights"]
 
 
-@recomputed(part=_begin)
+@recomputed(part=_begin, dear=True)
 def walk_cells(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -244,20 +252,25 @@ def origin(run: xr.Dataset) -> str:
 
 
 def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """What walked, one row per title: data, sizes, survivors, steps."""
+    """What walked, one row per phase; numbers are ours / the paper's (a dash: it does not say)."""
     rows = {}
-    for title, run in runs.items():
+    for phase, run in runs.items():
         how = sweep_of(run)
-        n, n_data = int(run.n_weights.values.ravel()[0]), how.fixed["data"]["n_data"]
-        rows[title] = {
-            "data": title_of(how.fixed["data"]["name"]),
+        name, n_data, width = how.fixed["data"]["name"], how.fixed["data"]["n_data"], how.fixed["width"]
+        paper = PAPER | PAPER_PHASES[phase] | OTHER_PAPER.get(name, {}).get(phase, {})
+        ours = {
             "samples": n_data,
-            "width": how.fixed["width"],
-            "weights per sample": f"{n / n_data:.3f}",
-            "initial conditions": f"{run.sizes['seed']} of {how.cells['seed'].size}",
+            "width": width,
+            "initial conditions": run.sizes["seed"],
             "steps": how.fixed["steps"],
-            "silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %",
+            "first wait": how.fixed["waiting"][0],
+            "motilities after": int(run.msd.isel(waiting=0).dropna("time").time[-1]),
         }
+        each = {k: f"{v:,} / " + (f"{paper[k]:,.0f}" if np.isfinite(paper[k]) else "–") for k, v in ours.items()}
+        sizes = ((width, n_data), (paper["width"], paper["samples"]))
+        ratios = [n_weights(layer_sizes(10, int(w), 6)) / n for w, n in sizes]
+        each |= {"weights per sample": f"{ratios[0]:.3f} / {ratios[1]:.3f}", "diverged": str(run.attrs["left_out"])}
+        rows[phase] = each | {"silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %"}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
