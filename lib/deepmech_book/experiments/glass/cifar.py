@@ -11,7 +11,7 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
-from deepmech.trainers.langevin_specs import Preparation
+from deepmech.trainers.specs import Preparation
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.data import Binary, binary, fingerprint, title_of
 

@@ -11,8 +11,8 @@ from deepmech.core.random import Stream
 from deepmech.simulators.brownian import Well, well_overlap
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.langevin import Blocked, layer_sizes
-from deepmech.trainers.langevin_specs import Dynamics, Preparation
 from deepmech.trainers.langevin_walker import Walker, prepare
+from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass.data import binary
 from deepmech_book.experiments.glass.walks import P_D, RATE
 
