@@ -1,6 +1,6 @@
 """Figure 1: load curves and test accuracy of networks over nonlinearity and four kinds of noise.
 
-:func:`figure_1` describes one panel as a sweep, and :func:`train_cells` computes its cells; ``summaries`` reads results.
+:func:`figure_1` describes one panel as a sweep, and :func:`train_cells` computes its cells; ``summaries`` reads them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.statistics import Interval, interval_by_drawing, spearman, together
+from deepmech.core.statistics import Interval, interval, interval_by_drawing, spearman, together
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.spring_block.networks import PANELS
@@ -20,11 +20,16 @@ N_SHIFTS, N_DRAWS = 201, 300
 
 @dataclass(frozen=True)
 class Number:
-    """A number of one diagram, its interval over seeds, and what it is compared with."""
+    """A number of one diagram, or one for each row or column, its interval over seeds, and what it is compared with."""
 
-    value: float
+    value: Any
     interval: Interval
     null: float = np.nan
+
+    def for_claim(self) -> dict[str, Any]:
+        """What ``ledger.check`` is handed."""
+        null = {} if np.isnan(self.null) else {"null": self.null}
+        return {"measured": self.value} | null | self.interval.for_claim()
 
     def __str__(self) -> str:
         ends = " [{}, {}]".format(*map(plain, self.interval.ends)) if self.interval.known else ""
@@ -35,9 +40,10 @@ class Number:
 class Measures:
     """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
 
-    bends_with_noise: xr.DataArray
-    bends_with_slope: xr.DataArray
-    noisiest: xr.DataArray
+    bends_with_noise: Number
+    bends_with_slope: Number
+    lazy_corner: Number
+    noisiest: Number
     falls: Number
     falls_in_rows: Number
     straightest: Number
@@ -55,7 +61,8 @@ def measures(result: xr.Dataset) -> Measures:
     Measures
         - ``bends_with_noise`` (per slope): rank correlation of curvature with noise; -1 when every step of noise makes
           the curve less concave. ``bends_with_slope`` (per noise): the same with the negative slope.
-        - ``noisiest`` (slope, seed): curvature at the strongest noise that has numbers at every slope.
+        - ``lazy_corner``: curvature at the smallest slope and the least noise; ``noisiest`` (per slope): at the
+          strongest noise.
         - ``falls``: rank correlation of test accuracy with |curvature| over all cells; its null is that with the
           distance, in columns, from the noise at which the *other* rows are most accurate on average, which knows
           nothing of curves and can rise and fall as |curvature| does. ``falls_in_rows``: both within a row, mean over
@@ -73,11 +80,11 @@ def measures(result: xr.Dataset) -> Measures:
     means = result[["curvature", "accuracy"]].mean("seed", skipna=False).where(usable)
     number = _numbers(bend.values.astype(float), accuracy.values.astype(float), usable.values)
     best = {k: int(v) for k, v in means["accuracy"].argmax(["slope", noise]).items()}
-    whole = np.flatnonzero(usable.all("slope"))
     return Measures(
-        bends_with_noise=PANELS[noise].noise_sign * ranks(means[noise], means["curvature"], noise),
-        bends_with_slope=ranks(means["slope"], means["curvature"], "slope"),
-        noisiest=bend.isel({noise: whole[-1] if len(whole) else -1}),
+        bends_with_noise=_bends(bend.where(usable), noise),
+        bends_with_slope=_bends(bend.where(usable), "slope"),
+        lazy_corner=_mean(bend.isel({"slope": 0, noise: 0}, drop=True)),
+        noisiest=_mean(bend.isel({noise: -1}, drop=True)),
         falls=Number(number["falls"].value, number["falls"].interval, number["falls by noise"].value),
         falls_in_rows=Number(number["in rows"].value, number["in rows"].interval, number["in rows by noise"].value),
         straightest=number["straightest"],
@@ -86,6 +93,29 @@ def measures(result: xr.Dataset) -> Measures:
         best_bend=Number(number["best bend"].value, number["best bend"].interval, number["blind bend"].value),
         left_out=int((~usable).sum()),
     )
+
+
+def _mean(values: xr.DataArray) -> Number:
+    return Number(values.mean("seed"), interval(values, "seed", "skewed"))
+
+
+def _bends(bend: xr.DataArray, dim: str) -> Number:
+    """Rank correlation of curvature with its place along ``dim``, which is in order, for every label of the other."""
+    ready = bend.transpose("seed", ..., dim)
+    kept = np.isfinite(ready.values).all(0)
+
+    def statistic(c: np.ndarray) -> np.ndarray:
+        rows = [
+            spearman(np.broadcast_to(np.flatnonzero(ok), (len(c), ok.sum())), c[:, i, ok]) for i, ok in enumerate(kept)
+        ]
+        return np.stack(rows, -1)
+
+    values = np.nan_to_num(ready.values.astype(float))
+    like = ready.isel({"seed": 0, dim: 0}, drop=True)
+    between = interval_by_drawing(statistic, values, n_draws=N_DRAWS).map(
+        lambda end: like.copy(data=np.clip(end, -1, 1))
+    )
+    return Number(like.copy(data=statistic(values.mean(0, keepdims=True))[0]), between)
 
 
 def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Number]:
@@ -107,7 +137,9 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
         at_best = np.take_along_axis(flat, best[:, None], -1)[:, 0]
         straightest = np.array([s[r == r.min()].mean() for s, r in zip(shifts, by_shift, strict=True)])
         found = [spearman(size, right), spearman(away[:, usable], right), in_rows(abs(c)), in_rows(away), straightest]
-        return np.stack([*found, at_best, abs(at_best) / size.max(-1), (size / size.max(-1, keepdims=True)).mean(-1)], -1)
+        return np.stack(
+            [*found, at_best, abs(at_best) / size.max(-1), (size / size.max(-1, keepdims=True)).mean(-1)], -1
+        )
 
     filled = [np.where(usable, values, 0.0) for values in (bend, accuracy)]
     value = statistic(*(v.mean(0, keepdims=True) for v in filled))[0]
@@ -125,14 +157,15 @@ def _off_best(others: np.ndarray, usable: np.ndarray) -> np.ndarray:
     return abs(np.arange(profile.shape[-1]) - profile.argmax(-1)[:, None]).astype(float)
 
 
-def for_claim(numbers: list[Number]) -> dict[str, Any]:
-    """What ``ledger.check`` is handed of one :class:`Number` for each diagram.
+def for_claims(numbers: Iterable[Number]) -> dict[str, Any]:
+    """What ``ledger.check`` is handed of one :class:`Number` for each of several diagrams, of equal sizes.
 
     Examples
     --------
-    >>> sorted(for_claim([Number(-0.9, Interval(-0.95, -0.85), -0.5)]))
+    >>> sorted(for_claims([Number(-0.9, Interval(-0.95, -0.85), -0.5)]))
     ['interval', 'measured', 'null']
     """
+    numbers = list(numbers)
     null = [n.null for n in numbers]
     found = {"measured": [n.value for n in numbers]} | ({} if np.isnan(null).any() else {"null": null})
     return found | together(n.interval for n in numbers).for_claim()
