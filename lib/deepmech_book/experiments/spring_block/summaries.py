@@ -128,7 +128,8 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
         rows = [row for row, ok in enumerate(usable) if ok.sum() > 2]
 
         def in_rows(x: np.ndarray) -> np.ndarray:
-            return np.mean([spearman(x[:, r, usable[r]], a[:, r, usable[r]]) for r in rows], axis=0)
+            found = [spearman(x[:, r, usable[r]], a[:, r, usable[r]]) for r in rows]
+            return np.mean(found, axis=0) if rows else np.full(len(x), np.nan)
 
         flat, right, size = c[:, usable], a[:, usable], abs(c[:, usable])
         shifts = np.linspace(flat.min(-1), flat.max(-1), N_SHIFTS, axis=-1)
