@@ -242,3 +242,25 @@ def _column(one: Measures) -> dict[str, str]:
 def plain(value: float) -> str:
     """Two decimals with a true minus sign."""
     return f"{value + 0.0:.2f}".replace("-", "−")
+
+
+def off_line(load: xr.DataArray) -> xr.DataArray:
+    """How far the input lies off the straight line through the hidden layers, over their own root mean square distance.
+
+    The line is that of least squares through (ℓ, D_ℓ), ℓ = 1 … L. What it predicts for ℓ = 0 is uncertain even if the
+    layers scatter about a line at random: with seven layers, independent scatter of all alike makes this ratio the
+    absolute value of a number with standard deviation about 1.3.
+
+    Parameters
+    ----------
+    load : DataArray with the dimension ``layer``, 0 … L.
+    """
+
+    def ratio(d: np.ndarray) -> float:
+        layer = np.arange(len(d))
+        line = np.polyfit(layer[1:], d[1:], 1)
+        left = d[1:] - np.polyval(line, layer[1:])
+        # Two numbers of the line are fitted.
+        return float(abs(d[0] - line[1]) / np.sqrt(np.sum(left**2) / (len(left) - 2)))
+
+    return xr.apply_ufunc(ratio, load, input_core_dims=[["layer"]], vectorize=True)
