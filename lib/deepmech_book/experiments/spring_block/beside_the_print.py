@@ -23,7 +23,7 @@ def printed(panel: str) -> xr.Dataset:
     -------
     Dataset
         Over ``slope`` and the panel's noise, in the order of its columns: ``accuracy``, a fraction, from the colour of
-        the cell (± 0.0004); ``load_curve``, normalised to 1 … 0 (± 0.005), over ``layer``; its ``curvature``.
+        the cell (± 0.0004); ``load_curve``, normalised to its range (± 0.005), over ``layer``; its ``curvature``.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def printed(panel: str) -> xr.Dataset:
 
 
 def normalised(load: xr.DataArray) -> xr.DataArray:
-    """Load curves on a scale where layer 0 is at 1 and the last layer at 0, as the printed ones are."""
-    first, last = load.isel(layer=0), load.isel(layer=-1)
-    return (load - last) / (first - last)
+    """Load curves on a scale where the highest layer is at 1 and the lowest at 0, as the printed ones are."""
+    low, high = load.min("layer"), load.max("layer")
+    return (load - low) / (high - low)
 
 
 def with_fewer_images(n_seeds: int = 10) -> Sweep:
