@@ -67,7 +67,7 @@ BEND = np.array([[0.3, 0.1, -0.1], [0.05, -0.15, -0.35]])
 
 def test_numbers_of_two_diagrams_side_by_side():
     peaked, rising = made_up(BEND, 1 - abs(BEND)), made_up(BEND, 0.5 + BEND)
-    found = {"peaked": networks.measures(peaked), "rising": networks.measures(rising)}
+    found = {"peaked": summaries.measures(peaked), "rising": summaries.measures(rising)}
     table = summaries.table(found)
     assert table.loc["best accuracy"].tolist() == ["95.0 %", "80.0 %"]
     assert table.loc["in the cell", "peaked"] == "α = 1, dropout 0"
@@ -75,8 +75,8 @@ def test_numbers_of_two_diagrams_side_by_side():
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_too_few_seeds_have_no_interval(n):
-    found = networks.measures(made_up(BEND, 1 - abs(BEND), n))
-    assert f"too few runs for an interval: {n}," in found.accuracy_falls.interval.for_claim()["not_testable"]
+    found = summaries.measures(made_up(BEND, 1 - abs(BEND), n))
+    assert f"too few runs for an interval: {n}," in found.falls.for_claim()["not_testable"]
     assert "[" not in summaries.table({"few": found}).loc["accuracy with |curvature|", "few"]
 
 

@@ -9,7 +9,7 @@ from slices import cells
 from deepmech.sweeps import run
 from deepmech_book.experiments.elastic_sde import networks as elastic
 from deepmech_book.experiments.glass import transitions, walks
-from deepmech_book.experiments.spring_block import networks, regression, summaries
+from deepmech_book.experiments.spring_block import regression, summaries
 
 LENETS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
@@ -49,10 +49,10 @@ def diagram(accuracy: np.ndarray) -> xr.Dataset:
 
 def test_a_diagram_says_how_many_of_its_cells_are_in_no_number():
     accuracy = np.arange(9.0).reshape(3, 3) / 9
-    assert networks.measures(diagram(accuracy)).left_out == 0
-    assert "cells left out" not in summaries.table({"a": networks.measures(diagram(accuracy))}).index
+    assert summaries.measures(diagram(accuracy)).left_out == 0
+    assert "cells left out" not in summaries.table({"a": summaries.measures(diagram(accuracy))}).index
     accuracy[0, 1:] = np.nan
-    found = networks.measures(diagram(accuracy))
+    found = summaries.measures(diagram(accuracy))
     assert found.left_out == 2
     assert summaries.table({"a": found}).loc["cells left out", "a"] == "2"
 

@@ -6,8 +6,9 @@ import xarray as xr
 
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.networks import figure_1, measures, untrained
+from deepmech_book.experiments.spring_block import networks, summaries
+from deepmech_book.experiments.spring_block.networks import figure_1, untrained
+from deepmech_book.experiments.spring_block.summaries import measures
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}
@@ -58,20 +59,45 @@ def test_measures_of_an_ideal_diagram(name, values):
     noise, slope = np.linspace(0, 0.3, 4), np.array([0.0, 0.5, 1.0])
     bend = 0.26 - noise - 0.31 * slope[:, None]
     numbers = measures(made_up(name, values, bend, 1 - np.abs(bend)))
-    assert numbers.bends_with_noise.values.tolist() == pytest.approx([-1, -1, -1])
-    assert numbers.accuracy_falls.rho == pytest.approx(-1)
+    assert numbers.bends_with_noise.value.values.tolist() == pytest.approx([-1, -1, -1])
+    assert numbers.bends_with_slope.value.values.tolist() == pytest.approx([-1, -1, -1, -1])
+    assert numbers.lazy_corner.value == pytest.approx(0.26)
+    assert numbers.noisiest.value.values.tolist() == pytest.approx((0.26 - 0.3 - 0.31 * slope).tolist())
+    assert numbers.falls.value == numbers.falls_in_rows.value == pytest.approx(-1)
+    assert numbers.straightest.value == pytest.approx(0, abs=0.02)
     assert numbers.best_cell == {"slope": 0.5, name: values[1], "accuracy": pytest.approx(0.995)}
-    assert numbers.best_bend == pytest.approx(0.005 / 0.35)
-    assert numbers.blind_bend == pytest.approx(np.abs(bend).mean() / 0.35)
-    # At α = 0 accuracy only rises with noise, at α = 1 it only falls; between, its ranks are 2, 4, 3, 1.
-    assert numbers.accuracy_by_noise == pytest.approx(np.mean([1.0, -0.4, -1.0]))
+    assert numbers.best_curvature.value == pytest.approx(0.005)
+    assert numbers.best_bend.value == pytest.approx(0.005 / 0.35)
+    assert numbers.best_bend.null == pytest.approx(np.abs(bend).mean() / 0.35)
+    assert numbers.falls_in_rows.null > numbers.falls_in_rows.value
+
+
+def test_the_rival_knows_the_other_rows_only_and_wins_where_all_rows_are_alike():
+    noise = np.arange(5.0)
+    peaked = np.tile(1 - abs(noise - 2) / 10 - noise / 1000, (3, 1))
+    wild = np.random.default_rng(0).normal(size=(3, 5))
+    numbers = measures(made_up("dropout", list(noise / 10), wild, peaked))
+    assert numbers.falls_in_rows.null == pytest.approx(-0.95, abs=0.03)  # pairs at one distance are ties
+    # What a row itself says does not reach its rival.
+    alone = peaked.copy()
+    alone[0] = 0.5 + 0.001 * noise
+    other = measures(made_up("dropout", list(noise / 10), wild, alone))
+    assert other.falls_in_rows.null == pytest.approx(2 / 3 * numbers.falls_in_rows.null, abs=0.01)
+
+
+@pytest.mark.parametrize("straight", [-0.1, 0.0, 0.12])
+def test_the_curvature_of_best_accuracy_is_found_wherever_it_is(straight):
+    bend = 0.26 - np.linspace(0, 0.3, 4) - 0.31 * np.array([0.0, 0.5, 1.0])[:, None]
+    found = measures(made_up("dropout", [0.0, 0.1, 0.2, 0.3], bend, 1 - abs(bend - straight)))
+    assert found.straightest.value == pytest.approx(straight, abs=0.02)
+    assert found.straightest.interval.known
 
 
 def test_ranks_along_one_dimension_for_every_value_of_the_others():
     a = xr.DataArray([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], {"slope": [0.0, 1.0], "dropout": [0.0, 0.1, 0.2]})
     b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0]]).transpose()
-    assert networks.ranks(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
-    assert networks.ranks(a["dropout"], b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
+    assert summaries.ranks(a, b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
+    assert summaries.ranks(a["dropout"], b, "dropout").values.tolist() == pytest.approx([1.0, -1.0])
 
 
 def test_untrained_networks_start_from_the_same_weights_and_learn_nothing():

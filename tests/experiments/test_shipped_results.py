@@ -12,6 +12,8 @@ from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 from deepmech_book.experiments.elastic_sde import networks as lenets
 from deepmech_book.experiments.glass import landscape, scaling, transitions, walks
 from deepmech_book.experiments.spring_block import (
+    asymmetric_noise,
+    beside_the_print,
     convolutional,
     diagrams,
     linear_networks,
@@ -60,7 +62,13 @@ def shipping():
     yield networks.untrained("mnist")
     yield metrics_compared.two_metrics("mnist")
     yield networks_in_time.regimes("mnist", n_seeds=10)
+    fine = {"name": "mnist", "size": 28, "n_train": 2560}
     yield networks_in_time.on_both_sets("mnist", n_seeds=10)
+    yield networks_in_time.on_both_sets(fine, n_seeds=10)
+    yield networks_in_time.on_both_sets(fine, [1e-3], width=100, n_seeds=10)
+    yield beside_the_print.with_fewer_images()
+    yield diagrams.diagram("without-norm", "mnist", training={"learning_rate": 1e-4})
+    yield asymmetric_noise.noise_by_layer()
     yield convolutional.dropout_raised(small, stage=400, n_records=6)
     yield linear_networks.figure_5a(n_seeds=3)
     yield regression.figure_s12()

@@ -346,19 +346,45 @@ def rank_correlation(
                 f"rank_correlation: {name} has {np.unique(means).size} different values in {means.size} cells: "
                 "no ranks to compare; give at least three cells that differ"
             )
-    rho, n = float(_spearman(of(a.mean(0)), b.mean(0))), len(a)
+    rho = float(spearman(of(a.mean(0)), b.mean(0)))
+    between = interval_by_drawing(lambda x, y: spearman(of(x), y), a, b, scatter=scatter)
+    return RankCorrelation(rho, between.map(lambda end: float(np.clip(end, -1.0, 1.0))), a.shape[1])
+
+
+def interval_by_drawing(
+    statistic: Callable[..., Any], *runs: np.ndarray, scatter: str = "skewed", n_draws: int = N_BOOT
+) -> Interval:
+    """The interval of a number that jumps, such as a rank or the place of a maximum: runs are drawn anew (bootstrap).
+
+    Half the width is the spread of what the draws give times Student's t.
+
+    Parameters
+    ----------
+    statistic : makes numbers of means over runs, of any number of draws along their first axis.
+    runs : arrays with the same independent runs along their first axes.
+    scatter : as for :func:`interval`.
+    n_draws : how often runs are drawn.
+
+    Examples
+    --------
+    >>> x = np.arange(12.0)
+    >>> [round(float(end), 1) for end in interval_by_drawing(lambda mean: mean, x).ends]
+    [3.3, 7.7]
+    """
+    n = len(runs[0])
+    value = np.asarray(statistic(*(r.mean(0, keepdims=True) for r in runs)), float)[0]
     if why := _too_few(n, scatter):
-        return RankCorrelation(rho, _none((), why), a.shape[1])
-    picks = (Stream.of("rank correlation").uniform("runs", 0, (N_BOOT, n)) * n).astype(int)
+        return _none(value.shape, why)
+    picks = (Stream.of("rank correlation").uniform("runs", 0, (n_draws, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
-    drawn = _spearman(of(weights @ a), weights @ b)
+    drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)
     # Means of n resampled runs scatter by √((n - 1)/n) less than those of n new ones.
-    reach = student.ppf((1 + LEVEL) / 2, n - 1) * drawn.std() * np.sqrt(n / (n - 1))
-    return RankCorrelation(rho, Interval(max(rho - float(reach), -1.0), min(rho + float(reach), 1.0)), a.shape[1])
+    reach = student.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(0) * np.sqrt(n / (n - 1))
+    return Interval(value - reach, value + reach)
 
 
-def _spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Along the last axis; nan where one of the two is constant."""
+def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Spearman's rank correlation along the last axis; nan where one of the two is constant."""
     a, b = rankdata(x, axis=-1), rankdata(y, axis=-1)
     a, b = a - a.mean(-1, keepdims=True), b - b.mean(-1, keepdims=True)
     norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))

@@ -1,4 +1,7 @@
-"""Chains fitted to the trajectories of networks (Fig. 4, left beside right), and the null of such a fit."""
+"""Chains fitted to the trajectories of networks (Fig. 4, left beside right), and a rival with as many free numbers.
+
+Both see the first part of the epochs and are judged by the rest.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ STEP = 0.25
 """Time step of these chains, in units of damping over stiffness."""
 
 
-def fitted_chains(load: xr.DataArray, t_end: float = 200.0, n_rates: int = 40) -> xr.Dataset:
-    """The noise-averaged chain that follows trajectories of a network best, one for each regime.
+def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, t_end: float = 200.0, n_rates: int = 40) -> xr.Dataset:
+    """The noise-averaged chain that follows trajectories of a network best, for each network.
 
     Every chain of :data:`CHAINS` and ``n_rates`` rates between epochs and the chain's time are tried; for each the
     loads are scaled and shifted by least squares, as the units of D and the target are not known. Block ℓ stands for
@@ -27,61 +30,74 @@ def fitted_chains(load: xr.DataArray, t_end: float = 200.0, n_rates: int = 40) -
 
     Parameters
     ----------
-    load : DataArray, dims (regime, layer, at_epoch)
+    load : DataArray, dims (…, layer, at_epoch)
+    seen : the chain is fitted to the epochs up to this fraction of the last.
     t_end : the chain's time at the last epoch is at most this, in units of damping over stiffness, and at least 1.
 
     Returns
     -------
     Dataset
-        Over ``regime``: ``load_curve`` of the chain, scaled and shifted, with the layers and epochs of ``load``;
-        ``r2``, its coefficient of determination; what was chosen of :data:`CHAINS`, and ``time``, the chain's at the
-        last epoch.
+        Over the dimensions of networks: ``load_curve`` of the chain, scaled and shifted, at all epochs; ``r2``, its
+        coefficient of determination at the epochs not seen; what was chosen of :data:`CHAINS`, and ``time``, the
+        chain's at the last epoch.
     """
-    load = load.transpose("regime", "layer", "at_epoch")
+    load, measured, fitted = _networks(load, seen)
     varied = {name: over(name, list(values)) for name, values in CHAINS.items()}
     times = np.arange(round(t_end / STEP) + 1) * STEP
     run = averaged(Chain(n_blocks=load.sizes["layer"] - 1, **varied), t_end, dt=STEP, record=times)
     loads = run["load_curve"].transpose(*varied, "block", "time").values[..., :-1, :]
     loads = loads.reshape(-1, *loads.shape[-2:])
     epochs = load.at_epoch.values / load.at_epoch.values[-1]
-    r2 = np.empty((n_rates, load.sizes["regime"], len(loads)))
     rates = np.geomspace(1.0, t_end, n_rates)
-    measured = load.values.reshape(load.sizes["regime"], 1, -1)
-    for i, rate in enumerate(rates):
-        r2[i] = _determination(_at(loads, rate * epochs).reshape(1, len(loads), -1), measured)
-    best = [np.unravel_index(np.argmax(one), one.shape) for one in np.moveaxis(r2, 1, 0)]
-    curves = np.empty(load.shape)
+    y = _unit(measured[..., fitted])
+    fit = np.stack([y @ _unit(_at(loads, rate * epochs[fitted])).T for rate in rates], 1)  # (network, rate, chain)
+    # A chain upside down is none, so that the scale may not be negative.
+    best = [np.unravel_index(np.argmax(one), one.shape) for one in fit]
+    curves = np.empty(measured.shape)
     for j, (k, c) in enumerate(best):
         model = _at(loads[[c]], rates[k] * epochs)[0]
-        scale, shift = np.polyfit(model.ravel(), measured[j, 0], 1)
-        curves[j] = scale * model + shift
+        curves[j] = np.polyval(np.polyfit(model[:, fitted].ravel(), measured[j][:, fitted].ravel(), 1), model)
     chosen = np.unravel_index([c for _, c in best], [len(v) for v in CHAINS.values()])
-    found = {name: ("regime", np.array(CHAINS[name])[k]) for name, k in zip(CHAINS, chosen, strict=True)}
-    return xr.Dataset(
-        {
-            "load_curve": load.copy(data=curves),
-            "r2": ("regime", [r2[k, j, c] for j, (k, c) in enumerate(best)]),
-            "time": ("regime", [rates[k] for k, _ in best]),
-            **found,
-        }
-    )
+    like = load.isel(layer=0, at_epoch=0, drop=True)
+    found = {name: np.array(CHAINS[name])[k] for name, k in zip(CHAINS, chosen, strict=True)}
+    found |= {"r2": _explained(curves, measured, ~fitted), "time": rates[[k for k, _ in best]]}
+    shaped = {name: like.copy(data=np.reshape(values, like.shape)) for name, values in found.items()}
+    return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
 
-def relaxation(load: xr.DataArray, n_times: int = 200) -> xr.DataArray:
-    """The null of :func:`fitted_chains`: R² of the best exponential relaxation of every layer by itself, per regime.
+def relaxation(load: xr.DataArray, seen: float = 2 / 3, n_times: int = 200) -> xr.DataArray:
+    """The rival of :func:`fitted_chains`: R², at the epochs not seen, of an exponential relaxation that knows no chain.
 
-    Each layer has a start, an end and a time of its own, by least squares; no layer knows another.
+    Layer ℓ goes from its start to its end in a time that all share; ends are a parabola over ℓ and ways to go a
+    straight line. That is six numbers, as many as the chain has with its scale, its shift and its rate.
     """
-    load = load.transpose("regime", "layer", "at_epoch")
-    epoch = load.at_epoch.values.astype(float)
-    decay = np.exp(-(epoch - epoch[0]) / np.geomspace(0.1, 100 * epoch[-1], n_times)[:, None])
-    flat = load.values.reshape(-1, 1, len(epoch))
-    explained = np.maximum(_determination(decay[None], flat), _determination(-decay[None], flat)).max(-1)
-    own = flat.var(-1)[:, 0] * (1 - explained)
-    left = own.reshape(load.shape[:2]).mean(-1)
-    return xr.DataArray(
-        1 - left / load.var(["layer", "at_epoch"]).values, dims="regime", coords={"regime": load.regime}
-    )
+    load, measured, fitted = _networks(load, seen)
+    epoch, layer = load.at_epoch.values.astype(float), np.linspace(0, 1, load.sizes["layer"])[:, None]
+    best, curves = np.full(len(measured), np.inf), np.empty(measured.shape)
+    for time in np.geomspace(0.1, 100 * epoch[-1], n_times):
+        decay = np.broadcast_to(np.exp(-(epoch - epoch[0]) / time), (len(layer), len(epoch)))
+        terms = [np.broadcast_to(t, decay.shape) for t in (np.ones_like(layer), layer, layer**2)]
+        design = np.stack([*terms, decay, layer * decay], -1)
+        numbers = np.linalg.lstsq(
+            design[:, fitted].reshape(-1, 5), measured[..., fitted].reshape(len(measured), -1).T, rcond=None
+        )[0]
+        model = np.moveaxis(design @ numbers, -1, 0)
+        left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
+        better = left < best
+        best[better], curves[better] = left[better], model[better]
+    like = load.isel(layer=0, at_epoch=0, drop=True)
+    return like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))
+
+
+def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:
+    """The labelled array, the same as (network, layer, epoch), and which epochs are seen."""
+    load = load.transpose(..., "layer", "at_epoch").astype(float)
+    fitted = load.at_epoch.values <= seen * load.at_epoch.values[-1]
+    if not 2 <= fitted.sum() < fitted.size:
+        raise ValueError(
+            f"chain_fits: seen = {seen!r}: leaves {fitted.sum()} of {fitted.size} epochs to fit; give both parts some"
+        )
+    return load, load.values.reshape(-1, *load.shape[-2:]), fitted
 
 
 def _at(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -91,9 +107,15 @@ def _at(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
     return loads[..., low] + (where - low) * (loads[..., low + 1] - loads[..., low])
 
 
-def _determination(model: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """R² along the last axis of ``measured`` by scale · ``model`` + shift with the best scale ≥ 0 and shift."""
-    x, y = (a - a.mean(-1, keepdims=True) for a in (model, measured))
-    norm = np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
-    r = np.divide((x * y).sum(-1), norm, out=np.zeros(np.broadcast_shapes(x.shape, y.shape)[:-1]), where=norm > 0)
-    return np.maximum(r, 0.0) ** 2
+def _unit(loads: np.ndarray) -> np.ndarray:
+    """Every one (layer, epoch) as a row of mean 0 and length 1; 0 where it is constant."""
+    flat = loads.reshape(len(loads), -1)
+    flat = flat - flat.mean(-1, keepdims=True)
+    norm = np.sqrt((flat**2).sum(-1, keepdims=True))
+    return np.divide(flat, norm, out=np.zeros_like(flat), where=norm > 0)
+
+
+def _explained(model: np.ndarray, measured: np.ndarray, judged: np.ndarray) -> np.ndarray:
+    """R² over layers and the epochs ``judged``."""
+    left, y = (model - measured)[..., judged], measured[..., judged]
+    return 1 - (left**2).sum((1, 2)) / ((y - y.mean((1, 2), keepdims=True)) ** 2).sum((1, 2))

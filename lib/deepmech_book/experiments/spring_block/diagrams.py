@@ -1,7 +1,7 @@
 """Diagrams of the supplement: panels of Fig. 1 with other networks, training or data (Figs. S5 to S9, and the text).
 
 :func:`diagram` describes each as a sweep; its cells are those of
-:mod:`deepmech_book.experiments.spring_block.networks`, and ``measures`` there reads the results.
+:mod:`deepmech_book.experiments.spring_block.networks`, and ``summaries`` beside it reads the results.
 """
 
 from __future__ import annotations

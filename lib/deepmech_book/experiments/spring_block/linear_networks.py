@@ -48,17 +48,19 @@ def trained(
     n: int = 100,
     depth: int = 8,
     seeds: Sequence[int] = (0,),
+    batch_size: int | None = None,
 ) -> xr.Dataset:
-    """Train deep linear networks by gradient descent with all samples in every step, one data set per seed.
+    """Train deep linear networks by gradient descent, one data set per seed.
 
     Parameters
     ----------
     learning_rate : step size, a number or a labelled array.
-    n_steps : number of steps.
+    n_steps : number of steps, that is of epochs where ``batch_size`` is given.
     loss : ``"mse"`` or ``"cross_entropy"``, a mean over samples (and outputs).
     dropout : probability of dropping a hidden activation.
     n : number of samples, of features and of hidden units.
     depth : weight matrices, all orthogonal at first.
+    batch_size : samples in a step; None takes all.
 
     Returns
     -------
@@ -69,8 +71,15 @@ def trained(
     network = MLP(
         depth=depth, width=n, slope=1.0, dropout=dropout, batch_norm=False, scale=1.0, bias=False, init="orthogonal"
     )
+    batches = {} if batch_size is None else {"batch_size": batch_size}
     training = Training(
-        optimizer="sgd", learning_rate=learning_rate, epochs=n_steps, loss=loss, stop_loss=0.0, stop_change=0.0
+        optimizer="sgd",
+        learning_rate=learning_rate,
+        epochs=n_steps,
+        loss=loss,
+        stop_loss=0.0,
+        stop_change=0.0,
+        **batches,
     )
     parts = []
     for seed in seeds:

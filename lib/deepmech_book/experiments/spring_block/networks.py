@@ -1,7 +1,6 @@
 """Figure 1: load curves and test accuracy of networks over nonlinearity and four kinds of noise.
 
-:func:`figure_1` describes one panel as a sweep, :func:`train_cells` computes its cells, and :func:`measures` gives the
-numbers that the claims about such diagrams share.
+:func:`figure_1` describes one panel as a sweep, and :func:`train_cells` computes its cells; ``summaries`` reads them.
 """
 
 from __future__ import annotations
@@ -11,12 +10,9 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from scipy.stats import spearmanr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import RankCorrelation, rank_correlation
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
@@ -171,61 +167,6 @@ def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds
     still = {"learning_rate": 1e-30, "epochs": 50, "stop_change": 0.0}
     one = figure_1("dropout", data, [0.0], [slope], n_seeds, training=still)
     return replace(one, name=one.name.replace("figure-1c", "untrained"))
-
-
-@dataclass(frozen=True)
-class Measures:
-    """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
-
-    bends_with_noise: xr.DataArray
-    accuracy_falls: RankCorrelation
-    accuracy_by_noise: float
-    best_cell: dict[str, float]
-    best_bend: float
-    blind_bend: float
-    left_out: int
-
-
-def measures(result: xr.Dataset) -> Measures:
-    """Shape and accuracy over one panel, from a finished sweep; a cell with a network that diverged has no numbers.
-
-    Returns
-    -------
-    Measures
-        - ``bends_with_noise`` (per slope): rank correlation of curvature with noise; -1 when every step of noise makes
-          the curve less concave.
-        - ``accuracy_falls``: rank correlation of test accuracy with |curvature| over all cells, with its interval over
-          seeds; and its null ``accuracy_by_noise``: that of accuracy with noise at fixed α, mean over α.
-        - ``best_cell``: labels and accuracy of the most accurate cell; ``best_bend``: its |curvature| as a fraction
-          of the largest in the panel; ``blind_bend``: the same for a cell picked blindly.
-        - ``left_out``: how many cells have no numbers, and are in none of these.
-    """
-    noise = next(name for name in PANELS if name in result.dims)
-    result = result.sortby(noise, ascending=PANELS[noise].rising).transpose("slope", noise, ...)
-    means = result[["curvature", "accuracy"]].mean("seed", skipna=False)
-    bend, accuracy = means["curvature"], means["accuracy"]
-    usable = bend.notnull() & accuracy.notnull()
-    size = abs(bend)
-    best = {k: int(v) for k, v in accuracy.where(usable).argmax(["slope", noise]).items()}
-    largest = float(size.max())
-    return Measures(
-        bends_with_noise=PANELS[noise].noise_sign * ranks(means[noise], bend, noise),
-        accuracy_falls=rank_correlation(result["curvature"], result["accuracy"], "seed", of=abs),
-        accuracy_by_noise=float(PANELS[noise].noise_sign * ranks(means[noise], accuracy, noise).mean()),
-        best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(accuracy[best])},
-        best_bend=float(size[best]) / largest,
-        blind_bend=float(size.mean()) / largest,
-        left_out=int((~usable).sum()),
-    )
-
-
-def ranks(one: xr.DataArray, two: xr.DataArray, dim: str) -> xr.DataArray:
-    """Spearman's correlation of two labelled arrays along ``dim``; NaN where values are missing."""
-
-    def rho(a: np.ndarray, b: np.ndarray) -> float:
-        return float(spearmanr(a.astype(float), b).statistic)
-
-    return xr.apply_ufunc(rho, one, two, input_core_dims=[[dim], [dim]], vectorize=True)
 
 
 def specs(varied: Mapping[Any, Any], network: dict[str, Any], training: dict[str, Any]) -> tuple[MLP, Training]:

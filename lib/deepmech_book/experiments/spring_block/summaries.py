@@ -1,15 +1,191 @@
-"""Numbers that the claims about several diagrams of networks share, and a table of them for readers."""
+"""What diagrams of networks say: how curves bend with noise and nonlinearity, and where accuracy is highest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.statistics import Interval, interval, interval_by_drawing, spearman, together
+from deepmech.metrics.curvature import curvature
 from deepmech.sweeps.results import sweep_of
-from deepmech_book.experiments.spring_block.networks import PANELS, Measures
+from deepmech_book.experiments.spring_block.networks import PANELS
+
+N_SHIFTS, N_DRAWS = 201, 300
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of one diagram, or one for each row or column, its interval over seeds, and what it is compared with."""
+
+    value: Any
+    interval: Interval
+    null: float = np.nan
+
+    def for_claim(self) -> dict[str, Any]:
+        """What ``ledger.check`` is handed."""
+        null = {} if np.isnan(self.null) else {"null": self.null}
+        return {"measured": self.value} | null | self.interval.for_claim()
+
+    def __str__(self) -> str:
+        ends = " [{}, {}]".format(*map(plain, self.interval.ends)) if self.interval.known else ""
+        return plain(self.value) + ends
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
+
+    bends_with_noise: Number
+    bends_with_slope: Number
+    lazy_corner: Number
+    noisiest: Number
+    falls: Number
+    falls_in_rows: Number
+    straightest: Number
+    best_cell: dict[str, float]
+    best_curvature: Number
+    best_bend: Number
+    left_out: int
+
+
+def measures(result: xr.Dataset) -> Measures:
+    """Shape and accuracy over one panel, from a finished sweep; a cell with a network that diverged has no numbers.
+
+    Returns
+    -------
+    Measures
+        - ``bends_with_noise`` (per slope): rank correlation of curvature with noise; -1 when every step of noise makes
+          the curve less concave. ``bends_with_slope`` (per noise): the same with the negative slope.
+        - ``lazy_corner``: curvature at the smallest slope and the least noise; ``noisiest`` (per slope): at the
+          strongest noise.
+        - ``falls``: rank correlation of test accuracy with |curvature| over all cells; its null is that with the
+          distance, in columns, from the noise at which the *other* rows are most accurate on average, which knows
+          nothing of curves and can rise and fall as |curvature| does. ``falls_in_rows``: both within a row, mean over
+          rows.
+        - ``straightest``: the curvature c₀ for which accuracy falls most strictly with |curvature − c₀|.
+        - ``best_cell``: labels and accuracy of the most accurate cell, ``best_curvature`` its curvature, and
+          ``best_bend`` the size of it as a fraction of the largest in the panel; the null is that of a cell picked
+          blindly.
+        - ``left_out``: how many cells have no numbers, and are in none of these.
+    """
+    noise = next(name for name in PANELS if name in result.dims)
+    result = result.sortby(noise, ascending=PANELS[noise].rising).transpose("seed", "slope", noise, ...)
+    bend, accuracy = result["curvature"], result["accuracy"]
+    usable = (bend.notnull() & accuracy.notnull()).all("seed")
+    means = result[["curvature", "accuracy"]].mean("seed", skipna=False).where(usable)
+    number = _numbers(bend.values.astype(float), accuracy.values.astype(float), usable.values)
+    best = {k: int(v) for k, v in means["accuracy"].argmax(["slope", noise]).items()}
+    return Measures(
+        bends_with_noise=_bends(bend.where(usable), noise),
+        bends_with_slope=_bends(bend.where(usable), "slope"),
+        lazy_corner=_mean(bend.isel({"slope": 0, noise: 0}, drop=True)),
+        noisiest=_mean(bend.isel({noise: -1}, drop=True)),
+        falls=Number(number["falls"].value, number["falls"].interval, number["falls by noise"].value),
+        falls_in_rows=Number(number["in rows"].value, number["in rows"].interval, number["in rows by noise"].value),
+        straightest=number["straightest"],
+        best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(means["accuracy"][best])},
+        best_curvature=number["best curvature"],
+        best_bend=Number(number["best bend"].value, number["best bend"].interval, number["blind bend"].value),
+        left_out=int((~usable).sum()),
+    )
+
+
+def _mean(values: xr.DataArray) -> Number:
+    return Number(values.mean("seed"), interval(values, "seed", "skewed"))
+
+
+def _bends(bend: xr.DataArray, dim: str) -> Number:
+    """Rank correlation of curvature with its place along ``dim``, which is in order, for every label of the other."""
+    ready = bend.transpose("seed", ..., dim)
+    kept = np.isfinite(ready.values).all(0)
+
+    def statistic(c: np.ndarray) -> np.ndarray:
+        rows = [
+            spearman(np.broadcast_to(np.flatnonzero(ok), (len(c), ok.sum())), c[:, i, ok]) for i, ok in enumerate(kept)
+        ]
+        return np.stack(rows, -1)
+
+    values = np.nan_to_num(ready.values.astype(float))
+    like = ready.isel({"seed": 0, dim: 0}, drop=True)
+    between = interval_by_drawing(statistic, values, n_draws=N_DRAWS).map(
+        lambda end: like.copy(data=np.clip(end, -1, 1))
+    )
+    return Number(like.copy(data=statistic(values.mean(0, keepdims=True))[0]), between)
+
+
+def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Number]:
+    """Numbers of :func:`measures` that follow from means over seeds; ``bend``, ``accuracy`` (seed, slope, noise)."""
+    names = ["falls", "falls by noise", "in rows", "in rows by noise", "straightest"]
+    names += ["best curvature", "best bend", "blind bend"]
+
+    def statistic(c: np.ndarray, a: np.ndarray) -> np.ndarray:
+        away = np.stack([_off_best(np.delete(a, row, axis=1), usable) for row in range(a.shape[1])], axis=1)
+        rows = [row for row, ok in enumerate(usable) if ok.sum() > 2]
+
+        def in_rows(x: np.ndarray) -> np.ndarray:
+            found = [spearman(x[:, r, usable[r]], a[:, r, usable[r]]) for r in rows]
+            return np.mean(found, axis=0) if rows else np.full(len(x), np.nan)
+
+        flat, right, size = c[:, usable], a[:, usable], abs(c[:, usable])
+        shifts = np.linspace(flat.min(-1), flat.max(-1), N_SHIFTS, axis=-1)
+        by_shift = spearman(abs(flat[:, None] - shifts[..., None]), right[:, None])
+        best = right.argmax(-1)
+        at_best = np.take_along_axis(flat, best[:, None], -1)[:, 0]
+        straightest = np.array([s[r == r.min()].mean() for s, r in zip(shifts, by_shift, strict=True)])
+        found = [spearman(size, right), spearman(away[:, usable], right), in_rows(abs(c)), in_rows(away), straightest]
+        return np.stack(
+            [*found, at_best, abs(at_best) / size.max(-1), (size / size.max(-1, keepdims=True)).mean(-1)], -1
+        )
+
+    filled = [np.where(usable, values, 0.0) for values in (bend, accuracy)]
+    value = statistic(*(v.mean(0, keepdims=True) for v in filled))[0]
+    ends = interval_by_drawing(statistic, *filled, n_draws=N_DRAWS)
+    # Correlations end at ±1.
+    low, high = (np.where(np.arange(len(names)) < 4, np.clip(end, -1, 1), end) for end in ends.ends)
+    return {
+        name: Number(float(value[i]), Interval(float(low[i]), float(high[i]), ends.why)) for i, name in enumerate(names)
+    }
+
+
+def _off_best(others: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    """Distance of every column from the one where rows, of (draw, row, column), are most accurate on average."""
+    profile = np.where(usable.all(0), others.mean(1), -np.inf)
+    return abs(np.arange(profile.shape[-1]) - profile.argmax(-1)[:, None]).astype(float)
+
+
+def for_claims(numbers: Iterable[Number]) -> dict[str, Any]:
+    """What ``ledger.check`` is handed of one :class:`Number` for each of several diagrams, of equal sizes.
+
+    Examples
+    --------
+    >>> sorted(for_claims([Number(-0.9, Interval(-0.95, -0.85), -0.5)]))
+    ['interval', 'measured', 'null']
+    """
+    numbers = list(numbers)
+    null = [n.null for n in numbers]
+    found = {"measured": [n.value for n in numbers]} | ({} if np.isnan(null).any() else {"null": null})
+    return found | together(n.interval for n in numbers).for_claim()
+
+
+def ranks(one: xr.DataArray, two: xr.DataArray, dim: str) -> xr.DataArray:
+    """Spearman's correlation of two labelled arrays along ``dim``, over labels at which both have values."""
+
+    def rho(a: np.ndarray, b: np.ndarray) -> float:
+        both = np.isfinite(a.astype(float)) & np.isfinite(b)
+        return float(spearman(a[both].astype(float), b[both]))
+
+    return xr.apply_ufunc(rho, one, two, input_core_dims=[[dim], [dim]], vectorize=True)
+
+
+def without_input(made: xr.Dataset) -> xr.Dataset:
+    """The result without layer 0; curvature is that of what is left."""
+    kept = made.sel(layer=slice(1, None))
+    return kept.assign(curvature=curvature(kept["load_curve"]))
 
 
 def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | None = None) -> pd.DataFrame:
@@ -17,7 +193,7 @@ def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | Non
 
     Parameters
     ----------
-    found : title -> :func:`~deepmech_book.experiments.spring_block.networks.measures` of a diagram.
+    found : title -> :func:`measures` of a diagram.
     results : title -> the sweep's result behind it; adds the numbers of seeds and of diverged networks.
     """
     columns = {title: _column(one) for title, one in found.items()}
@@ -47,21 +223,25 @@ def origin(*results: xr.Dataset) -> str:
 
 
 def _column(one: Measures) -> dict[str, str]:
-    rank, best = one.accuracy_falls, one.best_cell
-    ends = " [{}, {}]".format(*map(_plain, rank.interval.ends)) if rank.interval.known else ""
+    best = one.best_cell
     noise = next(name for name in PANELS if name in best)
     return ({"cells left out": str(one.left_out)} if one.left_out else {}) | {
-        "accuracy with |curvature|": _plain(rank.rho) + ends,
-        "accuracy with noise, α fixed": _plain(one.accuracy_by_noise),
+        "accuracy with |curvature|": str(one.falls),
+        "with distance from the others' best noise": plain(one.falls.null),
+        "the same in rows, |curvature|": str(one.falls_in_rows),
+        "in rows, others' best noise": plain(one.falls_in_rows.null),
+        "accuracy is highest about c₀": str(one.straightest),
         "best accuracy": f"{100 * best['accuracy']:.1f} %",
         "in the cell": f"α = {best['slope']:g}, {noise.replace('_', ' ')} {best[noise]:g}",
-        "its |curvature| / largest": f"{one.best_bend:.2f}",
-        "a cell picked blindly": f"{one.blind_bend:.2f}",
+        "its curvature": str(one.best_curvature),
+        "its |curvature| / largest": plain(one.best_bend.value),
+        "a cell picked blindly": plain(one.best_bend.null),
     }
 
 
-def _plain(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+def plain(value: float) -> str:
+    """Two decimals with a true minus sign."""
+    return f"{value + 0.0:.2f}".replace("-", "−")
 
 
 def off_line(load: xr.DataArray) -> xr.DataArray:

@@ -22,6 +22,8 @@ from deepmech_book.experiments.spring_block import networks
 
 #: Ways to choose a cell from one run of every cell; the first is the paper's suggestion, the last two are nulls.
 RULES = ("straightest load curve", "validation split", "lowest training loss", "blindly")
+#: A way that looks at no run at all.
+CARRIED = "best cell of Fig. 1(c)"
 
 
 def validated(
@@ -84,7 +86,19 @@ def _split(data: Data, n: int) -> Data:
     return replace(data, x_train=x[:n], y_train=y[:n], x_test=x[n:], y_test=y[n:], fingerprint=name)
 
 
-def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
+def place_of_best(whole: xr.Dataset) -> tuple[int, int]:
+    """Row and column of the most accurate cell, mean over seeds; rows are slopes, columns noise from least to most."""
+    accuracy = _ordered(whole)["accuracy"].mean("seed", skipna=False)
+    row, column = np.unravel_index(np.nanargmax(accuracy.values), accuracy.shape)
+    return int(row), int(column)
+
+
+def _ordered(whole: xr.Dataset) -> xr.Dataset:
+    noise = next(name for name in networks.PANELS if name in whole.dims)
+    return whole.sortby(noise, ascending=networks.PANELS[noise].rising).transpose("slope", noise, ...)
+
+
+def regrets(whole: xr.Dataset, part: xr.Dataset | None = None, place: tuple[int, int] | None = None) -> xr.Dataset:
     """What every way of choosing costs in test accuracy, against the best cell of the grid.
 
     A run is one seed in every cell: the rule sees that run alone and names a cell. The cell's worth is the mean test
@@ -94,13 +108,15 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
     Parameters
     ----------
     whole : a finished sweep of ``figure_1``, at least two seeds.
-    part : the sweep of :func:`validated` with the same grid.
+    part : the sweep of :func:`validated` with the same grid; without it there is no validation split.
+    place : of another diagram, as :func:`place_of_best` gives it; adds the rule :data:`CARRIED`.
 
     Returns
     -------
     Dataset
-        ``regret`` over ``rule`` (:data:`RULES`) and ``seed``, a difference of accuracies, ≥ 0, and ``without``, the
-        mean regret if the run ``seed`` had never been made, neither to choose nor to say what cells are worth.
+        ``regret`` over ``rule`` (those of :data:`RULES` that can be had) and ``seed``, a difference of accuracies, ≥ 0,
+        and ``without``, the mean regret if the run ``seed`` had never been made, neither to choose nor to say what
+        cells are worth.
 
     Raises
     ------
@@ -109,35 +125,42 @@ def regrets(whole: xr.Dataset, part: xr.Dataset) -> xr.Dataset:
     """
     if whole.sizes["seed"] < 2:
         raise ValueError("regrets: one seed: a cell's worth is measured by its other seeds; give at least two")
+    whole = whole if place is None else _ordered(whole)
     dims = [str(d) for d in whole["accuracy"].dims if d != "seed"]
 
     def flat(values: xr.DataArray) -> np.ndarray:
         return values.transpose("seed", *dims).values.reshape(whole.sizes["seed"], -1).astype(float)
 
-    if not whole["accuracy"].indexes.keys() == part["accuracy_validation"].indexes.keys() or any(
-        not whole.indexes[d].equals(part.indexes[d]) for d in [*dims, "seed"]
+    if part is not None and any(
+        d not in part.indexes or not whole.indexes[d].equals(part.indexes[d]) for d in [*dims, "seed"]
     ):
         raise ValueError("regrets: the two sweeps have different grids; give both the same values, slopes and seeds")
     accuracy = np.nan_to_num(flat(whole["accuracy"]), nan=0.0)
     scores = {
         "straightest load curve": -abs(flat(whole["curvature"])),
-        "validation split": flat(part["accuracy_validation"]),
         "lowest training loss": -flat(whole["loss"]),
     }
+    if part is not None:
+        scores["validation split"] = flat(part["accuracy_validation"])
+    rules = [rule for rule in RULES if rule in scores or rule == "blindly"]
     runs = len(accuracy)
-    chosen = np.full((len(RULES), runs), -1)  # cells; -1 for the mean over all
-    for i, rule in enumerate(RULES):
+    chosen = np.full((len(rules), runs), -1)  # cells; -1 for the mean over all
+    for i, rule in enumerate(rules):
         if rule in scores:
             chosen[i] = np.argmax(np.nan_to_num(scores[rule], nan=-np.inf), axis=1)
+    if place is not None:
+        rules.append(CARRIED)
+        cell = place[0] * whole.sizes[dims[1]] + place[1]
+        chosen = np.vstack([chosen, np.full(runs, cell)])
     others = [np.delete(np.arange(runs), run) for run in range(runs)]
     # With two runs, one without the other has no other runs to be judged by.
-    without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(RULES) for o in others]
+    without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(rules) for o in others]
     return xr.Dataset(
         {
             "regret": (("rule", "seed"), _regret(accuracy, chosen)),
             "without": (("rule", "seed"), np.transpose(without)),
         },
-        coords={"rule": list(RULES), "seed": whole["seed"].values},
+        coords={"rule": rules, "seed": whole["seed"].values},
     )
 
 

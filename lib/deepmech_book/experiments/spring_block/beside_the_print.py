@@ -1,0 +1,65 @@
+"""Fig. 1 as printed: 192 cells, read from the paper's vector figure (``fig1_printed.csv`` beside this module)."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.metrics.curvature import curvature
+from deepmech.sweeps import Sweep
+from deepmech_book.experiments.spring_block import networks
+
+#: Images that panel (a) of the print fits; the text says 2,560.
+FITS = 1000
+
+
+def printed(panel: str) -> xr.Dataset:
+    """One panel of Fig. 1 as printed, a key of :data:`.networks.PANELS`.
+
+    Returns
+    -------
+    Dataset
+        Over ``slope`` and the panel's noise, in the order of its columns: ``accuracy``, a fraction, from the colour of
+        the cell (± 0.0004); ``load_curve``, normalised to its range (± 0.005), over ``layer``; its ``curvature``.
+
+    Examples
+    --------
+    >>> round(float(printed("dropout").accuracy.sel(slope=0.0, dropout=0.0)), 3)
+    0.92
+    """
+    if panel not in networks.PANELS:
+        raise ValueError(f"printed: panel = {panel!r}: must be one of {', '.join(networks.PANELS)}")
+    one = networks.PANELS[panel]
+    file = files("deepmech_book.experiments.spring_block").joinpath("fig1_printed.csv")
+    with file.open(encoding="utf-8") as text:
+        rows = pd.read_csv(text)
+    rows = rows[rows["panel"] == one.letter].set_index(["alpha", "axis_value"])
+    cells = [(slope, value) for slope in networks.SLOPES for value in one.values]
+    # Columns are named by numbers that were typed alike in both places.
+    ready = rows.set_index(rows.index.set_levels([level.astype(float) for level in rows.index.levels])).loc[cells]
+    shape = (len(networks.SLOPES), len(one.values))
+    curves = ready[[f"Dnorm_{layer}" for layer in range(8)]].to_numpy(float).reshape(*shape, 8)
+    coords = {"slope": list(networks.SLOPES), panel: list(one.values), "layer": np.arange(8)}
+    load = xr.DataArray(curves, coords, tuple(coords))
+    accuracy = xr.DataArray(ready["test_acc"].to_numpy(float).reshape(shape) / 100, dims=("slope", panel))
+    return xr.Dataset({"load_curve": load, "accuracy": accuracy, "curvature": curvature(load)})
+
+
+def normalised(load: xr.DataArray) -> xr.DataArray:
+    """Load curves on a scale where the highest layer is at 1 and the lowest at 0, as the printed ones are."""
+    low, high = load.min("layer"), load.max("layer")
+    return (load - low) / (high - low)
+
+
+def with_fewer_images(n_seeds: int = 10) -> Sweep:
+    """Fig. 1(a) with :data:`FITS` training images, and nothing else changed.
+
+    Examples
+    --------
+    >>> with_fewer_images(n_seeds=2).grid.shape
+    (6, 8, 2)
+    """
+    return networks.figure_1("data_noise", {**networks.DATA["mnist"], "n_train": FITS}, n_seeds=n_seeds)

@@ -1,0 +1,41 @@
+"""Fig. 1 as printed, and what the noise of a layer is."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import asymmetric_noise, networks
+from deepmech_book.experiments.spring_block.beside_the_print import normalised, printed
+
+
+@pytest.mark.parametrize("panel", networks.PANELS)
+def test_every_printed_panel_has_the_cells_of_ours(panel):
+    one = printed(panel)
+    np.testing.assert_array_equal(one[panel], networks.PANELS[panel].values)
+    assert one.sizes == {"slope": 6, panel: 8, "layer": 8}
+    xr.testing.assert_allclose(normalised(one["load_curve"]), one["load_curve"])
+    assert (one["accuracy"] > 0.8).all() and (one["accuracy"] < 0.95).all()
+    # Property (i), where there is no noise.
+    assert (one["curvature"].isel({panel: 0}).diff("slope") < 0).all()
+
+
+def test_a_panel_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match=r"panel = 'x'.*dropout"):
+        printed("x")
+
+
+def test_relative_noise_is_that_of_the_draws_over_that_of_the_samples():
+    random = np.random.default_rng(0)
+    signal = random.normal(size=(2, 1, 1, 300, 20)) * np.array([2.0, 3.0]).reshape(2, 1, 1, 1, 1)
+    draws = signal + 0.5 * random.normal(size=(2, 50, 1, 300, 20))
+    np.testing.assert_allclose(asymmetric_noise.relative(draws)[:, 0], [0.25 / 4, 0.25 / 9], rtol=0.03)
+
+
+def test_dropout_reaches_no_activation_before_it_and_chunks_do_not_matter():
+    sweep = asymmetric_noise.noise_by_layer({"name": "digits", "n_train": 120, "n_test": 50}, 2, at=(0, 2), n_draws=4)
+    one, many = run(sweep, chunk=1), run(sweep, chunk=5)
+    xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())
+    first = one["relative"].sel(noise="dropout", layer=1)
+    assert (first.sel(signal="activations") < 1e-6).all() and (first.sel(signal="gradients") > 0.01).all()
+    assert (one["relative"].sel(layer=slice(2, None)) > 0).all()
