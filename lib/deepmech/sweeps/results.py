@@ -36,7 +36,7 @@ NOTES = "verified.json"
 GROUP = "deepmech.results"
 #: Seconds, by what cells took when they were made, that one process that draws results may spend on recomputing, and
 #: about what it spends on one result; a cell dearer than DEAR is not recomputed while a page is made.
-PAGE, ONE, DEAR = 6.0, 2.0, 6.0
+PAGE, ONE, DEAR = 4.0, 2.0, 6.0
 
 
 class NotShipped(ValueError):
