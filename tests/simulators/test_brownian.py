@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.stats import norm
 
 from deepmech.simulators.brownian import (
     Well,
     ageing_factor,
+    density,
     final_overlap,
     free_overlap,
     free_time,
@@ -69,12 +69,11 @@ def test_two_fluctuating_times_double_the_variance():
 
 def test_overlap_is_the_integral_of_the_density():
     well, window, start = Well(stiffness=0.4, temperature=0.3, learning_rate=0.1), 0.2, 0.5
-    rate = well.learning_rate * well.stiffness
-    for time in (0.5, 7.0, 300.0):  # Eqs. 5, F3, F4
-        law = norm(start * np.exp(-rate * time), np.sqrt(well.variance * (1 - np.exp(-2 * rate * time))))
-        mass = quad(law.pdf, start - window, start + window)[0]
+    for time in (0.5, 7.0, 300.0):
+        mass = quad(lambda w, t=time: density(w, t, well, start), start - window, start + window)[0]
         assert well_overlap(time, well, window, start) == pytest.approx(mass, abs=1e-9)
     assert well_overlap(1e6, well, window, start) == pytest.approx(float(final_overlap(well, window, start)))
+    assert quad(lambda w: density(w, 3.0, well, start), -20, 20)[0] == pytest.approx(1)
 
 
 def test_a_weak_well_is_free_and_a_hot_well_has_a_half_power():

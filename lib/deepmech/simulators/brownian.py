@@ -123,6 +123,12 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     return float(time) if np.ndim(time) == 0 else time
 
 
+def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
+    """Probability density of a weight that began at ``start`` (Eqs. 5, F3, F4)."""
+    mean, spread = _moments(np.asarray(time, float), well, start)
+    return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
+
+
 def _moments(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance at ``times`` of a weight that began at ``start``."""
     rate = well.learning_rate * well.stiffness
