@@ -1,6 +1,7 @@
 """What ships with the book says where it comes from, and comes out again when it is computed anew."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from deepmech.sweeps.results import NOTES, filename, notes, sweep_of
 from deepmech.sweeps.store import checksum, read_netcdf
 from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 from deepmech_book.experiments.elastic_sde import networks as lenets
-from deepmech_book.experiments.glass import landscape, scaling, transitions, walks
+from deepmech_book.experiments.glass import cifar, landscape, scaling, transitions, walks, wells
 from deepmech_book.experiments.spring_block import (
     asymmetric_noise,
     beside_the_print,
@@ -64,7 +65,7 @@ def shipping():
     yield networks_in_time.regimes("mnist", n_seeds=10)
     fine = {"name": "mnist", "size": 28, "n_train": 2560}
     yield networks_in_time.on_both_sets("mnist", n_seeds=10)
-    yield networks_in_time.on_both_sets(fine, n_seeds=10)
+    yield networks_in_time.on_both_sets(fine, n_seeds=3)
     yield networks_in_time.on_both_sets(fine, [1e-3], width=100, n_seeds=10)
     yield beside_the_print.with_fewer_images()
     yield diagrams.diagram("without-norm", "mnist", training={"learning_rate": 1e-4})
@@ -80,6 +81,14 @@ def shipping():
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))
     yield from (walks.standard(phase, name) for phase in walks.PHASES for name in ("mnist", jpeg))
     yield walks.batch_sweep({"name": "mnist", "n_data": 4000})
+    alone = walks.batch_sweep({"name": "mnist", "n_data": 4000}, n_seeds=1)
+    yield replace(alone, name="glass-batches-free-mnist", fixed={**alone.fixed, "regularisation": 0.0})
+    yield wells.sweep(walks.standard("regularised", "mnist"), 7)
+    yield from (cifar.linear_sweep(name) for name in ("mnist", jpeg))
+    full, steps = {"name": "mnist", "n_data": 60_000}, {"learning_rate": 1e-3, "descent_steps": 50, "slow_steps": 50}
+    for name, gain, decay in (("default", 1.0, 0.01), ("glorot", 3**0.5, 0.03)):
+        started = {**steps, "gain": gain, "sgd_steps": 100_000}
+        yield transitions.plane(full, [30], [decay], 2, started, f"ttt-{name}")
     yield from (transitions.standard(kind, "mnist") for kind in ("plane", "uot", "ttt"))
     yield from (transitions.standard(kind, jpeg) for kind in ("uot", "uot-random", "ttt"))
     yield from scaling.standard("mnist").values()
