@@ -82,14 +82,14 @@ def test_a_number_outside_its_tolerance_is_named(table, changed):
 
 @given(st.floats(-1, 1), st.floats(1e-3, 1e3), st.floats(0, 1e3))
 def test_numbers_within_tolerance_pass_and_no_others(share, size, width):
-    """The allowance is that of the largest: the number, its interval, or the rule (A.S2.linear: below a half)."""
-    old = Row("A.S2.linear", "holds", size, None, size - width / 2, size + width / 2)
+    """The allowance is that of the largest: the number, its interval, or the rule (this claim's: below a half)."""
+    old = Row("C.2.cold_is_faster", "holds", size, None, size - width / 2, size + width / 2)
     allowed = verdicts.RELATIVE * max(size, width, 0.5)
     inside, beyond = ((1 - 1e-6) * allowed, (1 + 1e-6) * allowed)
     moved = dataclasses.replace(old, measured=size + share * inside)
     assert verdicts.difference(old, moved) == ""
     moved = dataclasses.replace(old, measured=size + (beyond if share >= 0 else -beyond))
-    assert verdicts.difference(old, moved).startswith("A.S2.linear: measured ")
+    assert verdicts.difference(old, moved).startswith("C.2.cold_is_faster: measured ")
 
 
 def test_what_the_table_rounds_away_is_no_difference(tmp_path):

@@ -38,8 +38,8 @@ def test_a_cell_does_not_know_the_others():
 
 
 def test_what_a_cell_keeps_is_what_the_log_holds():
-    fixed = small(n_trials=20, label_error=0.25)
-    made = networks.train_cells(cells({}), **fixed).isel(cell=0)
+    fixed = {k: v for k, v in small(n_trials=20).items() if k != "label_error"}
+    made = networks.train_cells(cells({"label_error": 0.25}), **fixed).isel(cell=0)
     data = networks.images("geomnist", 3, 12, 5)
     log = train_lenet(
         SingleSample(iterations=40, label_error=0.25), data, seed=over("trial", range(20)), record=[0, 40],

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deepmech.sweeps.results import filename
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.experiments.glass import relaxation, walks
 from deepmech_book.experiments.spring_block import tuning
+from deepmech_book.experiments.spring_block.networks import figure_1
 
 BOOK = Path(__file__).parents[2] / "book" / "results"
 #: Largest skewness by what pages say; see deepmech.core.statistics.FEWEST.
@@ -15,8 +17,9 @@ LARGEST = {"symmetric": 1.0, "skewed": 2.0}
 
 
 def stored(name):
-    """What ships under this name and a key."""
-    (path,) = [p for p in BOOK.glob(f"{name}-*.nc") if len(p.stem) == len(name) + 17]
+    """What ships under this name and a key; of Fig. 1(a) the one with as many images as the other panels have."""
+    found = [p for p in BOOK.glob(f"{name}-*.nc") if len(p.stem) == len(name) + 17]
+    (path,) = [p for p in found if name != "figure-1a-mnist" or p.name == filename(figure_1("data_noise", "mnist"))]
     return read_netcdf(path)
 
 

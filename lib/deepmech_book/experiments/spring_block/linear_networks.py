@@ -79,7 +79,7 @@ def trained(
         loss=loss,
         stop_loss=0.0,
         stop_change=0.0,
-        **batches,
+        **batches,  # type: ignore[arg-type] # mypy takes it for any field
     )
     parts = []
     for seed in seeds:
