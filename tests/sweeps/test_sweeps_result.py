@@ -169,6 +169,17 @@ def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place, monkeypatch):
         result(sweep(steps=1000))
 
 
+def test_dear_cells_without_a_part_are_left_to_verify(place, monkeypatch):
+    marked = "from deepmech.sweeps import recomputed\n\n\n@recomputed(tolerance={'*': 1e-3})\ndef compute"
+    write(place, MODULE.replace("def compute", marked))
+    forget()
+    made = run(sweep(steps=1000))
+    made.attrs["wall_seconds"] = 1e4
+    ship(made, place / "results")
+    monkeypatch.setenv("DEEPMECH_CHECK", "3")
+    assert "deepmech verify does it" in result(sweep(steps=1000)).attrs["obtained"]
+
+
 def test_the_press_checks_other_cells_in_every_build(place, monkeypatch):
     ship(run(sweep(n=40)), place / "results")
     drawn = place / "drawn"

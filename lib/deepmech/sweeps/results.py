@@ -280,7 +280,7 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
 def _affordable(sweep: Sweep, dataset: xr.Dataset, left: float) -> tuple[int, bool, float, str]:
     """How many cells may be recomputed in the seconds left, whether only in part, what that costs; if none, why."""
     cost = provenance.cores() * float(dataset.attrs["wall_seconds"]) / sweep.n_cells
-    part = hasattr(sweep.function(), "part") and cost > ONE
+    part = getattr(sweep.function(), "part", None) is not None and cost > ONE
     cost = ONE if part else cost
     if cost > DEAR:
         return 0, False, 0.0, f"a cell takes {cost:.0f} s (deepmech verify does it)"

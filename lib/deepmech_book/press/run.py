@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from deepmech.core.files import write_whole
 from deepmech_book.press import execution, keys, press
-from deepmech_book.press.sources import PROFILES, SUFFIXES, BookError, House, Source, assignments, checked, kind
+from deepmech_book.press.sources import SUFFIXES, BookError, House, Source, assignments, checked, kind, mapping
 
 Say = Callable[[str], None]
 
@@ -107,25 +105,10 @@ def parameters_of(
     ``profile`` is a name or a file of the same form (``chapter/notebook: {parameter: value}``); ``file`` holds the
     parameters of this notebook alone.
     """
-    if profile in PROFILES:
-        chosen = house.profile(profile)[source.name] if source.name in house.names else {}
-        named = profile
-    else:
-        chosen, named = _mapping(profile).get(source.name) or {}, Path(profile).stem
-        checked(f"{profile}: {source.name}", source, chosen)
-    own = {} if file is None else checked(str(file), source, _mapping(file))
-    return {"profile": named, **{k: v for k, v in chosen.items() if k != "profile"}, **own,
-            **checked(f"notebook {source.name}", source, dict(given or {}))}  # fmt: skip
-
-
-def _mapping(path: str | Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise BookError(f"{path}: cannot be read as YAML ({error}); profiles are {', '.join(PROFILES)}") from None
-    if not isinstance(found, dict):
-        raise BookError(f"{path}: must set names to values, one a line")
-    return found
+    chosen = house.parameters(profile, source.name, house.written(profile)) if source.name in house.names else {}
+    own = {} if file is None else checked(str(file), source, mapping(file))
+    mine = checked(f"notebook {source.name}", source, dict(given or {}))
+    return {"profile": Path(profile).stem, **chosen, **own, **mine}
 
 
 def points(source: Source, base: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], out: Path) -> list[Point]:

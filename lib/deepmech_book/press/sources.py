@@ -117,14 +117,37 @@ class House:
         """
         if profile not in PROFILES:
             raise BookError(f"PROFILE = {profile!r}: must be one of {', '.join(PROFILES)}")
-        path = self.root / "notebooks" / "profiles" / f"{profile}.yml"
-        written = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        if unknown := sorted(set(written) - set(self.names)):
-            raise BookError(f"{path.name} sets parameters of {', '.join(unknown)}: no such notebook")
-        return {
-            name: {"profile": profile, **checked(f"{path.name}: {name}", self.source(name), written.get(name) or {})}
-            for name in self.names
-        }
+        written = self.written(profile)
+        return {name: {"profile": profile, **self.parameters(profile, name, written)} for name in self.names}
+
+    def written(self, profile: str) -> dict[str, dict[str, Any]]:
+        """What a profile (a name, or a file of the same form) says of notebooks, each of which is in the book."""
+        named = self.root / "notebooks" / "profiles" / f"{profile}.yml"
+        found = mapping(named if profile in PROFILES else profile)
+        if unknown := sorted(set(found) - set(self.names)):
+            raise BookError(f"{Path(profile).stem}.yml sets parameters of {', '.join(unknown)}: no such notebook")
+        return found
+
+    def parameters(self, profile: str, name: str, written: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """What a profile sets for one notebook, checked against it."""
+        return checked(f"{Path(profile).stem}.yml: {name}", self.source(name), written.get(name) or {})
+
+
+def mapping(path: str | Path) -> dict[str, Any]:
+    """What a YAML file sets names to.
+
+    Raises
+    ------
+    BookError
+        If it cannot be read, or holds something else.
+    """
+    try:
+        found = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as error:
+        raise BookError(f"{path}: cannot be read as YAML ({error}); profiles are {', '.join(PROFILES)}") from None
+    if not isinstance(found, dict):
+        raise BookError(f"{path}: must set names to values, one a line")
+    return found
 
 
 def files_of(toc: Any) -> Iterator[str]:
