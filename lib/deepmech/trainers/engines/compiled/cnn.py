@@ -39,6 +39,8 @@ class Net(NamedTuple):
     wide: int
     plane: int
     square: int
+    small: int
+    image: int
     weight: np.ndarray
     gain: np.ndarray
     shift: np.ndarray
@@ -56,7 +58,10 @@ class Net(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Buffers for batches of up to a given number of samples; all but the last three flat."""
+    """Buffers for batches of up to a given number of samples, all but the last two flat.
+
+    ``x`` begins with room for one map with a border, of pixels and of tiles; then come the images.
+    """
 
     x: np.ndarray
     h: np.ndarray
@@ -66,8 +71,6 @@ class Work(NamedTuple):
     m: np.ndarray
     u: np.ndarray
     f: np.ndarray
-    map: np.ndarray
-    small: np.ndarray
     back: np.ndarray
     outer: np.ndarray
     head: np.ndarray
@@ -78,6 +81,7 @@ class Work(NamedTuple):
     lanes: np.ndarray
     keep: np.ndarray
     words: np.ndarray
+    halves: np.ndarray
     logits: np.ndarray
     sums: np.ndarray
 
@@ -166,6 +170,8 @@ class FusedCNN:
             layers, images, channels, classes, high, wide,
             plane=some * high * wide * self.lanes,
             square=some * channels,
+            small=(height + 2) * (width + 2) * self.lanes,
+            image=((height + 2) * (width + 2) + (high + 2) * (wide + 2)) * self.lanes,
             weight=starts[:layers],
             gain=starts[layers : 2 * layers],
             shift=starts[2 * layers : 3 * layers],
@@ -207,13 +213,14 @@ class FusedCNN:
         net, lanes = self.net, self.lanes
         blocks, tiles = -(-n // lanes), net.high * net.wide
         pixels = 4 * tiles * net.channels
-        rows, columns = 2 * net.high + 2, 2 * net.wide + 2
+        border = (2 * net.high + 2) * (2 * net.wide + 2) * lanes
 
         def zeros(*shape: int, kind: str = "") -> np.ndarray:
             return aligned(int(np.prod(shape)), kind or self.dtype)
 
+        words = zeros(pixels // 2 + 16, kind="uint32")
         return Work(
-            x=zeros(blocks, net.images, rows, columns, lanes),
+            x=zeros(net.image + blocks * net.images * border),
             h=zeros(net.layers, blocks, pixels, lanes),
             p=zeros(net.layers, blocks, net.channels, tiles, lanes),
             d=zeros(blocks, net.channels, tiles, lanes),
@@ -221,9 +228,7 @@ class FusedCNN:
             m=zeros(16, net.plane),
             u=zeros(net.layers, 16, net.square),
             f=zeros(TOGETHER, pixels, lanes),
-            map=zeros(rows, columns, lanes),
-            small=zeros(net.high + 2, net.wide + 2, lanes),
-            back=zeros(rows, columns, lanes),
+            back=zeros(border),
             outer=zeros(max(16 * net.square, net.classes * pixels), lanes),
             head=zeros(net.classes, net.channels, tiles),
             out=zeros(blocks, net.classes, lanes),
@@ -232,7 +237,8 @@ class FusedCNN:
             live=zeros(2, lanes),
             lanes=zeros(2, lanes),
             keep=zeros(net.layers, blocks, pixels, kind="uint16"),
-            words=zeros(pixels // 2 + 16, kind="uint32"),
+            words=words,
+            halves=words.view(np.uint16),
             logits=np.zeros((n, net.classes), self.dtype),
             sums=np.zeros((2, net.channels)),
         )
@@ -245,7 +251,7 @@ class FusedCNN:
         full = np.zeros((blocks * self.lanes, *self.shared["shape"]), self.dtype)
         full[:n] = x.reshape(n, *self.shared["shape"])
         size = (blocks, net.images, 2 * net.high + 2, 2 * net.wide + 2, self.lanes)
-        own = self.work.x[: int(np.prod(size))].reshape(size)
+        own = self.work.x[net.image :][: int(np.prod(size))].reshape(size)
         own[:, :, 1:-1, 1:-1] = np.moveaxis(full.reshape(blocks, self.lanes, *self.shared["shape"]), 1, -1)
         self.work.live[: self.lanes] = 1
         self.work.live[self.lanes :] = np.arange(self.lanes) < n - (blocks - 1) * self.lanes

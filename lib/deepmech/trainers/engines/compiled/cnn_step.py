@@ -9,58 +9,53 @@ computed for pixels but h.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.core.philox import LOW, S32, philox
 from deepmech.trainers.engines.compiled import cnn_vectors as vectors
+from deepmech.trainers.engines.compiled.cnn_vectors import CONSTANTS, GAIN, LEVEL, MEAN, NEAR, SHIFT, SIGN, TILT
 from deepmech.trainers.engines.compiled.mlp_passes import EPSILON, MOMENTUM, adam, cross_entropy, sgd, squared_error
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS
 
 #: Blocks of which the last layer is computed at once.
-TOGETHER = vectors.MOST
-CONSTANTS, MOST = vectors.CONSTANTS, vectors.MOST
-GAIN, SHIFT, MEAN, LEVEL = vectors.GAIN, vectors.SHIFT, vectors.MEAN, vectors.LEVEL
-TILT, SIGN, NEAR = vectors.TILT, vectors.SIGN, vectors.NEAR
+TOGETHER = vectors.COLUMNS[0]
+#: As plain integers: for every literal number numba would compile what it is given to once more.
+NO, ONE = np.int64(0), np.int64(1)
+#: What is called in one place is written there: a function of its own would be compiled twice.
+WRITTEN = {"inline": "always", "error_model": "numpy"}
 
 
 @njit(**INSIDE)
-def _products(c, c0, c_row, c_column, a, a0, a_row, a_term, b, b0, b_column, b_term, terms, rows, columns):
-    """As :data:`.product_tile`, for any number of rows and columns."""
-    high, wide = -(-rows // MOST), -(-columns // MOST)
-    for j in range(wide):
-        v, width = columns * j // wide, columns * (j + 1) // wide - columns * j // wide
-        for i in range(high):
-            r, height = rows * i // high, rows * (i + 1) // high - rows * i // high
-            vectors.product_tile(
-                c, c0 + r * c_row + v * c_column, c_row, c_column, a, a0 + r * a_row, a_row, a_term,
-                b, b0 + v * b_column, b_column, b_term, terms, height, width,
-            )  # fmt: skip
+def _products(c, c0, c_row, c_column, a, a0, a_row, a_term, b, b0, b_column, b_term, terms, rows, columns, outer):
+    """As :data:`.product_tile` or, if ``outer``, :data:`.outer_tile`, for any number of rows and columns."""
+    v = 0
+    while v < columns:
+        width = 5 if columns - v >= 5 else 2 if columns - v >= 2 else 1
+        r = 0
+        while r < rows:
+            left = rows - r
+            height = 4 if left % 4 == 0 and left % 5 else 5 if left >= 5 else 2 if left >= 2 else 1
+            if outer:
+                vectors.outer_tile(
+                    c, c0 + r * c_row + v * c_column, c_row, c_column, a, a0 + r * a_row, a_row, a_term,
+                    b, b0 + v * b_column, b_column, b_term, terms, height, width,
+                )  # fmt: skip
+            else:
+                vectors.product_tile(
+                    c, c0 + r * c_row + v * c_column, c_row, c_column, a, a0 + r * a_row, a_row, a_term,
+                    b, b0 + v * b_column, b_column, b_term, terms, height, width,
+                )  # fmt: skip
+            r += height
+        v += width
 
 
-@njit(**INSIDE)
-def _outer(c, c0, c_row, c_column, a, a0, a_row, a_term, b, b0, b_column, b_term, terms, rows, columns):
-    """As :data:`.outer_tile`, for any number of rows and columns."""
-    high, wide = -(-rows // MOST), -(-columns // MOST)
-    for j in range(wide):
-        v, width = columns * j // wide, columns * (j + 1) // wide - columns * j // wide
-        for i in range(high):
-            r, height = rows * i // high, rows * (i + 1) // high - rows * i // high
-            vectors.outer_tile(
-                c, c0 + r * c_row + v * c_column, c_row, c_column, a, a0 + r * a_row, a_row, a_term,
-                b, b0 + v * b_column, b_column, b_term, terms, height, width,
-            )  # fmt: skip
-
-
-@njit(**INSIDE)
+@njit(**WRITTEN)
 def _masks(work, net, now, step, blocks, n, lanes):
     """Bit ``lane`` of keep[layer, block, place] is set where the sample in that lane keeps the number at that place."""
     size = 4 * net.high * net.wide * net.channels
     below = np.uint16(now.drop - 1)
     k0, k1, s0, s1 = now.key & LOW, now.key >> S32, step & LOW, step >> S32
-    halves = work.words.view(np.uint16)
     for layer in range(net.layers):
         purpose = now.purposes[layer]
         for block in range(blocks):
@@ -76,81 +71,100 @@ def _masks(work, net, now, step, blocks, n, lanes):
                     work.words[4 * i + 1] = drawn[1]
                     work.words[4 * i + 2] = drawn[2]
                     work.words[4 * i + 3] = drawn[3]
-                own = halves[start - 8 * first : start - 8 * first + size]
+                own = work.halves[start - 8 * first : start - 8 * first + size]
                 bit = np.uint16(1 << lane)
                 for i in range(size):
                     keep[i] |= bit if own[i] > below else np.uint16(0)
 
 
 @njit(**INSIDE)
+def _bend(work, net, layer, block, blocks, c, x, x0, row, step, down, dropped, lanes):
+    """The activation of one channel, with dropout of every pixel: rows of these are ``row`` apart, tiles step and down."""
+    tiles, keep_row = net.high * net.wide, 2 * net.wide * net.channels
+    p = ((layer * blocks + block) * net.channels + c) * tiles * lanes
+    k = (layer * net.channels + c) * CONSTANTS
+    keep = (layer * blocks + block) * 4 * tiles * net.channels + c
+    for y in range(net.high):
+        for i in range(net.wide):
+            if dropped:
+                vectors.bend_pixels(
+                    work.p, p, work.k, k, work.now, x, x0 + i * step, row,
+                    work.keep, keep + 2 * i * net.channels, keep_row, net.channels,
+                )  # fmt: skip
+            else:
+                vectors.bend_tile(work.p, p, work.k, k, work.now, x, x0 + i * step)
+            p += lanes
+        x0 += down
+        keep += 2 * keep_row
+
+
+@njit(**INSIDE)
+def _unbend(work, net, layer, block, blocks, c, x, x0, row, step, down, dropped, lanes):
+    """The transpose of :func:`_bend`: ∂loss/∂z, in work.d, and its sums."""
+    tiles, keep_row = net.high * net.wide, 2 * net.wide * net.channels
+    p = ((layer * blocks + block) * net.channels + c) * tiles * lanes
+    d = (block * net.channels + c) * tiles * lanes
+    k = (layer * net.channels + c) * CONSTANTS
+    keep = (layer * blocks + block) * 4 * tiles * net.channels + c
+    work.lanes[:] = 0
+    for y in range(net.high):
+        for i in range(net.wide):
+            if dropped:
+                vectors.unbend_pixels(
+                    work.p, p, work.k, k, work.now, x, x0 + i * step, row,
+                    work.keep, keep + 2 * i * net.channels, keep_row, net.channels, work.d, d, work.lanes,
+                )  # fmt: skip
+            else:
+                vectors.unbend_tile(work.p, p, work.k, k, work.now, x, x0 + i * step, work.d, d, work.lanes)
+            p += lanes
+            d += lanes
+        x0 += down
+        keep += 2 * keep_row
+    for i in range(lanes):
+        work.sums[0, c] += work.lanes[i]
+        work.sums[1, c] += work.lanes[lanes + i]
+
+
+@njit(**INSIDE)
 def _enter(work, net, layer, block, blocks, dropped, lanes):
     """The factors of a layer's convolution, from the image or from what pooling took in the layer below."""
-    high, wide, channels = net.high, net.wide, net.channels
-    tiles = high * wide
-    row, step = (2 * wide + 2) * lanes, 2 * lanes
-    if layer == 0:
-        for c in range(net.images):
-            image = (block * net.images + c) * (2 * high + 2) * row
-            for t in range(tiles):
-                y, x = t // wide, t % wide
-                vectors.enter_pixels(
-                    work.v, (c * tiles + t) * lanes, net.plane, work.x, image + 2 * y * row + x * step, row
-                )
-        return
-    for c in range(channels):
-        p = (((layer - 1) * blocks + block) * channels + c) * tiles * lanes
-        k = ((layer - 1) * channels + c) * CONSTANTS
-        if dropped:
-            keep = ((layer - 1) * blocks + block) * 4 * tiles * channels + c
-            keep_row = 2 * wide * channels
-            for t in range(tiles):
-                y, x = t // wide, t % wide
-                vectors.bend_pixels(
-                    work.p, p + t * lanes, work.k, k, work.now, work.map, (2 * y + 1) * row + x * step + lanes, row,
-                    work.keep, keep + 2 * y * keep_row + 2 * x * channels, keep_row, channels,
-                )  # fmt: skip
-            for t in range(tiles):
-                y, x = t // wide, t % wide
-                vectors.enter_pixels(
-                    work.v, (c * tiles + t) * lanes, net.plane, work.map, 2 * y * row + x * step, row
-                )
-        else:
-            short = (wide + 2) * lanes
-            for t in range(tiles):
-                y, x = t // wide, t % wide
-                vectors.bend_tile(
-                    work.p, p + t * lanes, work.k, k, work.now, work.small, (y + 1) * short + (x + 1) * lanes
-                )
-            for t in range(tiles):
-                y, x = t // wide, t % wide
-                vectors.enter_tile(
-                    work.v, (c * tiles + t) * lanes, net.plane, work.small, y * short + x * lanes, short
-                )
-
-
-@njit(**INSIDE)
-def _features(work, net, group, count, blocks, dropped, lanes):
-    """What the last layer multiplies for ``count`` blocks from ``group`` on: a number for every pixel, or every tile."""
-    high, wide, channels, layer = net.high, net.wide, net.channels, net.layers - 1
-    tiles = high * wide
-    keep_row = 2 * wide * channels
-    for b in range(count):
-        for c in range(channels):
-            p = ((layer * blocks + group + b) * channels + c) * tiles * lanes
-            keep = (layer * blocks + group + b) * 4 * tiles * channels + c
-            k = (layer * channels + c) * CONSTANTS
-            for t in range(tiles):
-                y, x, place = t // wide, t % wide, ((b * channels + c) * tiles + t) * lanes
-                if dropped:
-                    vectors.bend_pixels(
-                        work.p, p + t * lanes, work.k, k, work.now, work.f, 4 * place, 2 * lanes,
-                        work.keep, keep + 2 * y * keep_row + 2 * x * channels, keep_row, channels,
-                    )  # fmt: skip
+    pixels = dropped or layer == 0
+    scale = 2 if pixels else 1
+    row, step = (scale * net.wide + 2) * lanes, scale * lanes
+    at = 0
+    for c in range(net.images if layer == 0 else net.channels):
+        # Maps have a border of zeros.
+        start = 0 if pixels else net.small
+        if layer == 0:
+            start = net.image + (block * net.images + c) * (2 * net.high + 2) * row
+        if layer > 0:
+            _bend(
+                work, net, layer - 1, block, blocks, c, work.x, start + row + lanes, row, step, scale * row, dropped, lanes
+            )
+        for y in range(net.high):
+            for x in range(net.wide):
+                if pixels:
+                    vectors.enter_pixels(work.v, at, net.plane, work.x, start + scale * y * row + x * step, row)
                 else:
-                    vectors.bend_tile(work.p, p + t * lanes, work.k, k, work.now, work.f, place)
+                    vectors.enter_tile(work.v, at, net.plane, work.x, start + y * row + x * step, row)
+                at += lanes
 
 
-@njit(**INSIDE)
+@njit(**WRITTEN)
+def _factors(work, net, layer):
+    """What the 16 factors are multiplied with, from the weights of a layer."""
+    size = net.channels * (net.images if layer == 0 else net.channels)
+    for k in range(16):
+        factors = work.u[(layer * 16 + k) * net.square :][:size]
+        factors[:] = 0
+        for tap in range(9):
+            if net.filters[k, tap] != 0:
+                weight = net.p[net.weight[layer] + tap * size :]
+                for j in range(size):
+                    factors[j] += net.filters[k, tap] * weight[j]
+
+
+@njit(**WRITTEN)
 def _forward(work, net, layer, blocks, n, dropped, lanes):
     """A layer's h, what pooling takes of it, and its moments."""
     tiles, channels = net.high * net.wide, net.channels
@@ -158,8 +172,7 @@ def _forward(work, net, layer, blocks, n, dropped, lanes):
     pixels = dropped or layer == 0
     planes = net.planes[:16] if pixels else net.planes[16:]
     own = work.k[layer * channels * CONSTANTS :]
-    sums = work.sums
-    sums[:] = 0
+    work.sums[:] = 0
     for c in range(channels):
         gain = net.p[net.gain[layer] + c]
         own[c * CONSTANTS + NEAR] = 0
@@ -168,11 +181,10 @@ def _forward(work, net, layer, blocks, n, dropped, lanes):
     for turn in range(-1, blocks):
         block = max(turn, 0)
         _enter(work, net, layer, block, blocks, dropped, lanes)
-        for i in range(planes.shape[0]):
-            plane = planes[i] * net.plane
+        for plane in planes:
             _products(
-                work.m, plane, tiles * lanes, lanes, work.u, (layer * 16 + planes[i]) * net.square, below, 1,
-                work.v, plane, lanes, tiles * lanes, below, channels, tiles,
+                work.m, plane * net.plane, tiles * lanes, lanes, work.u, (layer * 16 + plane) * net.square, below, ONE,
+                work.v, plane * net.plane, lanes, tiles * lanes, below, channels, tiles, False,
             )  # fmt: skip
         alive = min(lanes, n - block * lanes)
         live = 0 if alive == lanes else lanes
@@ -196,13 +208,13 @@ def _forward(work, net, layer, blocks, n, dropped, lanes):
             if turn < 0:
                 own[c * CONSTANTS + NEAR] = total / (4 * tiles * alive)
             else:
-                sums[0, c] += total
-                sums[1, c] += square
+                work.sums[0, c] += total
+                work.sums[1, c] += square
     count = 4 * tiles * n
     for c in range(channels):
         k = c * CONSTANTS
-        apart = sums[0, c] / count
-        spread = sums[1, c] / count - apart * apart
+        apart = work.sums[0, c] / count
+        spread = work.sums[1, c] / count - apart * apart
         # An infinite variance would make a channel constant, and a maximum would lose what is not a number.
         variance = 0.0 if spread <= 0.0 else spread if spread < np.inf else np.nan
         mean = own[k + NEAR] + apart
@@ -213,7 +225,7 @@ def _forward(work, net, layer, blocks, n, dropped, lanes):
         net.running_var[layer, c] += MOMENTUM * (variance * count / (count - 1) - net.running_var[layer, c])
 
 
-@njit(**INSIDE)
+@njit(**WRITTEN)
 def _finish(work, net, layer, n):
     """Gradients of a layer's gains and shifts, and the constants of BatchNorm's gradient."""
     count = 4 * net.high * net.wide * n
@@ -228,24 +240,18 @@ def _finish(work, net, layer, n):
         work.k[k + TILT] = gain * inverse * inverse * work.sums[1, c] / count
 
 
-@njit(**INSIDE)
-def _add(work, c, lanes):
-    for i in range(lanes):
-        work.sums[0, c] += work.lanes[i]
-        work.sums[1, c] += work.lanes[lanes + i]
-
-
-@njit(**INSIDE)
+@njit(**WRITTEN)
 def _backward(work, net, layer, blocks, n, dropped, lanes):
     """The gradient of a layer's weights, and in the place of its ∂loss/∂z that of the layer below."""
-    high, wide, channels = net.high, net.wide, net.channels
-    tiles = high * wide
+    channels, tiles = net.channels, net.high * net.wide
     below = net.images if layer == 0 else channels
     pixels = dropped or layer == 0
     planes = net.planes[:16] if pixels else net.planes[16:]
-    work.outer[: 16 * channels * below * lanes] = 0
+    scale = 2 if pixels else 1
+    row, step = (scale * net.wide + 2) * lanes, scale * lanes
+    size = channels * below
+    work.outer[: 16 * size * lanes] = 0
     work.sums[:] = 0
-    row, short = (2 * wide + 2) * lanes, (wide + 2) * lanes
     for block in range(blocks):
         live = 0 if n - block * lanes >= lanes else lanes
         for c in range(channels):
@@ -263,60 +269,39 @@ def _backward(work, net, layer, blocks, n, dropped, lanes):
                     work.live, live,
                 )  # fmt: skip
         _enter(work, net, layer, block, blocks, dropped, lanes)
-        for i in range(planes.shape[0]):
-            plane = planes[i] * net.plane
-            _outer(
-                work.outer, planes[i] * channels * below * lanes, below * lanes, lanes,
-                work.m, plane, tiles * lanes, lanes, work.v, plane, tiles * lanes, lanes, tiles, channels, below,
+        for plane in planes:
+            _products(
+                work.outer, plane * size * lanes, below * lanes, lanes, work.m, plane * net.plane, tiles * lanes, lanes,
+                work.v, plane * net.plane, tiles * lanes, lanes, tiles, channels, below, True,
             )  # fmt: skip
             if layer > 0:
                 _products(
-                    work.v, plane, tiles * lanes, lanes, work.u, (layer * 16 + planes[i]) * net.square, 1,
-                    below, work.m, plane, lanes, tiles * lanes, channels, below, tiles,
+                    work.v, plane * net.plane, tiles * lanes, lanes, work.u, (layer * 16 + plane) * net.square, ONE,
+                    below, work.m, plane * net.plane, lanes, tiles * lanes, channels, below, tiles, False,
                 )  # fmt: skip
-        if layer == 0:
-            continue
-        for c in range(channels):
-            place = (((layer - 1) * blocks + block) * channels + c) * tiles * lanes
-            d = (block * channels + c) * tiles * lanes
-            k = ((layer - 1) * channels + c) * CONSTANTS
-            keep = ((layer - 1) * blocks + block) * 4 * tiles * channels + c
-            keep_row = 2 * wide * channels
-            work.lanes[:] = 0
-            if pixels:
-                work.back[: (2 * high + 2) * row] = 0
-            else:
-                work.back[: (high + 2) * short] = 0
-            for t in range(tiles):
-                y, x, at = t // wide, t % wide, (c * tiles + t) * lanes
-                if pixels:
-                    vectors.leave_pixels(work.v, at, net.plane, work.back, 2 * y * row + 2 * x * lanes, row)
-                else:
-                    vectors.leave_tile(work.v, at, net.plane, work.back, y * short + x * lanes, short)
-            for t in range(tiles):
-                y, x = t // wide, t % wide
-                if pixels:
-                    vectors.unbend_pixels(
-                        work.p, place + t * lanes, work.k, k, work.now, work.back,
-                        (2 * y + 1) * row + (2 * x + 1) * lanes, row, work.keep,
-                        keep + 2 * y * keep_row + 2 * x * channels, keep_row, channels, work.d, d + t * lanes,
-                        work.lanes,
-                    )  # fmt: skip
-                else:
-                    vectors.unbend_tile(
-                        work.p, place + t * lanes, work.k, k, work.now, work.back,
-                        (y + 1) * short + (x + 1) * lanes, work.d, d + t * lanes, work.lanes,
-                    )  # fmt: skip
-            _add(work, c, lanes)
-    weight = net.g[net.weight[layer] : net.weight[layer] + 9 * channels * below]
+        if layer > 0:
+            at = 0
+            for c in range(channels):
+                work.back[: (scale * net.high + 2) * row] = 0
+                for y in range(net.high):
+                    for x in range(net.wide):
+                        if pixels:
+                            vectors.leave_pixels(work.v, at, net.plane, work.back, 2 * y * row + x * step, row)
+                        else:
+                            vectors.leave_tile(work.v, at, net.plane, work.back, y * row + x * step, row)
+                        at += lanes
+                _unbend(
+                    work, net, layer - 1, block, blocks, c, work.back, row + lanes, row, step, scale * row, dropped, lanes
+                )
+    weight = net.g[net.weight[layer] : net.weight[layer] + 9 * size]
     weight[:] = 0
-    for i in range(planes.shape[0]):
-        for j in range(channels * below):
+    for plane in planes:
+        for j in range(size):
             total = weight[0] * 0
             for lane in range(lanes):
-                total += work.outer[(planes[i] * channels * below + j) * lanes + lane]
+                total += work.outer[(plane * size + j) * lanes + lane]
             for tap in range(9):
-                weight[tap * channels * below + j] += net.filters[planes[i], tap] * total
+                weight[tap * size + j] += net.filters[plane, tap] * total
 
 
 @njit(**OPTIONS)
@@ -328,40 +313,37 @@ def run_step(work, net, data, index, step, now, learns):
     n, T = index.shape[0], net.p.dtype.type
     lanes = BYTES // net.p.itemsize
     blocks = -(-n // lanes)
-    tiles, channels, classes = net.high * net.wide, net.channels, net.classes
+    channels, classes, last = net.channels, net.classes, net.layers - 1
     dropped = now.drop > 0
     if dropped:
         _masks(work, net, now, np.uint64(step), blocks, n, lanes)
     for layer in range(net.layers):
-        size = channels * (net.images if layer == 0 else channels)
-        for k in range(16):
-            factors = work.u[(layer * 16 + k) * net.square :][:size]
-            factors[:] = 0
-            for tap in range(9):
-                if net.filters[k, tap] != 0:
-                    weight = net.p[net.weight[layer] + tap * size :]
-                    for j in range(size):
-                        factors[j] += net.filters[k, tap] * weight[j]
+        _factors(work, net, layer)
         _forward(work, net, layer, blocks, n, dropped, lanes)
 
-    head = net.p[net.head : net.head + classes * 4 * channels * tiles]
-    features = (4 if dropped else 1) * channels * tiles
+    # The last layer multiplies every pixel or, where all of a tile are the same, the tile.
+    head = net.p[net.head : net.bias]
+    features, scale = head.shape[0] // classes, 4
     if not dropped:
+        features, scale = features // 4, 1
         for i in range(classes * features):
             work.head[i] = head[4 * i] + head[4 * i + 1] + (head[4 * i + 2] + head[4 * i + 3])
         head = work.head
+    step_x, down = scale * lanes, scale * net.wide * lanes
+    logits, bias, loss = work.logits[:n], net.p[net.bias :], 0.0
     for group in range(0, blocks, TOGETHER):
         count = min(TOGETHER, blocks - group)
-        _features(work, net, group, count, blocks, dropped, lanes)
+        for b in range(count):
+            for c in range(channels):
+                at = (b * channels + c) * net.high * down
+                _bend(work, net, last, group + b, blocks, c, work.f, at, 2 * lanes, step_x, down, dropped, lanes)
         _products(
-            work.out, group * classes * lanes, lanes, classes * lanes, head, 0, features, 1,
-            work.f, 0, features * lanes, lanes, features, classes, count,
+            work.out, group * classes * lanes, lanes, classes * lanes, head, NO, features, ONE,
+            work.f, NO, features * lanes, lanes, features, classes, count, False,
         )  # fmt: skip
-    logits = work.logits[:n]
     for i in range(n):
         for k in range(classes):
             logits[i, k] = work.out[((i // lanes) * classes + k) * lanes + i % lanes]
-    bias = net.p[net.bias :]
     if data.squared:
         loss = squared_error(logits, classes, bias, data.labels, data.targets, index, n)
     else:
@@ -375,50 +357,31 @@ def run_step(work, net, data, index, step, now, learns):
             net.g[net.bias + k] += logits[i, k]
     work.outer[: classes * features * lanes] = 0
     work.sums[:] = 0
-    last = net.layers - 1
     for group in range(0, blocks, TOGETHER):
         count = min(TOGETHER, blocks - group)
-        _features(work, net, group, count, blocks, dropped, lanes)
-        _outer(
-            work.outer, 0, features * lanes, lanes, work.out, group * classes * lanes, lanes, classes * lanes,
-            work.f, 0, lanes, features * lanes, count, classes, features,
+        for b in range(count):
+            for c in range(channels):
+                at = (b * channels + c) * net.high * down
+                _bend(work, net, last, group + b, blocks, c, work.f, at, 2 * lanes, step_x, down, dropped, lanes)
+        out = group * classes * lanes
+        _products(
+            work.outer, NO, features * lanes, lanes, work.out, out, lanes, classes * lanes,
+            work.f, NO, lanes, features * lanes, count, classes, features, True,
         )  # fmt: skip
         _products(
-            work.f, 0, lanes, features * lanes, head, 0, 1, features,
-            work.out, group * classes * lanes, classes * lanes, lanes, classes, features, count,
+            work.f, NO, lanes, features * lanes, head, NO, ONE, features,
+            work.out, out, classes * lanes, lanes, classes, features, count, False,
         )  # fmt: skip
         for b in range(count):
             for c in range(channels):
-                place = ((last * blocks + group + b) * channels + c) * tiles * lanes
-                d = ((group + b) * channels + c) * tiles * lanes
-                k = (last * channels + c) * CONSTANTS
-                keep = (last * blocks + group + b) * 4 * tiles * channels + c
-                keep_row = 2 * net.wide * channels
-                work.lanes[:] = 0
-                for t in range(tiles):
-                    y, x, at = t // net.wide, t % net.wide, ((b * channels + c) * tiles + t) * lanes
-                    if dropped:
-                        vectors.unbend_pixels(
-                            work.p, place + t * lanes, work.k, k, work.now, work.f, 4 * at, 2 * lanes, work.keep,
-                            keep + 2 * y * keep_row + 2 * x * channels, keep_row, channels, work.d, d + t * lanes,
-                            work.lanes,
-                        )  # fmt: skip
-                    else:
-                        vectors.unbend_tile(
-                            work.p, place + t * lanes, work.k, k, work.now, work.f, at, work.d, d + t * lanes,
-                            work.lanes,
-                        )  # fmt: skip
-                _add(work, c, lanes)
-    gradient = net.g[net.head :]
+                at = (b * channels + c) * net.high * down
+                _unbend(work, net, last, group + b, blocks, c, work.f, at, 2 * lanes, step_x, down, dropped, lanes)
     for i in range(classes * features):
         total = T(0)
         for lane in range(lanes):
             total += work.outer[i * lanes + lane]
-        if dropped:
-            gradient[i] = total
-        else:
-            for pixel in range(4):
-                gradient[4 * i + pixel] = total
+        for pixel in range(4 // scale):
+            net.g[net.head + 4 // scale * i + pixel] = total
 
     for layer in range(last, -1, -1):
         _finish(work, net, layer, n)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 from llvmlite import ir
@@ -28,8 +29,8 @@ from numba.extending import intrinsic
 
 from deepmech.trainers.engines.compiled.tiles import Vectors, choose
 
-MOST = 5
-"""Rows and columns of the largest tile of a product: 25 sums and what they are made of fill 32 registers."""
+ROWS, COLUMNS = (5, 4, 2, 1), (5, 2, 1)
+"""Of the tiles of a product: the largest one's 25 sums and what they are made of fill 32 registers."""
 #: What is kept for every channel: gain and shift of h -> z, mean of h, the two constants of BatchNorm's gradient, sign
 #: of the gain, and the number near the mean from which the moments are taken.
 GAIN, SHIFT, MEAN, LEVEL, TILT, SIGN, NEAR = range(7)
@@ -123,8 +124,7 @@ def _product(
         for place, value in zip(places, code.tile(terms, start, left, right), strict=True):
             code.store(value, c, place)
 
-    sizes = [(width, height) for width in range(1, MOST + 1) for height in range(1, MOST + 1)]
-    choose(code.builder, (columns, rows), sizes, emit)
+    choose(code.builder, (columns, rows), product(COLUMNS, ROWS), emit)
 
 
 #: c[r, v] = Σ_k a[r, k] b[k, v] for a tile, where c and b are vectors of samples, and a numbers.
