@@ -130,7 +130,7 @@ def test_squared_error_trains_on_classes():
     ("changes", "message"),
     [
         ({"engine": "warp"}, "'warp'.*'torch'"),
-        ({"engine": "compiled", "network": CNN()}, "'compiled' does not know CNN"),
+        ({"engine": "compiled", "network": CNN(pooling="average")}, "'compiled' does not know CNN.pooling"),
         ({"metrics": ("DD",)}, "'DD'.*'D_hat'"),
         ({"record": [200]}, "record.*between 0 and"),
         ({"seed": 0.5}, "seed = 0.5.*whole"),

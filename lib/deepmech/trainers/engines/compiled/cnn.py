@@ -1,11 +1,12 @@
 """The compiled engine of convolutional networks: a whole step, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`.cnn_step`, which releases Python's lock for the whole step, so that networks train beside one
-another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
+The arithmetic is in :mod:`.cnn_step`, which releases Python's lock for the whole step, so that networks train beside
+one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class Work(NamedTuple):
 
 
 class Data(NamedTuple):
-    """The batch's labels or, in the order of the training set, targets; the one that the loss does not need is empty."""
+    """The batch's labels, or the targets of the whole training set; what the loss does not need is empty."""
 
     labels: np.ndarray
     targets: np.ndarray
@@ -139,10 +140,16 @@ class FusedCNN:
             "std": float(np.std(data.x_train, dtype=np.float64)),
         }
 
+    @staticmethod
+    def cannot(shape: Sequence[int]) -> str:
+        """Why not, for images of this shape; empty if it can."""
+        _, high, wide = shape
+        return f"it does not know images of odd sides, {high} × {wide}" if high % 2 or wide % 2 else ""
+
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
         require_known("compiled", self.KNOWN, member.network, member.training)
-        if shared["shape"][1] % 2 or shared["shape"][2] % 2:
-            raise ValueError(f"engine 'compiled' does not know images of odd size, {shared['shape']}")
+        if why := self.cannot(shared["shape"]):
+            raise ValueError(f"train: engine = 'compiled': {why}; use engine='auto' or 'torch'")
         self.member, self.draws, self.shared = member, draws, shared
         self.dtype = str(member.training.dtype)
         self.lanes = BYTES // np.dtype(self.dtype).itemsize
@@ -312,7 +319,8 @@ class FusedCNN:
         for name, value in self.module.named_parameters():
             if (part := self.part(self.net.p, name)) is not None:
                 value.copy_(torch.from_numpy(np.ascontiguousarray(part)).reshape(value.shape))
-        for i, norm in enumerate(self.module.norm):
+        norms: Any = self.module.norm
+        for i, norm in enumerate(norms):
             norm.running_mean.copy_(torch.from_numpy(self.net.running_mean[i]))
             norm.running_var.copy_(torch.from_numpy(self.net.running_var[i]))
         *layers, output = self.module.eval()(torch.from_numpy(np.asarray(x, self.dtype)), every=True)

@@ -2,9 +2,9 @@
 
 A layer works through blocks of samples, one in each lane of a vector (:mod:`.cnn_vectors`); what it makes of a block
 stays in the nearest caches. Kept for the way back are a layer's outputs h before BatchNorm and, of every tile of 2×2
-pixels, the one that pooling takes: LeakyReLU rises and so, but for the sign of its gain, does BatchNorm, so that pooling
-may come first. Forward, this alone is read again. Without dropout the maps stay constant on tiles, and nothing is ever
-computed for pixels but h.
+pixels, the one that pooling takes: LeakyReLU rises and so, but for the sign of its gain, does BatchNorm, so that
+pooling may come first. Forward, this alone is read again. Without dropout the maps stay constant on tiles, and nothing
+is ever computed for pixels but h.
 """
 
 from __future__ import annotations
@@ -79,12 +79,15 @@ def _masks(work, net, now, step, blocks, n, lanes):
 
 @njit(**INSIDE)
 def _bend(work, net, layer, block, blocks, c, x, x0, row, step, down, dropped, lanes):
-    """The activation of one channel, with dropout of every pixel: rows of these are ``row`` apart, tiles step and down."""
+    """The activation of one channel, with dropout that of every pixel, into x from x0 on.
+
+    Rows of pixels are ``row`` apart, tiles ``step`` and ``down``.
+    """
     tiles, keep_row = net.high * net.wide, 2 * net.wide * net.channels
     p = ((layer * blocks + block) * net.channels + c) * tiles * lanes
     k = (layer * net.channels + c) * CONSTANTS
     keep = (layer * blocks + block) * 4 * tiles * net.channels + c
-    for y in range(net.high):
+    for _ in range(net.high):
         for i in range(net.wide):
             if dropped:
                 vectors.bend_pixels(
@@ -107,7 +110,7 @@ def _unbend(work, net, layer, block, blocks, c, x, x0, row, step, down, dropped,
     k = (layer * net.channels + c) * CONSTANTS
     keep = (layer * blocks + block) * 4 * tiles * net.channels + c
     work.lanes[:] = 0
-    for y in range(net.high):
+    for _ in range(net.high):
         for i in range(net.wide):
             if dropped:
                 vectors.unbend_pixels(
@@ -139,7 +142,19 @@ def _enter(work, net, layer, block, blocks, dropped, lanes):
             start = net.image + (block * net.images + c) * (2 * net.high + 2) * row
         if layer > 0:
             _bend(
-                work, net, layer - 1, block, blocks, c, work.x, start + row + lanes, row, step, scale * row, dropped, lanes
+                work,
+                net,
+                layer - 1,
+                block,
+                blocks,
+                c,
+                work.x,
+                start + row + lanes,
+                row,
+                step,
+                scale * row,
+                dropped,
+                lanes,
             )
         for y in range(net.high):
             for x in range(net.wide):
@@ -291,7 +306,19 @@ def _backward(work, net, layer, blocks, n, dropped, lanes):
                             vectors.leave_tile(work.v, at, net.plane, work.back, y * row + x * step, row)
                         at += lanes
                 _unbend(
-                    work, net, layer - 1, block, blocks, c, work.back, row + lanes, row, step, scale * row, dropped, lanes
+                    work,
+                    net,
+                    layer - 1,
+                    block,
+                    blocks,
+                    c,
+                    work.back,
+                    row + lanes,
+                    row,
+                    step,
+                    scale * row,
+                    dropped,
+                    lanes,
                 )
     weight = net.g[net.weight[layer] : net.weight[layer] + 9 * size]
     weight[:] = 0

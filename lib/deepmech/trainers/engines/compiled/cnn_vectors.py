@@ -78,7 +78,7 @@ class Code(Vectors):
 
 
 def _function(emit: Callable[..., None]) -> Any:
-    """``emit(code, …)``, which writes the code, as a function of arrays, the first of the numbers, and whole numbers."""
+    """What ``emit(code, …)`` writes, as a function of arrays and whole numbers; the first array sets the precision."""
 
     def function(typing: Any, *given: Any) -> Any:
         kinds = [kind if isinstance(kind, types.Array) else types.intp for kind in given]
