@@ -1,4 +1,4 @@
-"""Speed of the convolutional network's training beside this machine's matrix products and two ways of doing it in torch.
+"""Speed of the convolutional network's training beside this machine's matrix products and two ways in torch.
 
 ``python benchmarks/cnn.py``: the network of Figs. S2 and S3 of the spring-block paper (seven convolutions on images of
 10×10 pixels, Adam, all images at once) on random data, without dropout and with 30 %. One thread each. Contenders take
