@@ -31,11 +31,11 @@ def _products(c, c0, c_row, c_column, a, a0, a_row, a_term, b, b0, b_column, b_t
     """As :data:`.product_tile` or, if ``outer``, :data:`.outer_tile`, for any number of rows and columns."""
     v = 0
     while v < columns:
-        width = 5 if columns - v >= 5 else 2 if columns - v >= 2 else 1
+        width = 5 if columns - v >= 5 else 1
         r = 0
         while r < rows:
             left = rows - r
-            height = 4 if left % 4 == 0 and left % 5 else 5 if left >= 5 else 2 if left >= 2 else 1
+            height = 4 if left % 4 == 0 and left % 5 else 5 if left >= 5 else 1
             if outer:
                 vectors.outer_tile(
                     c, c0 + r * c_row + v * c_column, c_row, c_column, a, a0 + r * a_row, a_row, a_term,
@@ -78,90 +78,76 @@ def _masks(work, net, now, step, blocks, n, lanes):
 
 
 @njit(**INSIDE)
-def _bend(work, net, layer, block, blocks, c, x, x0, row, step, down, dropped, lanes):
+def _bend(p, p0, k, k0, now, keep, keep0, high, wide, channels, x, x0, row, step, down, dropped):
     """The activation of one channel, with dropout that of every pixel, into x from x0 on.
 
     Rows of pixels are ``row`` apart, tiles ``step`` and ``down``.
     """
-    tiles, keep_row = net.high * net.wide, 2 * net.wide * net.channels
-    p = ((layer * blocks + block) * net.channels + c) * tiles * lanes
-    k = (layer * net.channels + c) * CONSTANTS
-    keep = (layer * blocks + block) * 4 * tiles * net.channels + c
-    for _ in range(net.high):
-        for i in range(net.wide):
+    lanes, keep_row = BYTES // p.itemsize, 2 * wide * channels
+    for _ in range(high):
+        for i in range(wide):
             if dropped:
                 vectors.bend_pixels(
-                    work.p, p, work.k, k, work.now, x, x0 + i * step, row,
-                    work.keep, keep + 2 * i * net.channels, keep_row, net.channels,
-                )  # fmt: skip
+                    p, p0, k, k0, now, x, x0 + i * step, row, keep, keep0 + 2 * i * channels, keep_row, channels
+                )
             else:
-                vectors.bend_tile(work.p, p, work.k, k, work.now, x, x0 + i * step)
-            p += lanes
+                vectors.bend_tile(p, p0, k, k0, now, x, x0 + i * step)
+            p0 += lanes
         x0 += down
-        keep += 2 * keep_row
+        keep0 += 2 * keep_row
 
 
 @njit(**INSIDE)
-def _unbend(work, net, layer, block, blocks, c, x, x0, row, step, down, dropped, lanes):
-    """The transpose of :func:`_bend`: ∂loss/∂z, in work.d, and its sums."""
-    tiles, keep_row = net.high * net.wide, 2 * net.wide * net.channels
-    p = ((layer * blocks + block) * net.channels + c) * tiles * lanes
-    d = (block * net.channels + c) * tiles * lanes
-    k = (layer * net.channels + c) * CONSTANTS
-    keep = (layer * blocks + block) * 4 * tiles * net.channels + c
-    work.lanes[:] = 0
-    for _ in range(net.high):
-        for i in range(net.wide):
+def _unbend(
+    p, p0, k, k0, now, keep, keep0, high, wide, channels, x, x0, row, step, down, dropped, d, d0, held, sums, c
+):
+    """The transpose of :func:`_bend`: ∂loss/∂z, in d, and its sums, for which ``held`` has two vectors."""
+    lanes, keep_row = BYTES // p.itemsize, 2 * wide * channels
+    held[:] = 0
+    for _ in range(high):
+        for i in range(wide):
             if dropped:
                 vectors.unbend_pixels(
-                    work.p, p, work.k, k, work.now, x, x0 + i * step, row,
-                    work.keep, keep + 2 * i * net.channels, keep_row, net.channels, work.d, d, work.lanes,
+                    p, p0, k, k0, now, x, x0 + i * step, row, keep, keep0 + 2 * i * channels, keep_row, channels,
+                    d, d0, held,
                 )  # fmt: skip
             else:
-                vectors.unbend_tile(work.p, p, work.k, k, work.now, x, x0 + i * step, work.d, d, work.lanes)
-            p += lanes
-            d += lanes
+                vectors.unbend_tile(p, p0, k, k0, now, x, x0 + i * step, d, d0, held)
+            p0 += lanes
+            d0 += lanes
         x0 += down
-        keep += 2 * keep_row
+        keep0 += 2 * keep_row
     for i in range(lanes):
-        work.sums[0, c] += work.lanes[i]
-        work.sums[1, c] += work.lanes[lanes + i]
+        sums[0, c] += held[i]
+        sums[1, c] += held[lanes + i]
 
 
 @njit(**INSIDE)
-def _enter(work, net, layer, block, blocks, dropped, lanes):
-    """The factors of a layer's convolution, from the image or from what pooling took in the layer below."""
-    pixels = dropped or layer == 0
+def _enter(v, plane, p, p0, k, k0, now, keep, keep0, high, wide, images, channels, x, x0, small, image, dropped):
+    """The factors of a convolution of ``images`` images, or if none of what pooling took in the layer below.
+
+    Maps, which have a border of zeros, are made at x0, of tiles at ``small``; images lie at ``image``.
+    """
+    lanes = BYTES // p.itemsize
+    pixels = dropped or images > 0
     scale = 2 if pixels else 1
-    row, step = (scale * net.wide + 2) * lanes, scale * lanes
+    row, step = (scale * wide + 2) * lanes, scale * lanes
     at = 0
-    for c in range(net.images if layer == 0 else net.channels):
-        # Maps have a border of zeros.
-        start = 0 if pixels else net.small
-        if layer == 0:
-            start = net.image + (block * net.images + c) * (2 * net.high + 2) * row
-        if layer > 0:
+    for c in range(images if images > 0 else channels):
+        start = x0 if pixels else small
+        if images > 0:
+            start = image + c * (2 * high + 2) * row
+        else:
             _bend(
-                work,
-                net,
-                layer - 1,
-                block,
-                blocks,
-                c,
-                work.x,
-                start + row + lanes,
-                row,
-                step,
-                scale * row,
-                dropped,
-                lanes,
-            )
-        for y in range(net.high):
-            for x in range(net.wide):
+                p, p0 + c * high * wide * lanes, k, k0 + c * CONSTANTS, now, keep, keep0 + c, high, wide, channels,
+                x, start + row + lanes, row, step, scale * row, dropped,
+            )  # fmt: skip
+        for i in range(high):
+            for j in range(wide):
                 if pixels:
-                    vectors.enter_pixels(work.v, at, net.plane, work.x, start + scale * y * row + x * step, row)
+                    vectors.enter_pixels(v, at, plane, x, start + scale * i * row + j * step, row)
                 else:
-                    vectors.enter_tile(work.v, at, net.plane, work.x, start + y * row + x * step, row)
+                    vectors.enter_tile(v, at, plane, x, start + i * row + j * step, row)
                 at += lanes
 
 
@@ -195,7 +181,13 @@ def _forward(work, net, layer, blocks, n, dropped, lanes):
     # The first block comes twice: its mean is what the moments are taken from, so that they lose no digits.
     for turn in range(-1, blocks):
         block = max(turn, 0)
-        _enter(work, net, layer, block, blocks, dropped, lanes)
+        _enter(
+            work.v, net.plane, work.p, ((layer - 1) * blocks + block) * channels * tiles * lanes, work.k,
+            (layer - 1) * channels * CONSTANTS, work.now, work.keep,
+            ((layer - 1) * blocks + block) * 4 * tiles * channels, net.high, net.wide,
+            net.images if layer == 0 else NO, channels, work.x, NO, net.small,
+            net.image + block * net.images * (2 * net.high + 2) * (2 * net.wide + 2) * lanes, dropped,
+        )  # fmt: skip
         for plane in planes:
             _products(
                 work.m, plane * net.plane, tiles * lanes, lanes, work.u, (layer * 16 + plane) * net.square, below, ONE,
@@ -283,7 +275,13 @@ def _backward(work, net, layer, blocks, n, dropped, lanes):
                     work.m, c * tiles * lanes, net.plane, work.h, 4 * place, work.d, d, tiles, work.k, k,
                     work.live, live,
                 )  # fmt: skip
-        _enter(work, net, layer, block, blocks, dropped, lanes)
+        _enter(
+            work.v, net.plane, work.p, ((layer - 1) * blocks + block) * channels * tiles * lanes, work.k,
+            (layer - 1) * channels * CONSTANTS, work.now, work.keep,
+            ((layer - 1) * blocks + block) * 4 * tiles * channels, net.high, net.wide,
+            net.images if layer == 0 else NO, channels, work.x, NO, net.small,
+            net.image + block * net.images * (2 * net.high + 2) * (2 * net.wide + 2) * lanes, dropped,
+        )  # fmt: skip
         for plane in planes:
             _products(
                 work.outer, plane * size * lanes, below * lanes, lanes, work.m, plane * net.plane, tiles * lanes, lanes,
@@ -306,20 +304,12 @@ def _backward(work, net, layer, blocks, n, dropped, lanes):
                             vectors.leave_tile(work.v, at, net.plane, work.back, y * row + x * step, row)
                         at += lanes
                 _unbend(
-                    work,
-                    net,
-                    layer - 1,
-                    block,
-                    blocks,
-                    c,
-                    work.back,
-                    row + lanes,
-                    row,
-                    step,
-                    scale * row,
-                    dropped,
-                    lanes,
-                )
+                    work.p, (((layer - 1) * blocks + block) * channels + c) * tiles * lanes, work.k,
+                    ((layer - 1) * channels + c) * CONSTANTS, work.now, work.keep,
+                    ((layer - 1) * blocks + block) * 4 * tiles * channels + c, net.high, net.wide, channels,
+                    work.back, row + lanes, row, step, scale * row, dropped,
+                    work.d, (block * channels + c) * tiles * lanes, work.lanes, work.sums, c,
+                )  # fmt: skip
     weight = net.g[net.weight[layer] : net.weight[layer] + 9 * size]
     weight[:] = 0
     for plane in planes:
@@ -340,7 +330,7 @@ def run_step(work, net, data, index, step, now, learns):
     n, T = index.shape[0], net.p.dtype.type
     lanes = BYTES // net.p.itemsize
     blocks = -(-n // lanes)
-    channels, classes, last = net.channels, net.classes, net.layers - 1
+    tiles, channels, classes, last = net.high * net.wide, net.channels, net.classes, net.layers - 1
     dropped = now.drop > 0
     if dropped:
         _masks(work, net, now, np.uint64(step), blocks, n, lanes)
@@ -363,7 +353,12 @@ def run_step(work, net, data, index, step, now, learns):
         for b in range(count):
             for c in range(channels):
                 at = (b * channels + c) * net.high * down
-                _bend(work, net, last, group + b, blocks, c, work.f, at, 2 * lanes, step_x, down, dropped, lanes)
+                _bend(
+                    work.p, ((last * blocks + group + b) * channels + c) * tiles * lanes, work.k,
+                    (last * channels + c) * CONSTANTS, work.now, work.keep,
+                    (last * blocks + group + b) * 4 * tiles * channels + c, net.high, net.wide, channels,
+                    work.f, at, 2 * lanes, step_x, down, dropped,
+                )  # fmt: skip
         _products(
             work.out, group * classes * lanes, lanes, classes * lanes, head, NO, features, ONE,
             work.f, NO, features * lanes, lanes, features, classes, count, False,
@@ -389,7 +384,12 @@ def run_step(work, net, data, index, step, now, learns):
         for b in range(count):
             for c in range(channels):
                 at = (b * channels + c) * net.high * down
-                _bend(work, net, last, group + b, blocks, c, work.f, at, 2 * lanes, step_x, down, dropped, lanes)
+                _bend(
+                    work.p, ((last * blocks + group + b) * channels + c) * tiles * lanes, work.k,
+                    (last * channels + c) * CONSTANTS, work.now, work.keep,
+                    (last * blocks + group + b) * 4 * tiles * channels + c, net.high, net.wide, channels,
+                    work.f, at, 2 * lanes, step_x, down, dropped,
+                )  # fmt: skip
         out = group * classes * lanes
         _products(
             work.outer, NO, features * lanes, lanes, work.out, out, lanes, classes * lanes,
@@ -402,7 +402,13 @@ def run_step(work, net, data, index, step, now, learns):
         for b in range(count):
             for c in range(channels):
                 at = (b * channels + c) * net.high * down
-                _unbend(work, net, last, group + b, blocks, c, work.f, at, 2 * lanes, step_x, down, dropped, lanes)
+                _unbend(
+                    work.p, ((last * blocks + group + b) * channels + c) * tiles * lanes, work.k,
+                    (last * channels + c) * CONSTANTS, work.now, work.keep,
+                    (last * blocks + group + b) * 4 * tiles * channels + c, net.high, net.wide, channels,
+                    work.f, at, 2 * lanes, step_x, down, dropped,
+                    work.d, ((group + b) * channels + c) * tiles * lanes, work.lanes, work.sums, c,
+                )  # fmt: skip
     for i in range(classes * features):
         total = T(0)
         for lane in range(lanes):

@@ -29,7 +29,7 @@ from numba.extending import intrinsic
 
 from deepmech.trainers.engines.compiled.tiles import Vectors, choose
 
-ROWS, COLUMNS = (5, 4, 2, 1), (5, 2, 1)
+ROWS, COLUMNS = (5, 4, 1), (5, 1)
 """Of the tiles of a product: the largest one's 25 sums and what they are made of fill 32 registers."""
 #: What is kept for every channel: gain and shift of h -> z, mean of h, the two constants of BatchNorm's gradient, sign
 #: of the gain, and the number near the mean from which the moments are taken.
