@@ -118,7 +118,7 @@ def test_a_member_that_diverges_leaves_the_others_alone():
         ({"device": "cuda:x"}, "device = 'cuda:x'"),
         ({"device": "cuda"}, "device = 'cuda'.*device='cpu'"),
         ({"engine": "torch", "together": 2, "memory": 1000.0}, r"memory = 1e\+03 bytes.*at least"),
-        ({"engine": "compiled", "network": CNN()}, "'compiled' does not know CNN.*'torch'"),
+        ({"engine": "compiled", "network": MLP(activation="tanh")}, "'compiled' does not know MLP.*'torch'"),
         ({"together": 0}, "together = 0.*at least 1"),
     ],
 )

@@ -8,7 +8,7 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.trainers import CNN, MLP, Training, train
+from deepmech.trainers import MLP, Training, train
 
 DATA = clusters(90, 6, 3)
 SHORT = Training(epochs=3)
@@ -130,7 +130,7 @@ def test_squared_error_trains_on_classes():
     ("changes", "message"),
     [
         ({"engine": "warp"}, "'warp'.*'torch'"),
-        ({"engine": "compiled", "network": CNN()}, "'compiled' does not know CNN"),
+        ({"engine": "compiled", "network": MLP(activation="tanh")}, "'compiled' does not know MLP.activation"),
         ({"metrics": ("DD",)}, "'DD'.*'D_hat'"),
         ({"record": [200]}, "record.*between 0 and"),
         ({"seed": 0.5}, "seed = 0.5.*whole"),

@@ -15,14 +15,17 @@ from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
 from deepmech.trainers import checks
 from deepmech.trainers.draws import Draws
+from deepmech.trainers.engines.compiled.cnn import FusedCNN
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.records import METRICS, WORDS, Features, Record, recorded
 from deepmech.trainers.run import Call
 from deepmech.trainers.specs import CNN, MLP, Member, Own, Training, labelled, with_values
 
-#: ``prepare`` of each is called once for all members; then Torch trains one member or many at a time, Fused one.
+#: ``prepare`` of each is called once for all members; then Torch trains one member or many at a time, the others one.
 ENGINES: dict[str, Any] = {"compiled": Fused, "torch": Torch}
+#: The same for :class:`CNN`.
+CONVOLUTIONAL: dict[str, Any] = {"compiled": FusedCNN, "torch": Torch}
 
 
 def train(
@@ -62,8 +65,9 @@ def train(
         torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None.
     seed : an integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
-    engine : ``"compiled"`` (fast, on CPUs; it knows :class:`MLP` alone), ``"torch"`` (any network, on any device), or
-        ``"auto"``: the faster of those that can train these specs. They agree to rounding.
+    engine : ``"compiled"`` (fast, on CPUs; it knows :class:`MLP`, and :class:`CNN` for images with even sides),
+        ``"torch"`` (any network, on any device), or ``"auto"``: the faster of those that can train these specs. They
+        agree to rounding.
     record : numbers of epochs after which to measure load curves and accuracies, rising, or a whole number n: after
         every n-th, from 0 to the last; None measures once, at the end. 0 is before training, when BatchNorm still has
         its initial averages (mean 0, variance 1). A member that stopped early keeps its last state.
@@ -134,24 +138,24 @@ def train(
     checks.require_spec("train", "training", training, Training)
     if together is not None:
         checks.whole("train", "together", together, 1)
+    known = CONVOLUTIONAL if isinstance(spec, CNN) else ENGINES
     call = Call(
-        "train", ENGINES, engine=engine, seed=seed, experiment=experiment, threads=threads, device=device,
+        "train", known, engine=engine, seed=seed, experiment=experiment, threads=threads, device=device,
         memory=memory, tf32=tf32,
     )  # fmt: skip
     members = _members(call, spec, training)
-    slow = f"torch is faster beyond width {Fused.WIDEST}"
-    chosen = [call.choose(m.network, m.training, slow=slow if _wide(m) else "") for m in members]
-    engines = [name for name, _ in chosen]
     metrics = _metrics(metrics, class_means)
     data = checks.samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
     )  # fmt: skip
+    chosen = [call.choose(m.network, m.training, slow=_slow(m, data)) for m in members]
+    engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     at = None if record is None else checks.moments("train", record, *_fewest(members))
     where = {"torch": {"device": call.device, "whole": isinstance(spec, Own)}, "compiled": {}}
     kinds = {(e, str(m.training.dtype)) for e, m in zip(engines, members, strict=True)}
-    shared = {(kind, dtype): ENGINES[kind].prepare(data, dtype, **where[kind]) for kind, dtype in kinds}
+    shared = {(kind, dtype): call.engines[kind].prepare(data, dtype, **where[kind]) for kind, dtype in kinds}
     draws = [Draws.of(m, experiment) for m in members]
 
     def fit(job: list[int]) -> list[Record]:
@@ -164,7 +168,7 @@ def train(
             measure: list[Features] = [partial(many.features, k) for k in range(len(own))]
             run: Callable[[int], Any] = many.run_epoch
         else:
-            one = Fused(own[0], draws[job[0]], common)
+            one = call.engines[kind](own[0], draws[job[0]], common)
             measure, run = [one.features], lambda epoch: [one.run_epoch(epoch)]
         for made, features in zip(records, measure, strict=True):
             made.begin(features)
@@ -206,8 +210,11 @@ def _members(call: Call, network: MLP | CNN | Own, training: Training) -> list[M
     return [Member(with_values(network, row), with_values(training, row), int(row["seed"])) for row in rows]
 
 
-def _wide(member: Member) -> bool:
-    return isinstance(member.network, MLP) and bool(member.network.width > Fused.WIDEST)
+def _slow(member: Member, data: Any) -> str:
+    """Why torch is the better choice though the compiled engine knows the specs."""
+    if isinstance(member.network, MLP) and member.network.width > Fused.WIDEST:
+        return f"torch is faster beyond width {Fused.WIDEST}"
+    return FusedCNN.cannot(data.shape) if isinstance(member.network, CNN) else ""
 
 
 def _fewest(members: list[Member]) -> tuple[int, str]:
