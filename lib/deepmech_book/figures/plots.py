@@ -135,8 +135,8 @@ def scatter(
     Parameters
     ----------
     x, y, colour : DataArray
-        The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and a line in
-        a legend titled ``colour_label``.
+        The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and
+        a line in a legend titled ``colour_label``.
     rank : (value, low, high), optional
         Spearman's rank correlation of x and y and its interval, as computed by the caller.
 
