@@ -125,7 +125,10 @@ def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
 
 
 def test_names_that_cannot_be_fetched(small):
-    with pytest.raises(ValueError, match="the names are digits, diabetes, geomnist, mnist, fashion-mnist, cifar10;"):
+    with pytest.raises(
+        ValueError,
+        match="digits, diabetes, geomnist, geomnist-independent, mnist, fashion-mnist, cifar10;",
+    ):
         cli_fetch(["mnst"])
     with pytest.raises(ValueError, match="'cifar10-jpeg': unknown"):
         cli_fetch(["cifar10-jpeg"])

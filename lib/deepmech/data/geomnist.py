@@ -65,9 +65,9 @@ class Placement:
 def family(n_train: int, n_test: int, seed: int = 0) -> tuple[Placement, Placement]:
     """How the training and the test images of the authors' set are drawn.
 
-    A class with N images in all has r evenly from −1 to 1 and the angle evenly from 0 to 176°, together. The ellipse has
-    half-axes 6 + r and 2 (6 + r); triangle and rectangle keep their size and are shifted by r pixels to the right and
-    down before they are rotated about the centre of the frame. The N images are then put in a random order, and the
+    A class with N images in all has r evenly from −1 to 1 and the angle evenly from 0 to 176°, together. The ellipse
+    has half-axes 6 + r and 2 (6 + r); triangle and rectangle keep their size and are shifted by r pixels to the right
+    and down before they are rotated about the centre of the frame. The N images are then put in a random order, and the
     first of them train. So an image depends on both numbers of images; only the blur is drawn for each on its own.
 
     Examples
