@@ -94,14 +94,24 @@ def test_rounding_keeps_leading_bits():
     assert np.isnan(networks.rounded([np.nan]))[0] and networks.rounded([0.0])[0] == 0
 
 
-def test_images_are_balanced_and_nested():
+def test_images_are_balanced():
     few, many = networks.images("geomnist", 3, 4, 2), networks.images("geomnist", 3, 9, 2)
-    assert np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
     assert np.array_equal(np.bincount(many.y_train), [9, 9, 9]) and few.fingerprint != many.fingerprint
+    # Training and validation images of a class are a grid of their own for each number of them.
+    assert not np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
+    few, many = (networks.images("geomnist-independent", 3, n, 2) for n in (4, 9))
+    assert np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
     two = networks.images("geomnist", 2, 4, 2)
     assert two.n_classes == 2 and set(two.y_train) == {0, 1}
     with pytest.raises(ValueError, match="2 to 3"):
         networks.images("geomnist", 4, 4, 2)
+
+
+def test_each_sample_size_has_the_texts_validation_set():
+    sweep = networks.as_published("sizes")
+    pairs = zip(sweep.cells["per_class"].values, sweep.cells["validation"].values, strict=True)
+    assert [(int(n), int(v)) for n, v in pairs] == [(80, 20), (480, 120), (600, 400), (4800, 1200)]
+    assert sweep.cells["validation"].dims == ("per_class",) and "validation" not in sweep.fixed
 
 
 def test_the_published_sweeps_are_what_the_paper_says():
