@@ -188,6 +188,9 @@ def test_overlap_of_known_clouds():
     assert float(abs(logits.overlap(mixed, slice(None)) - 0.5).max()) < 0.15
     # Two unit normals 3√2 apart along their difference: Φ(−3√2/√2) = Φ(−3) of pairs out of order.
     assert float(logits.overlap(clouds(3.0, 900), slice(None)).mean()) == pytest.approx(0.00135, abs=0.001)
+    # Along a direction that tells two of three classes apart, the third is mixed with one of them or lies between.
+    one = logits.overlap(clouds(20.0), slice(None), np.array([1.0, -1.0, 0.0]))
+    assert one.shape == (3,) and np.all(one <= 0.5) and one.sel(pair="0, 1") == 0
     found = logits.projected(clouds(20.0), 1, 0, bins=2)
     assert np.all(found.low.sel({"class": 1}) > found.high.sel({"class": 0}))
 
@@ -199,7 +202,7 @@ def test_planes_of_known_means():
     second = np.cross(normal, first)
     means = np.stack([0 * first, first, second], 1)
     result = xr.Dataset({"mean": (("time", "class", "logit"), means)}, {"time": np.arange(40) * 100.0})
-    found = logits.planes(result, width=100)
+    found = logits.planes(result["mean"], width=100)
     np.testing.assert_allclose(found.turn, np.rad2deg(turn), atol=3.0)
     expected = np.rad2deg(np.arccos((np.cos(turn) + np.sin(turn)) / np.sqrt(3)))
     np.testing.assert_allclose(found.tilt, expected, atol=1e-6)

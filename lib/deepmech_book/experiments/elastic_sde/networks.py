@@ -146,7 +146,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
         harder variant of GEOMNIST; ``"sizes"``: samples per class, each with two sets of 100 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9); ``"cifar-sizes"``:
         as ``"sizes"``, sets of 50 (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations,
-        as the text says, 40 trials; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others;
+        as the text says, 20 trials; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others;
         ``"mixing"``: four shares of wrong labels, with groups of trials by true class (both App. E);
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
@@ -163,11 +163,11 @@ def as_published(which: str, **changed: Any) -> Sweep:
     text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
     text |= {"learning_rate": 0.005, "first_seed": range(6)}
     sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
-    long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 40}
+    long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 20}
     options: dict[str, dict[str, Any]] = {
         "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
         "corruption": {"label_error": LABEL_ERRORS},
-        "corruption-independent": {"dataset": "geomnist-independent", "label_error": LABEL_ERRORS},
+        "corruption-independent": {"dataset": "geomnist-independent", "label_error": LABEL_ERRORS, "n_trials": 20},
         "sizes": sizes | {"validation": VALIDATION_SIZES},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
@@ -183,7 +183,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | {"label_error": LABEL_ERRORS},
         "mixing": {"label_error": (0.0, 0.2, 0.4, 0.6), "n_checks": 3, "thin": 50},
-        "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50},
+        "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50, "n_trials": 40},
         "cifar-text": jpeg | text,
         "cifar-text-2": jpeg | text | {"n_classes": 2},
     }
