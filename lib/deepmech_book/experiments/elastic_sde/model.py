@@ -120,7 +120,10 @@ def step_error(steps: Sequence[float], n_runs: int = 2000, t_end: float = 2.0) -
         run = train_discrete(model, [t_end], x0, h, n_samples=5, n_runs=n_runs)
         groups = np.array_split(run.feature_value.mean("sample").transpose("run", ...).values, 10)
         variances.append([part.var(0).max() for part in groups])
-    made = {"mean": (("step", "group"), np.repeat(means, 10).reshape(-1, 10)), "variance": (("step", "group"), variances)}
+    made = {
+        "mean": (("step", "group"), np.repeat(means, 10).reshape(-1, 10)),
+        "variance": (("step", "group"), variances),
+    }
     return xr.Dataset(made, {"step": list(steps)})
 
 

@@ -143,11 +143,11 @@ def as_published(which: str, **changed: Any) -> Sweep:
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
         ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"corruption-independent"``: the same on the
-        harder variant of GEOMNIST; ``"sizes"``: samples per class, each with two sets of 100 trials (Fig. D.3);
+        harder variant of GEOMNIST; ``"sizes"``: samples per class, each with two sets of 50 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9); ``"cifar-sizes"``:
-        as ``"sizes"``, sets of 50 (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations,
-        as the text says, 20 trials; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others;
-        ``"mixing"``: four shares of wrong labels, with groups of trials by true class (both App. E);
+        as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text
+        says, 20 trials; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others
+        (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
     changed : arguments of :func:`trials` that shall differ from that. The result ships if none does.
@@ -168,7 +168,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
         "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
         "corruption": {"label_error": LABEL_ERRORS},
         "corruption-independent": {"dataset": "geomnist-independent", "label_error": LABEL_ERRORS, "n_trials": 20},
-        "sizes": sizes | {"validation": VALIDATION_SIZES},
+        "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
         "cifar-sizes": jpeg
@@ -182,7 +182,6 @@ def as_published(which: str, **changed: Any) -> Sweep:
         },
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | {"label_error": LABEL_ERRORS},
-        "mixing": {"label_error": (0.0, 0.2, 0.4, 0.6), "n_checks": 3, "thin": 50},
         "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50, "n_trials": 40},
         "cifar-text": jpeg | text,
         "cifar-text-2": jpeg | text | {"n_classes": 2},
