@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import crossing, interval_of, without_each
+from deepmech.core.statistics import interval_of, without_each
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
 
 MODELS: tuple[Model, ...] = ("I", "L")
@@ -114,45 +114,6 @@ def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Data
         },
         {"what": ["value", "low", "high"], "model": list(models)},
     )
-
-
-def stages(result: xr.Dataset, models: Sequence[Model] = MODELS) -> tuple[xr.Dataset, xr.Dataset]:
-    """The course of Â in four numbers, by model: of all trials, and without each ``group``.
-
-    Returns
-    -------
-    Dataset, Dataset
-        ``half``, the share of training by which Â has reached half of its final value (mean over the last tenth);
-        ``start`` and ``end``, its slopes over the first twentieth and the last tenth of training by the one over a
-        tenth about the time of the first; ``A`` and ``B``, means over the last tenth.
-    """
-    whole, without = ([integrated_effects(m, model) for model in models] for m in without_groups(result))
-    steep: list[int] = []
-
-    def course(both: xr.Dataset, place: int | None) -> xr.Dataset:
-        a = both["A"].transpose(..., "time")
-        t, n = a["time"].values, a.sizes["time"]
-        tenth = max(2, n // 10)
-        level = both.isel(time=slice(-tenth, None)).mean("time")
-        half = xr.apply_ufunc(
-            lambda y, top: crossing(t, y, top / 2, way="rises"), a, level["A"], input_core_dims=[["time"], []],
-            vectorize=True,
-        )  # fmt: skip
-        if place is None:
-            place = int(np.clip(np.searchsorted(t, float(half)) - tenth // 2, 0, n - 1 - tenth))
-            steep.append(place)
-
-        def slope(first: int, last: int) -> xr.DataArray:
-            return (a.isel(time=last, drop=True) - a.isel(time=first, drop=True)) / (t[last] - t[first])
-
-        top = slope(place, place + tenth)
-        early, late = slope(0, max(1, n // 20)) / top, slope(n - 1 - tenth, n - 1) / top
-        return level.assign(half=(half - t[0]) / (t[-1] - t[0]), start=early, end=late)
-
-    first = [course(one, None) for one in whole]
-    rest = [course(one, at) for one, at in zip(without, steep, strict=True)]
-    names = xr.Variable("model", list(models))
-    return tuple(xr.concat(rows, names, combine_attrs="drop") for rows in (first, rest))  # type: ignore[return-value]
 
 
 def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -> xr.Dataset:
