@@ -24,8 +24,14 @@ def bump(height: float = 0.03, peak: float = 60.0, n: int = ITERATIONS) -> xr.Da
 
 @lru_cache(maxsize=64)
 def training_log(
-    structure: str, n_trials: int, noise: float = 0.02, spread: float = 0.3, scale: float = 1.0, seed: int = 0,
-    start: float = 1.0, height: float = 0.03,
+    structure: str,
+    n_trials: int,
+    noise: float = 0.02,
+    spread: float = 0.3,
+    scale: float = 1.0,
+    seed: int = 0,
+    start: float = 1.0,
+    height: float = 0.03,
 ) -> tuple[np.ndarray, np.ndarray, ElasticSDE]:
     """What a training loop would record if it were a locally elastic SDE with known effects.
 
