@@ -104,4 +104,6 @@ def findings_markdown(
             absent += 1
     said.sort(key=lambda line: VERDICTS.index(line[0]))
     lines = [f"- {badge(verdict)} {cell(text)} ({page_link(page, link, None)})" for verdict, text, page in said]
-    return "\n".join([*lines, *([f"- {absent} findings rest on pages that are not part of this build."] * bool(absent))])
+    if absent:
+        lines.append(f"- {absent} findings rest on pages that are not part of this build.")
+    return "\n".join(lines)

@@ -1,5 +1,5 @@
-"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; a term of the glossary
-tells its meaning where it is used."""
+"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; terms of the glossary
+tell their meaning where they are used."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ GLOSSARY = "glossary"
 
 def meanings(glossary: nodes.document) -> dict[str, str]:
     """The first sentence of every definition of the glossary page, by the id of its term."""
-    found = {}
+    found: dict[str, str] = {}
     for listed in glossary.findall(addnodes.glossary):
         for item in listed.findall(nodes.definition_list_item):
             terms = list(item.findall(nodes.term))
@@ -75,7 +75,8 @@ def meanings(glossary: nodes.document) -> dict[str, str]:
 
 def explain_terms(app: Any, doctree: nodes.document, name: str) -> None:
     """Give every reference to a term of the glossary its meaning as the text that appears on hovering."""
-    used = [r for r in doctree.findall(nodes.reference) if any("std-term" in i["classes"] for i in r.findall(nodes.inline))]
+    terms = [i for i in doctree.findall(nodes.inline) if "std-term" in i["classes"]]
+    used = [i.parent for i in terms if isinstance(i.parent, nodes.reference)]
     if used:
         known = meanings(app.env.get_doctree(GLOSSARY))
         for reference in used:

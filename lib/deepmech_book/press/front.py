@@ -1,12 +1,14 @@
 """The three small pictures of the front page, drawn from runs of the book: ``python -m deepmech_book.press.front``.
 
-They are pieces of SVG that stand in the page itself and take their colours from it, so that they are light on a light page
-and dark on a dark one. They lie in ``book/assets/front``; a test compares them with what this module draws.
+They are pieces of SVG that stand in the page itself and take their colours from it, so that they are light on a light
+page and dark on a dark one. They lie in ``book/assets/front``; a test compares them with what this module draws.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +28,13 @@ def springs() -> str:
 
     words = ("lazy: the last springs stretch", "balanced: all stretch alike", "over-noisy: the first stretch")
     drawn = []
-    for row, (settings, said) in enumerate(zip(REGIMES.values(), words, strict=True)):
+    regimes: list[dict[str, Any]] = list(REGIMES.values())
+    for row, (settings, said) in enumerate(zip(regimes, words, strict=True)):
         position = simulate(Chain(**settings), 100.0, n_runs=50).position.mean("run").values
         x, y = 16 + 288 * position, 46 + 56 * row
         drawn.append(_text(x[0], y - 18, said))
         drawn.append(_line([(x[0], y + 12), (x[0], y - 12)], "currentColor", 3))
-        for left, right in zip(x[:-1], x[1:], strict=True):
+        for left, right in pairwise(x):
             first, last = left + 3 * (left > x[0]), right - 3 * (right < x[-1])
             along = np.linspace(first, last, 12)
             up = np.array([0, 0, *([5, -5] * 4), 0, 0])
@@ -39,8 +42,8 @@ def springs() -> str:
         drawn += [f'<rect x="{b - 3:.1f}" y="{y - 8}" width="6" height="16" rx="2" fill="{BLUE}"/>' for b in x[1:-1]]
         drawn.append(f'<circle cx="{x[-1]:.1f}" cy="{y}" r="4" fill="currentColor"/>')
     alt = (
-        "Three chains of seven blocks between a wall and a target. In the lazy one the springs next to the target are the "
-        "longest, in the balanced one all are alike, in the over-noisy one those next to the wall are the longest."
+        "Three chains of seven blocks between a wall and a target. In the lazy one the springs next to the target are "
+        "the longest, in the balanced one all are alike, in the over-noisy one those next to the wall are the longest."
     )
     return _svg(alt, drawn)
 
@@ -58,13 +61,14 @@ def elastic() -> str:
         scale = 134 / (high - low).max()
         for c, colour in enumerate((BLUE, ORANGE)):
             for before, after in zip(x[0, c], x[1, c], strict=True):
-                ends = [(16 + 160 * panel + scale * (p[0] - low[0]), 178 - scale * (p[1] - low[1])) for p in (before, after)]
+                moved = (scale * (p - low) for p in (before, after))
+                ends = [(16 + 160 * panel + right, 178 - up) for right, up in moved]
                 drawn.append(_line(ends, FAINT, 1))
                 drawn.append(f'<circle cx="{ends[1][0]:.1f}" cy="{ends[1][1]:.1f}" r="3.2" fill="{colour}"/>')
         drawn.append(_text(16 + 160 * panel, 18, said))
     alt = (
-        "Two clouds of points, blue and orange, with a line to where each point began. Left, each class is pulled mostly by "
-        "itself: the clouds end apart. Right, each is pulled mostly by the other: they end mixed."
+        "Two clouds of points, blue and orange, with a line to where each point began. Left, each class is pulled mostly "
+        "by itself: the clouds end apart. Right, each is pulled mostly by the other: they end mixed."
     )
     return _svg(alt, drawn)
 
@@ -96,8 +100,8 @@ def glass() -> str:
         _text(42, 150, "dashed: free walks"),
     ]
     alt = (
-        "The share of weights that have not moved, over time. The hot network's falls along the dashed line of a free walk; "
-        "the cold network's falls long before its own free walk does."
+        "The share of weights that have not moved, over time. The hot network's falls along the dashed line of a free "
+        "walk; the cold network's falls long before its own free walk does."
     )
     return _svg(alt, drawn)
 
