@@ -67,8 +67,8 @@ def elastic() -> str:
                 drawn.append(f'<circle cx="{ends[1][0]:.1f}" cy="{ends[1][1]:.1f}" r="3.2" fill="{colour}"/>')
         drawn.append(_text(16 + 160 * panel, 18, said))
     alt = (
-        "Two clouds of points, blue and orange, with a line to where each point began. Left, each class is pulled mostly "
-        "by itself: the clouds end apart. Right, each is pulled mostly by the other: they end mixed."
+        "Two clouds of points, blue and orange, with a line to where each point began. Left, each class is pulled "
+        "mostly by itself: the clouds end apart. Right, each is pulled mostly by the other: they end mixed."
     )
     return _svg(alt, drawn)
 
