@@ -109,7 +109,9 @@ def build(
     wanted = {house.page(s.name): _printable(s) for s in ready}
     wanted[house.generated / "scoreboard.md"] = pages.scoreboard(records, profile, names)
     wanted[house.generated / "sentences.md"] = pages.sentences(records, names)
+    wanted[house.generated / "papers.md"] = pages.papers(names)
     wanted[house.generated / "formulas.md"] = pages.formulas(names)
+    wanted |= {house.generated / name: text for name, text in pages.pieces(ready, records).items()}
     partial = len(ready) < len(sheets)
     config, toc = _config(house, partial), _toc(house, set(names))
     seal = _seal(house, config, toc, wanted)
@@ -131,12 +133,20 @@ def build(
 
 
 def _printable(sheet: Sheet) -> str:
-    """The executed notebook without its records: Jupyter Book warns of a kind of output that it does not know."""
+    """The executed notebook as the site shows it.
+
+    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
+    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show.
+    """
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
+        checks = False
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop(execution.RECORD, None)
+            checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
+        tags = cell["metadata"].setdefault("tags", [])
+        if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
+            tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 
 
