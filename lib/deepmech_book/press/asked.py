@@ -81,16 +81,19 @@ def asked(source: Source, parameters: dict[str, Any]) -> Asked:
     asking = _that_reach(statements, space, _asks)
     for at in asking:
         needed |= _slice(statements, at)
+    first = ""
     with _door(found):
         for at in sorted(needed):
             before = len(found.sweeps)
             try:
                 _run(statements[at], space)
             except Exception as error:
+                words = f"{ast.unparse(statements[at]).splitlines()[0][:60]!r}"
+                said = f"{type(error).__name__}: {error}"
                 if at in asking:
-                    words = ast.unparse(statements[at]).splitlines()[0][:60]
                     count = len(found.sweeps) - before
-                    found.unsure.append(f"{words!r} stopped after {count} sweeps: {type(error).__name__}: {error}")
+                    found.unsure.append(f"{words} stopped after {count} sweeps ({said}){first}")
+                first = first or f"; before it {words} ({said})"
     calls = _that_reach(statements, space, _computes)
     found.live = [ast.unparse(statements[at]).splitlines()[0][:60] for at in calls if at not in asking]
     return found
