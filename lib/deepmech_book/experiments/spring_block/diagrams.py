@@ -71,3 +71,17 @@ def diagram(
     )
     kind = figure if figure == "without-norm" else f"figure-{figure}"
     return replace(sweep, name=sweep.name.replace(f"figure-1{networks.PANELS[panel].letter}", kind))
+
+
+def images(dataset: str, n_train: int | None = None) -> dict[str, Any]:
+    """What :func:`deepmech.data.load` is asked for by a data set's name, with another number of training images.
+
+    Examples
+    --------
+    >>> images("mnist", 500)["n_train"], images("mnist") == networks.DATA["mnist"]
+    (500, True)
+    """
+    if dataset not in networks.DATA:
+        raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(networks.DATA)}")
+    recipe = networks.DATA[dataset]
+    return recipe if n_train is None else {**recipe, "n_train": n_train}
