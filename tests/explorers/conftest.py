@@ -102,9 +102,9 @@ HOST = """async ([source, state]) => {
 def jupyter(visit: Any) -> Any:
     """``jupyter(widget)`` shows an anywidget in a stand-in for Jupyter and returns the browser page."""
 
-    def show(widget: Any, **options: Any) -> Any:
+    def show(widget: Any, hidden: bool = False, **options: Any) -> Any:
         page = visit(**options).page
-        page.set_content(f"<style>{widget._css}</style>")
+        page.set_content(f"<style>{widget._css}</style>{'<style>body { display: none }</style>' * hidden}")
         state = {name: getattr(widget, name) for name in widget.traits(sync=True) if not name.startswith("_")}
         plain = {k: v for k, v in state.items() if k not in ("layout", "tabbable", "tooltip", "comm")}
         page.evaluate(HOST, [widget._esm, json.loads(json.dumps(plain))])
