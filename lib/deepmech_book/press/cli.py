@@ -59,10 +59,10 @@ def commands(add: Any) -> None:
         "explorer",
         nargs="?",
         default="chain",
-        metavar="chain|elastic",
-        help="a spring–block chain (the default) or locally elastic points",
+        metavar="NAME",
+        help="chain (the default), elastic or diagram: a spring–block chain, locally elastic points, phase diagrams",
     )
-    explore.add_argument("--output", metavar="FILE", help="default: spring-block-chain.html or elastic-points.html")
+    explore.add_argument("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
     explore.add_argument("--no-browser", action="store_true", help="only write the file")
     explore.set_defaults(run=_explore)
 
