@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deepmech.metrics.monitor import LoadCurveMonitor
     from deepmech.metrics.reading import read
     from deepmech.metrics.separation import data_separation
+    from deepmech.plots.layers import plot
     from deepmech.simulators import simulate
     from deepmech.simulators.brownian import Well
     from deepmech.simulators.elastic_sde import ElasticSDE
@@ -49,6 +50,7 @@ _ROOMS = {
     "metrics.monitor": ("LoadCurveMonitor",),
     "metrics.reading": ("read",),
     "metrics.separation": ("data_separation",),
+    "plots.layers": ("plot",),
     "simulators": ("simulate",),
     "simulators.brownian": ("Well",),
     "simulators.elastic_sde": ("ElasticSDE",),

@@ -259,6 +259,24 @@ def test_blocks_are_the_outermost_modules_that_repeat(sample):
 
     uses = load_curve(Twice(), *sample, layers="blocks").layer.values.tolist()
     assert uses == ["before blocks", "one:1", "one:2", "two"]
+
+    class Stage(nn.Module):
+        def __init__(self, extra):
+            super().__init__()
+            self.layers = nn.Sequential(Basic(WIDTH), Basic(WIDTH))
+            self.down = nn.Linear(WIDTH, WIDTH) if extra else nn.Identity()
+
+        def forward(self, x):
+            return self.down(self.layers(x))
+
+    for extra, expected in (
+        (False, [f"{i}.layers.{j}" for i in range(3) for j in range(2)]),  # stages that hold nothing but blocks
+        (True, ["0", "1", "2"]),
+    ):
+        staged = nn.Sequential(*(Stage(extra) for _ in range(3)))
+        assert load_curve(staged, *sample, layers="blocks").layer.values.tolist() == ["before blocks", *expected]
+    pair = nn.Sequential(Stage(True), Stage(True))  # two are no curve, the four in them are
+    assert load_curve(pair, *sample, layers="blocks").sizes["layer"] == 5
     with pytest.raises(ValueError, match="'blocks': no blocks are repeated here; name the layers: input, output, 0"):
         load_curve(mlp(), *sample, layers="blocks")
 

@@ -181,26 +181,50 @@ def _unseen(modules: Mapping[str, nn.Module], seen: _Watching, active: set[str])
 
 
 def _blocks(modules: dict[str, nn.Module], seen: _Watching) -> Chosen:
-    """The repeated blocks: of the modules that are built alike, the outermost, and of these the most numerous."""
-    called = {name for name, _ in seen.calls}
-    whole = {n: m for n, m in modules.items() if n in called and any(True for _ in m.children())}
-    kinds = Counter(type(m) for m in whole.values() if not isinstance(m, _CONTAINERS))
-    alike = {n: m for n, m in whole.items() if kinds[type(m)] > 1}
-    outer = {n: m for n, m in alike.items() if not any(n.startswith(f"{other}.") for other in alike)}
-    groups: dict[Any, list[str]] = {}
-    for name, module in outer.items():
-        groups.setdefault(type(module), []).append(name)
-    if not any(len(names) > 1 for names in groups.values()):  # plain nn.Sequential, side by side in one parent
-        groups = {}
+    """The repeated blocks: modules of one class, the outermost that repeats, from which features go to the next."""
+    calls = Counter(name for name, _ in seen.calls)
+    whole = {n: m for n, m in modules.items() if calls[n] and any(True for _ in m.children())}
+    kinds: dict[type, list[str]] = {}
+    for name, module in whole.items():
+        if not isinstance(module, _CONTAINERS):
+            kinds.setdefault(type(module), []).append(name)
+
+    def times(kind: type) -> int:
+        return sum(calls[name] for name in kinds[kind])
+
+    # Three layers make a curve: an encoder and a decoder are no blocks if there are blocks in them.
+    repeated: list[type] = []
+    for least in (2, 3):
+        repeated = [k for k in kinds if times(k) >= least] or repeated
+    outer = [k for k in repeated if not any(_inside(n, kinds[o]) for n in kinds[k] for o in repeated)]
+    names = kinds[max(outer, key=times)] if outer else []
+    while inner := [k for k in repeated if times(k) > sum(calls[n] for n in names) and _only_hold(modules, names, k)]:
+        names = kinds[inner[0]]  # a stage that holds nothing but blocks
+    if not names:  # plain nn.Sequential, side by side in one parent
+        parents: dict[str, list[str]] = {}
         for name, module in whole.items():
             if isinstance(module, nn.Sequential) and any(True for _ in module.parameters()):
-                groups.setdefault(name.rpartition(".")[0], []).append(name)
-    names = max(groups.values(), key=len, default=[])
-    if len(names) < 2:
-        raise ValueError(
-            f"load_curve: layers = 'blocks': no blocks are repeated here; name the layers: {_listing(modules)}"
-        )
-    return Chosen((BEFORE, *seen.named(lambda name, _: name in names)), blocks=True)
+                parents.setdefault(name.rpartition(".")[0], []).append(name)
+        names = max(parents.values(), key=len, default=[])
+    found = seen.named(lambda name, _: name in names)
+    if len(found) < 2:
+        listing = _listing(modules)
+        raise ValueError(f"load_curve: layers = 'blocks': no blocks are repeated here; name the layers: {listing}")
+    return Chosen((BEFORE, *found), blocks=True)
+
+
+def _inside(name: str, others: Sequence[str]) -> bool:
+    return any(name.startswith(f"{other}.") for other in others)
+
+
+def _only_hold(modules: Mapping[str, nn.Module], names: Sequence[str], kind: type) -> bool:
+    """Whether modules have no parameters but those of modules of class ``kind`` in a list of theirs."""
+    for name in names:
+        for child in modules[name].children():
+            held = list(child.children()) if isinstance(child, _CONTAINERS) else []
+            if any(True for _ in child.parameters()) and not (held and all(isinstance(m, kind) for m in held)):
+                return False
+    return bool(names)
 
 
 def stream(output: Any) -> Any:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -19,9 +19,13 @@ from deepmech.metrics.batches import Batch, Numbering, batches_of, drawn_apart, 
 from deepmech.metrics.layers import BEFORE, BLOCKS, Chosen, choose, plain_attention, stream
 from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights
 from deepmech.metrics.probing import LayerProbe
+from deepmech.metrics.reading import Reading, read
 from deepmech.metrics.regression import probe_error
 from deepmech.metrics.separation import over_positions
 from deepmech.metrics.untouched import undisturbed, unwrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Partial", "load_curve", "over_positions", "over_tokens"]
 
@@ -346,6 +350,26 @@ class _Probe(LayerProbe):
             if moments.scatter is not None and weights == "printed":
                 grown.scatter = padded(moments.scatter)
             self.moments[key] = grown
+
+
+@xr.register_dataarray_accessor("deepmech")
+class OfCurve:
+    """What a load curve can do: ``curve.deepmech.plot()``, ``curve.deepmech.read()``."""
+
+    def __init__(self, curve: xr.DataArray) -> None:
+        self._curve = curve
+
+    def plot(self, **how: Any) -> Axes:
+        """Draw it: :func:`deepmech.plots.layers.plot`; the reading of a single curve is its title."""
+        from deepmech.plots.layers import plot
+
+        if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
+            how["title"] = self.read().verdict
+        return plot(self._curve, **how)
+
+    def read(self) -> Reading:
+        """Say in words what it shows: :func:`deepmech.metrics.reading.read`."""
+        return read(self._curve)
 
 
 def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:

@@ -95,7 +95,7 @@ class LoadCurveMonitor:
         if isinstance(self._measure.source, Stream):
             self._measure.source.keep()
         self.steps, self.seconds = 0, 0.0
-        self._curves: list[xr.DataArray] = []
+        self.curves: list[xr.DataArray] = []
         self._at: list[int] = []
         self._values: list[dict[str, float]] = []
         self._latest: dict[str, Any] = {}
@@ -142,12 +142,12 @@ class LoadCurveMonitor:
         self._finish_device()  # what the device still has to do is training, and not to be counted here
         begin = self._clock()
         curve = self._measure()
-        if self._curves and not curve.layer.equals(self._curves[0].layer):
+        if self.curves and not curve.layer.equals(self.curves[0].layer):
             raise ValueError(
-                f"LoadCurveMonitor: layers were {self._curves[0].layer.values.tolist()}, at step {self.steps} they are "
+                f"LoadCurveMonitor: layers were {self.curves[0].layer.values.tolist()}, at step {self.steps} they are "
                 f"{curve.layer.values.tolist()}: a model that changes its layers needs layers=[...] that stay"
             )
-        self._curves.append(curve)
+        self.curves.append(curve)
         self._at.append(self.steps)
         self._values.append({k: float(v) for k, v in self._latest.items()})
         self._last_cost = self._clock() - begin
@@ -169,9 +169,9 @@ class LoadCurveMonitor:
         ValueError
             If nothing was recorded yet.
         """
-        if not self._curves:
+        if not self.curves:
             raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
-        curves = xr.concat(self._curves, "step", coords="minimal", compat="override", combine_attrs="override")
+        curves = xr.concat(self.curves, "step", coords="minimal", compat="override", combine_attrs="override")
         curves = curves.assign_coords(step=("step", np.array(self._at)))
         out = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
