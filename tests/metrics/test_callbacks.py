@@ -102,14 +102,14 @@ def test_transformers(model, monkeypatch):
 
     def step(loss):
         state.global_step += 1
+        control.should_log = True
         callback.on_step_end(None, state, control, model=model)
+        assert control.should_log
 
     callback.on_train_begin(None, state, control, model=model)
-    control.should_log = True
     steps(model, step)
     callback.on_train_end(None, state, None, model=model)
     demand(logged, model, monitor)
-    assert control.should_log
     callback.on_step_end(None, SimpleNamespace(is_world_process_zero=False), None)
     assert monitor.steps == 4
 
