@@ -11,7 +11,7 @@ from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book import explorers
 from deepmech_book.explorers.elastic import elastic_state
 
-PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page}
+PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page, "RulerExplorer": explorers.ruler_page}
 
 
 @pytest.fixture(params=PAGES)
@@ -32,11 +32,11 @@ def test_python_reads_and_sets() -> None:
 
 
 def test_bad_values_are_refused(name: str) -> None:
-    explorer = getattr(explorers, name)()
+    explorer, trait = getattr(explorers, name)(), "jerk_speed" if name == "RulerExplorer" else "noise"
     with pytest.raises(traitlets.TraitError):
-        explorer.noise = 3.0
-    with pytest.raises(ValueError, match="noise"):
-        getattr(explorers, name)(noise=3.0)
+        setattr(explorer, trait, 5.0)
+    with pytest.raises(ValueError, match=trait):
+        getattr(explorers, name)(**{trait: 5.0})
 
 
 def test_unknown_name_of_the_room() -> None:

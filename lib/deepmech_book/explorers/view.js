@@ -7,7 +7,7 @@ import { html, set, write } from "./dom.js";
 export class View {
   constructor(model, parameters) {
     this.model = model;
-    this.names = parameters;
+    this.watched = parameters;
     this.cleanup = [];
     this.word = html("strong");
     this.meaning = html("span");
@@ -23,7 +23,7 @@ export class View {
     }
     el.append(root);
     this.place();
-    this.watch(this.names, () => this.place());
+    this.watch(this.watched, () => this.place());
     const resized = new ResizeObserver(([entry]) => {
       // Only the width counts: the height follows from it, and answering to it could go round in circles.
       if (entry.contentRect.width && entry.contentRect.width !== this.width) this.place();
@@ -54,7 +54,7 @@ export class View {
   }
 
   get parameters() {
-    return Object.fromEntries(this.names.map((name) => [name, this.model.get(name)]));
+    return Object.fromEntries(this.watched.map((name) => [name, this.model.get(name)]));
   }
 
   set(values) {
