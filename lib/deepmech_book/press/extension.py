@@ -9,6 +9,7 @@ from typing import Any
 
 from docutils import nodes
 
+from deepmech_book.press import api
 from deepmech_book.press.press import clock
 
 
@@ -59,4 +60,8 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.connect("doctree-read", add_stamp)
+    app.connect("env-updated", api.add_addresses)
+    app.connect("missing-reference", api.leave_inside)
+    if "sphinx.ext.autodoc" in app.extensions:
+        app.connect("autodoc-process-docstring", api.plain_bars)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
