@@ -76,14 +76,15 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("nearly twice as much", "(1 + 6c)/(1 − 6c) at c = 0.05, as the formula beside it says"),
         Setting("its own time below 5 % of"),
     ],
-    "elastic_sde/corruption": [
-        Setting("at shares of 0.6 and 2/3", ("deepmech_book.experiments.elastic_sde.networks",)),
-        Setting("with 60 % and two thirds of the labels wrong", ("deepmech_book.experiments.elastic_sde.networks",)),
+    "elastic_sde/collapse": [
+        Setting(r"$\beta = -0.4\,e^{-t}$, which obey that", ("deepmech_book.experiments.elastic_sde.separation",)),
+        Setting("stays above $-0.4$", ("deepmech_book.experiments.elastic_sde.separation",)),
     ],
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
     "elastic_sde/geomnist": [
-        Setting("half-sides of about 4 and 8 pixels, ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
+        Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 to 176 degrees"),
+        Setting("half-sides of 4 and 8 pixels, ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
         Follows("triangles about %.0f wide and %.0f high", lambda: (2 * TRIANGLE[0], TRIANGLE[1] + TRIANGLE[2])),
         Setting(
             "rotated by up to 176 degrees and blurred by a Gaussian of 0.9 to 1.1 pixels", ("deepmech.data.geomnist",)
@@ -98,7 +99,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("the scripts have 30,000 with 0.001"),
         Setting("over 300,000 iterations with step size 0.005", ("deepmech_book.experiments.elastic_sde.networks",)),
         Setting("line: 90 %"),
-        Paper("The rest, up to 90 %"),
     ],
     "elastic_sde/model": [
         Setting("between classes 0.2"),
@@ -111,6 +111,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "glass/cifar": [
         Paper("$N/P_D$ = 0.097 and 0.66 at $P_D$"),
         Paper(r"$\lambda$ = 0.001, a tenth"),
+        Words(r"Q(\tau_{90}) = 0.9", "the definition of τ₉₀"),
         Follows("temperatures are %.1f times the paper's", lambda: (60_000 / 50_000,)),
         Setting("MNIST was learnt in steps of 0.02, these labels in the paper's 0.001"),
         Setting("displacements at $T = 10^{-8}$"),
@@ -135,7 +136,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("what is below $10^{-4}$ drawn there"),
     ],
     "glass/relaxation": [
-        Paper(r"regularised ($\lambda$ = 0.01, and few weights, $N/P_D$ = 0.08)"),
+        Paper(r"($\lambda$ = 0.01, and few weights, $N/P_D$ = 0.08)"),
         Paper("and $N/P_D$ = 0.45, in the paper enough"),
         Words("at which it falls to 0.9", "the definition of τ₉₀"),
         FREE,

@@ -94,14 +94,24 @@ def test_rounding_keeps_leading_bits():
     assert np.isnan(networks.rounded([np.nan]))[0] and networks.rounded([0.0])[0] == 0
 
 
-def test_images_are_balanced_and_nested():
+def test_images_are_balanced():
     few, many = networks.images("geomnist", 3, 4, 2), networks.images("geomnist", 3, 9, 2)
-    assert np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
     assert np.array_equal(np.bincount(many.y_train), [9, 9, 9]) and few.fingerprint != many.fingerprint
+    # Training and validation images of a class are a grid of their own for each number of them.
+    assert not np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
+    few, many = (networks.images("geomnist-independent", 3, n, 2) for n in (4, 9))
+    assert np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
     two = networks.images("geomnist", 2, 4, 2)
     assert two.n_classes == 2 and set(two.y_train) == {0, 1}
     with pytest.raises(ValueError, match="2 to 3"):
         networks.images("geomnist", 4, 4, 2)
+
+
+def test_each_sample_size_has_the_texts_validation_set():
+    sweep = networks.as_published("sizes")
+    pairs = zip(sweep.cells["per_class"].values, sweep.cells["validation"].values, strict=True)
+    assert [(int(n), int(v)) for n, v in pairs] == [(80, 20), (480, 120), (600, 400), (4800, 1200)]
+    assert sweep.cells["validation"].dims == ("per_class",) and "validation" not in sweep.fixed
 
 
 def test_the_published_sweeps_are_what_the_paper_says():
@@ -178,6 +188,9 @@ def test_overlap_of_known_clouds():
     assert float(abs(logits.overlap(mixed, slice(None)) - 0.5).max()) < 0.15
     # Two unit normals 3√2 apart along their difference: Φ(−3√2/√2) = Φ(−3) of pairs out of order.
     assert float(logits.overlap(clouds(3.0, 900), slice(None)).mean()) == pytest.approx(0.00135, abs=0.001)
+    # Along a direction that tells two of three classes apart, the third is mixed with one of them or lies between.
+    one = logits.overlap(clouds(20.0), slice(None), np.array([1.0, -1.0, 0.0]))
+    assert one.shape == (3,) and np.all(one <= 0.5) and one.sel(pair="0, 1") == 0
     found = logits.projected(clouds(20.0), 1, 0, bins=2)
     assert np.all(found.low.sel({"class": 1}) > found.high.sel({"class": 0}))
 
@@ -189,7 +202,7 @@ def test_planes_of_known_means():
     second = np.cross(normal, first)
     means = np.stack([0 * first, first, second], 1)
     result = xr.Dataset({"mean": (("time", "class", "logit"), means)}, {"time": np.arange(40) * 100.0})
-    found = logits.planes(result, width=100)
+    found = logits.planes(result["mean"], width=100)
     np.testing.assert_allclose(found.turn, np.rad2deg(turn), atol=3.0)
     expected = np.rad2deg(np.arccos((np.cos(turn) + np.sin(turn)) / np.sqrt(3)))
     np.testing.assert_allclose(found.tilt, expected, atol=1e-6)

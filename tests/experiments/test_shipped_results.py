@@ -75,7 +75,9 @@ def shipping():
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
-    yield from (lenets.as_published(name) for name in ("sizes", "imbalance", "mixing", "cifar", "cifar-2"))
+    yield from (
+        lenets.as_published(name) for name in ("sizes", "corruption-independent", "imbalance", "cifar", "cifar-2")
+    )
     yield from (lenets.as_published(name) for name in ("cifar-sizes", "cifar-text", "cifar-text-2"))
     yield extensions.own_fits()
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))

@@ -12,6 +12,7 @@ from explorer_pages import handle_at, numbers, resize, step
 from deepmech_book import explorers
 from deepmech_book.explorers import chain, elastic
 from deepmech_book.explorers.bundle import ROOM, bundle
+from deepmech_book.explorers.file import EXPLORERS
 
 
 class Kind(NamedTuple):
@@ -50,8 +51,8 @@ def test_bundle_joins_what_is_imported_once(kind: str) -> None:
 
 
 def test_no_module_is_left_over() -> None:
-    modules = {name for kind in KINDS for name in re.findall(r"^const \$(\w+) = \(", bundle(kind), re.M)}
-    assert modules | set(KINDS) == {path.stem for path in ROOM.glob("*.js")}
+    modules = {name for kind in EXPLORERS for name in re.findall(r"^const \$(\w+) = \(", bundle(kind), re.M)}
+    assert modules | set(EXPLORERS) == {path.stem for path in ROOM.glob("*.js")}
 
 
 def test_mime_bundle(kind: str) -> None:
@@ -92,7 +93,7 @@ def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.setattr("webbrowser.open", opened.append)
     path = explorers.cli_explore(kind, tmp_path / "page.html")
     assert opened == [path.as_uri()] and f"data-deepmech-{kind}" in path.read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="explorer = 'glass': must be one of chain, elastic"):
+    with pytest.raises(ValueError, match="explorer = 'glass': must be one of chain, elastic, diagram"):
         explorers.cli_explore("glass")
 
 

@@ -97,3 +97,12 @@ def test_leaves_nothing_behind(jupyter: Any, name: str) -> None:
     page.evaluate("leave()")
     assert page.evaluate("host.listening()") == 0
     assert page.locator(".deepmech-explorer").count() == 0
+
+
+def test_built_out_of_sight_it_is_drawn_when_it_gets_room(jupyter: Any, name: str) -> None:
+    """As in JupyterLab, which builds a widget before it shows it: no drawing of negative width."""
+    page = jupyter(getattr(explorers, name)(running=False), hidden=True)
+    assert page.locator(".axes text").count() == 0
+    page.evaluate("document.querySelectorAll('style')[1].remove()")
+    page.wait_for_selector(".axes text")
+    assert page.inner_text(".state strong") in page.inner_text("[role=status]")

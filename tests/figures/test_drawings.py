@@ -241,3 +241,16 @@ def test_tick_labels_do_not_touch(n):
         edges = sorted((getattr(b, f"{side}0"), getattr(b, f"{side}1")) for b in boxes)
         assert len(edges) >= 2
         assert all(a[1] < b[0] for a, b in itertools.pairwise(edges))
+
+
+def test_kinds_of_points_are_named_once_each():
+    x = xr.DataArray(np.arange(6.0).reshape(3, 2), dims=("panel", "cell"), coords={"panel": ["c", "a", "b"]})
+    fig = figures.scatter(x, x, colour=x["panel"].broadcast_like(x), colour_label="panel", **say).render()
+    (named,) = fig.legends
+    assert (
+        sorted(t.get_text() for t in named.get_texts()) == ["a", "b", "c"] and named.get_title().get_text() == "panel"
+    )
+    assert not fig.axes[0].get_legend() and len(fig.axes) == 1
+    many = xr.DataArray(np.arange(9.0), dims="cell")
+    with pytest.raises(ValueError, match="9 kinds of points"):
+        figures.scatter(many, many, colour=many.astype(str), **say)

@@ -26,6 +26,14 @@ def test_two_points_on_a_ring_around_others_cannot_be_separated():
         assert linearly_separable(far, cloud)
 
 
+@pytest.mark.filterwarnings("error")
+def test_size_does_not_matter():
+    """Products of numbers beyond 1e154 overflow."""
+    for size in (1e-200, 1.0, 1e200):
+        x, y = size * points(5, 3), size * (points(5, 3, key=1) + 9)
+        assert linearly_separable(x, y) and not linearly_separable(np.concatenate([x, y]), y[1:] * 0.5 + y[:1] * 0.5)
+
+
 @given(st.integers(0, 10_000), st.integers(1, 6), st.floats(0, 2))
 def test_in_the_plane_angles_say_what_the_linear_program_says(key, n, apart):
     """A third coordinate that is the same for all points changes nothing but the method."""

@@ -159,4 +159,5 @@ SOURCES: dict[str, Source] = {
     "cifar10": CIFAR10,
     "cifar10-jpeg": CIFAR10_JPEG,
 }
-BUNDLED = ("digits", "diabetes", "geomnist")
+GEOMNIST = ("geomnist", "geomnist-independent")
+BUNDLED = ("digits", "diabetes", *GEOMNIST)

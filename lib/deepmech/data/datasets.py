@@ -11,7 +11,7 @@ import numpy as np
 from deepmech.core.random import Stream
 from deepmech.core.spec import digest
 from deepmech.data import files, geomnist
-from deepmech.data.catalogue import BUNDLED, SOURCES
+from deepmech.data.catalogue import BUNDLED, GEOMNIST, SOURCES
 
 _RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
 _DEFAULT_TRAIN = {"digits": 1000, "diabetes": 342}
@@ -53,12 +53,12 @@ class Data:
 
 
 def names() -> tuple[str, ...]:
-    """The names that :func:`load` knows; the first three need no download.
+    """The names that :func:`load` knows; the first four need no download.
 
     Examples
     --------
-    >>> names()[:3]
-    ('digits', 'diabetes', 'geomnist')
+    >>> names()[:4]
+    ('digits', 'diabetes', 'geomnist', 'geomnist-independent')
     """
     return (*BUNDLED, *SOURCES)
 
@@ -81,10 +81,13 @@ def load(
     training samples are taken from its front, test samples from its end, by default 1,000 and 797 digits, or 342 and
     100 patients. ``mnist``, ``fashion-mnist`` and ``cifar10`` are read from the data directory, keep their official
     test set, and give by default everything; a smaller ``n_train`` or ``n_test`` takes the first of a random order
-    fixed by ``seed``. In all of them a smaller training set is therefore the beginning of a larger one.
+    fixed by ``seed``. In all of these a smaller training set is therefore the beginning of a larger one.
 
     ``geomnist`` (:mod:`deepmech.data.geomnist`; paper B) is made on the spot, as many images as asked for, by default
-    500 of each of its three classes for training and 500 for testing; ``seed`` makes another set.
+    500 of each of its three classes for training and 500 for testing; ``seed`` puts them in another order and blurs
+    them anew. Training and test images share one even grid of sizes, places and angles, as in the authors' scripts, so
+    that each image depends on both numbers. ``geomnist-independent`` is a harder variant, in which an image's size,
+    place and angle are random, each on its own; there a smaller set is the beginning of a larger one.
 
     Pixels are divided by their largest possible value (16 for digits, 255 otherwise) and not normalised further;
     diabetes features are mapped to [0, 1] by their range over all patients, targets keep their units (25 … 346).
@@ -101,7 +104,7 @@ def load(
     n_train, n_test
         Numbers of samples.
     seed
-        Chooses the random orders and nothing else; of ``geomnist``, the images.
+        Chooses the random orders and nothing else; of images made on the spot, also the images.
 
     Returns
     -------
@@ -124,8 +127,8 @@ def load(
     require_name(name, names())
     if size is not None and (isinstance(size, bool) or int(size) != size or size < 1):
         raise ValueError(f"load({name!r}): size = {size!r}: must be a whole number of pixels, at least 1")
-    if name == "geomnist":
-        return _made(size, n_train, n_test, seed)
+    if name in GEOMNIST:
+        return _made(name, size, n_train, n_test, seed)
     stream = Stream.of("data", name, seed)
     if name in BUNDLED:
         if name == "diabetes" and size is not None:
@@ -170,8 +173,8 @@ def fingerprint(
     True
     """
     require_name(name, names())
-    if name == "geomnist":
-        return _fingerprint(name, geomnist.RECIPE, size, *_counts(n_train, n_test), seed)
+    if name in GEOMNIST:
+        return _fingerprint(name, geomnist.RECIPE, size, *_counts(name, n_train, n_test), seed)
     if name not in SOURCES:
         return load(name, size, n_train, n_test, seed).fingerprint
     source = SOURCES[name]
@@ -191,29 +194,33 @@ def _fingerprint(name: str, content: object, size: int | None, n_train: int, n_t
     return digest({**recipe, "recipe": _RECIPE})
 
 
-def _counts(n_train: int | None, n_test: int | None) -> tuple[int, int]:
+def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, int]:
     """How many images of GEOMNIST are made for training and for testing."""
     counts = []
     for field, n in (("n_train", n_train), ("n_test", n_test)):
         if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
-            raise ValueError(f"load('geomnist'): {field} = {n!r}: must be a whole number, at least 1")
+            raise ValueError(f"load({name!r}): {field} = {n!r}: must be a whole number, at least 1")
         counts.append(_DEFAULT_GEOMNIST if n is None else int(n))
     return counts[0], counts[1]
 
 
-def _made(size: int | None, n_train: int | None, n_test: int | None, seed: int) -> Data:
-    counts = _counts(n_train, n_test)
-    (a, b), (c, d) = (geomnist.make(n, seed, split) for n, split in zip(counts, ("train", "test"), strict=True))
+def _made(name: str, size: int | None, n_train: int | None, n_test: int | None, seed: int) -> Data:
+    counts = _counts(name, n_train, n_test)
+    if name == "geomnist":
+        train, test = geomnist.family(*counts, seed)
+        note = "GEOMNIST, made by this library"
+    else:
+        train, test = (geomnist.independent(n, seed, split) for n, split in zip(counts, ("train", "test"), strict=True))
+        note = "GEOMNIST with size, place and angle drawn independently, made by this library"
     side = geomnist.SIDE
-    note = "GEOMNIST, made by this library"
     return Data(
-        name="geomnist",
-        x_train=_prepare(a, (1, side, side), 1.0, size),
-        y_train=b,
-        x_test=_prepare(c, (1, side, side), 1.0, size),
-        y_test=d,
+        name=name,
+        x_train=_prepare(geomnist.draw(train), (1, side, side), 1.0, size),
+        y_train=train.label.astype(np.int64),
+        x_test=_prepare(geomnist.draw(test), (1, side, side), 1.0, size),
+        y_test=test.label.astype(np.int64),
         n_classes=len(geomnist.SHAPES),
-        fingerprint=_fingerprint("geomnist", geomnist.RECIPE, size, *counts, seed),
+        fingerprint=_fingerprint(name, geomnist.RECIPE, size, *counts, seed),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
         shape=(1, side, side) if size is None else (1, int(size), int(size)),
     )

@@ -1,8 +1,9 @@
-"""GEOMNIST: rotated, slightly varied and blurred rectangles, ellipses and triangles, 32×32 pixels (paper B, Fig. 2).
+"""GEOMNIST: rotated, slightly varied and blurred triangles, rectangles and ellipses, 32×32 pixels (paper B, Fig. 2).
 
-Nothing is downloaded: image ``i`` of a split is a function of the seed, the split and ``i`` alone, so a smaller set is
-the beginning of a larger one. Sizes in pixels follow the authors' scripts; where those leave a distribution open it is
-uniform here.
+Nothing is downloaded. In the authors' set one number per image says how it is placed (:func:`family`): along the images
+of a class, training and test together, it goes evenly from −1 to 1 while the angle goes evenly from 0 to 176°. All
+images of a class are therefore points of one curve, and which points depends on how many there are. A harder variant
+draws place, size and angle each on its own (:func:`independent`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import numpy as np
 
 from deepmech.core.random import Stream
 
-RECIPE = 1
+RECIPE = 2
 """Part of the data's fingerprint: raised when the images change."""
 
 SIDE = 32
-SHAPES = ("rectangle", "ellipse", "triangle")
-"""Class k is ``SHAPES[k]``; image i belongs to class i modulo 3."""
+SHAPES = ("triangle", "rectangle", "ellipse")
+"""Class k is ``SHAPES[k]``; image i of a split belongs to class i modulo 3."""
+
+GROWS = np.array([False, False, True])
+"""Whether a class of the authors' set varies in size, and not in place."""
 
 RECTANGLE = (4.0, 8.0)
 """Half-sides."""
@@ -44,9 +48,9 @@ class Placement:
     Attributes
     ----------
     label : class, 0 … 2.
-    dx, dy : shift of the centre in pixels, within ±1.
+    dx, dy : shift of the centre in pixels, to the right and up.
     growth : what is added to the size in pixels, within ±1 (see :func:`draw`).
-    angle : degrees, 0 … 176.
+    angle : degrees anticlockwise, 0 … 176.
     blur : standard deviation of the Gaussian in pixels, 0.9 … 1.1.
     """
 
@@ -58,12 +62,51 @@ class Placement:
     blur: np.ndarray
 
 
-def place(n: int, seed: int = 0, split: str = "train") -> Placement:
-    """Class, position, size, angle and blur of images 0 … n - 1 of a split.
+def family(n_train: int, n_test: int, seed: int = 0) -> tuple[Placement, Placement]:
+    """How the training and the test images of the authors' set are drawn.
+
+    A class with N images in all has r evenly from −1 to 1 and the angle evenly from 0 to 176°, together. The ellipse
+    has half-axes 6 + r and 2 (6 + r); triangle and rectangle keep their size and are shifted by r pixels to the right
+    and down before they are rotated about the centre of the frame. The N images are then put in a random order, and the
+    first of them train. So an image depends on both numbers of images; only the blur is drawn for each on its own.
 
     Examples
     --------
-    >>> bool((place(3).angle == place(9).angle[:3]).all())
+    >>> train, test = family(6, 3)
+    >>> sorted(np.concatenate([a.angle[a.label == 2] for a in (train, test)]).tolist())
+    [0.0, 88.0, 176.0]
+    """
+    stream, n = Stream.of("geomnist family", seed), n_train + n_test
+    label = np.concatenate([np.arange(n_train), np.arange(n_test)]) % len(SHAPES)
+    r, angle = np.empty(n), np.empty(n)
+    for k in range(len(SHAPES)):
+        own = np.flatnonzero(label == k)
+        order = stream.permutation("order", k, len(own))
+        r[own] = np.linspace(-1, 1, len(own))[order]
+        angle[own] = np.linspace(0, LARGEST_ANGLE, len(own))[order]
+    turn, shift = np.deg2rad(angle), np.where(GROWS[label], 0.0, r)
+    low, high = BLUR
+    columns = {
+        "label": label,
+        "dx": shift * (np.cos(turn) + np.sin(turn)),
+        "dy": shift * (np.sin(turn) - np.cos(turn)),
+        "growth": r - shift,
+        "angle": angle,
+        "blur": low + (high - low) * stream.uniform("blur", 0, (n,)),
+    }
+    train, test = ({k: v[part] for k, v in columns.items()} for part in (slice(n_train), slice(n_train, n)))
+    return Placement(**train), Placement(**test)
+
+
+def independent(n: int, seed: int = 0, split: str = "train") -> Placement:
+    """Class, position, size, angle and blur of images 0 … n - 1 of a split, each uniform in its range.
+
+    Shifts go to ±1 pixel along either axis, and every shape grows or shrinks. Image i depends on seed, split and i
+    alone, so a smaller set is the beginning of a larger one.
+
+    Examples
+    --------
+    >>> bool((independent(3).angle == independent(9).angle[:3]).all())
     True
     """
     u = Stream.of("geomnist", seed).uniform(split, 0, (n, 5))
@@ -95,24 +138,6 @@ def draw(at: Placement) -> np.ndarray:
     return np.minimum(out, 1.0, out=out)
 
 
-def make(n: int, seed: int = 0, split: str = "train") -> tuple[np.ndarray, np.ndarray]:
-    """Images, float32 in [0, 1], shape (n, 32, 32), and classes, int64, shape (n,).
-
-    Parameters
-    ----------
-    n : number of images; image i has class i modulo 3 and does not depend on n.
-    seed, split : choose the set; ``split`` is any word.
-
-    Examples
-    --------
-    >>> images, labels = make(6)
-    >>> images.shape, labels.tolist()
-    ((6, 32, 32), [0, 1, 2, 0, 1, 2])
-    """
-    at = place(n, seed, split)
-    return draw(at), at.label.astype(np.int64)
-
-
 def _inside(label: np.ndarray, dx: np.ndarray, dy: np.ndarray, growth: np.ndarray, angle: np.ndarray) -> np.ndarray:
     """Whether each pixel's centre lies in the shape, shape (n, 32, 32); v points up in the shape's own frame."""
     centre = np.arange(SIDE) - (SIDE - 1) / 2
@@ -121,7 +146,7 @@ def _inside(label: np.ndarray, dx: np.ndarray, dy: np.ndarray, growth: np.ndarra
     y = (-centre[None, :] - dy[:, None])[:, :, None]
     u, v = np.cos(turn) * x + np.sin(turn) * y, np.cos(turn) * y - np.sin(turn) * x
     inside = np.empty(u.shape, bool)
-    for k, shape in enumerate((_in_rectangle, _in_ellipse, _in_triangle)):
+    for k, shape in enumerate((_in_triangle, _in_rectangle, _in_ellipse)):
         own = label == k
         inside[own] = shape(u[own], v[own], growth[own, None, None])
     return inside

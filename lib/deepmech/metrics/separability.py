@@ -59,7 +59,9 @@ def linearly_separable(x: Any, y: Any) -> bool:
         raise ValueError("linearly_separable: points must be finite; leave out runs that diverged")
     if not {*map(tuple, x.tolist())}.isdisjoint(map(tuple, y.tolist())):
         return False  # a point of both; two products may round its projection to different sides
-    if _apart(x @ (w := x.mean(0) - y.mean(0)), y @ w):
+    w = x.mean(0) - y.mean(0)
+    w = w / max(abs(w).max(), np.finfo(float).tiny)  # products of large numbers with large numbers may overflow
+    if _apart(x @ w, y @ w):
         return True
     if x.shape[1] == 1:
         return _apart(x[:, 0], y[:, 0])

@@ -13,7 +13,7 @@ from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
-from deepmech_book.figures.grid import logarithmic
+from deepmech_book.figures.grid import legend, logarithmic
 from deepmech_book.figures.labels import end_labels
 from deepmech_book.figures.picture import Picture
 
@@ -135,18 +135,24 @@ def scatter(
     Parameters
     ----------
     x, y, colour : DataArray
-        The same dimensions and labels.
+        The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and
+        a line in a legend titled ``colour_label``.
     rank : (value, low, high), optional
         Spearman's rank correlation of x and y and its interval, as computed by the caller.
 
     Raises
     ------
     ValueError
-        If dimensions do not fit, or ``alt`` is missing.
+        If dimensions do not fit, there are more kinds than can be told apart, or ``alt`` is missing.
     """
     dims = [str(d) for d in x.dims] if isinstance(x, xr.DataArray) else []
     at_x, at_y = [arranged(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
     shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
+    kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
+    if len(kinds) > len(style.MARKS):
+        raise ValueError(
+            f"scatter: {len(kinds)} kinds of points in colour: at most {len(style.MARKS)} can be told apart"
+        )
 
     def draw(fig: Figure, theme: Theme) -> None:
         import seaborn  # takes a second to import, and most pages do without
@@ -154,6 +160,14 @@ def scatter(
         ax = fig.subplots()
         if colour is None or shade is None:
             seaborn.scatterplot(x=at_x, y=at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, lw=0, ax=ax)
+        elif kinds:
+            seaborn.scatterplot(
+                x=at_x, y=at_y, hue=shade, style=shade, hue_order=kinds, style_order=kinds, s=34, lw=0, alpha=0.85,
+                palette=style.categories(len(kinds), theme), markers=list(style.MARKS[: len(kinds)]), ax=ax,
+            )  # fmt: skip
+            legend(fig, ax, 2, title=colour_label or named(colour))
+            if own := ax.get_legend():
+                own.remove()  # seaborn's, over the points
         else:
             norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
             seaborn.scatterplot(

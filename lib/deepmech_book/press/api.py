@@ -1,8 +1,9 @@
-"""The reference of the library, one page a room, made from its docstrings by Sphinx; and names for whoever links there."""
+"""The library's reference: one page a room, which Sphinx makes of the docstrings; and links to it."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import re
 from functools import cache
@@ -46,17 +47,19 @@ def modules(room: str) -> tuple[str, ...]:
     return tuple(name for name in found if not any(name == i or name.startswith(f"{i}.") for i in _INSIDE))
 
 
-def pages() -> dict[str, str]:
-    """The pages of the reference in MyST markdown, by name."""
+def pages(book: Path) -> dict[str, str]:
+    """The pages of the reference in MyST markdown, by name; ``book`` is the folder that the site is made from."""
     front = "\n".join(f"   {home}.{name}" for name, home in sorted(deepmech._HOMES.items()))
     rooms = "\n".join(f"- {{doc}}`/generated/api/{room}`" for room in ROOMS)
     out = {"index": INDEX.format(front=front, rooms=rooms)}
     for room, title in ROOMS.items():
         parts = [f"# {title}", ""]
         for name in modules(room):
-            plain = Path(str(code.source(name))).name == "__init__.py"
+            source = code.source(name)
+            plain = source.name == "__init__.py"
             if name != f"deepmech.{room}":
                 parts += [f"## {name.removeprefix('deepmech.')}", ""]
+            parts += [f"Source: {{download}}`{source.name} </{os.path.relpath(source, book)}>`", ""]
             own = [] if plain and not _defines(name) else ["   :members:", "   :show-inheritance:"]
             if hidden := _ALIASES.get(name):
                 own.append(f"   :exclude-members: {hidden}")
@@ -77,7 +80,7 @@ INDEX = """\
 {front}
 ```
 
-Everything by rooms, with the source behind each name:
+Everything, room by room, each module with its source to take away:
 
 {rooms}
 """
@@ -100,6 +103,11 @@ def known(name: str) -> bool:
     """
     shown = {module for room in ROOMS for module in modules(room)}
     return bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
+
+
+def entry(name: str, words: str) -> str | None:
+    """A link to the entry of an object, in MyST markdown; None if it has none."""
+    return f"{{py:obj}}`{words} <{name}>`" if known(name) else None
 
 
 def add_addresses(app: Any, env: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from deepmech import data as sets
 from deepmech.core.spec import digest
 from deepmech.data import Data, load
+from deepmech.data.catalogue import GEOMNIST
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ SETTINGS = {
     "geomnist": Setting(learning_rate=0.005, iterations=10_000, per_class=500, validation=500),
     "cifar10": Setting(learning_rate=0.001, iterations=30_000, per_class=5000, validation=1000),
 }
-SETTINGS["cifar10-jpeg"] = SETTINGS["cifar10"]
+SETTINGS["geomnist-independent"], SETTINGS["cifar10-jpeg"] = SETTINGS["geomnist"], SETTINGS["cifar10"]
 
 
 @lru_cache(maxsize=8)
@@ -42,7 +43,7 @@ def images(dataset: str, n_classes: int, per_class: int, validation: int) -> Dat
     """
     if dataset not in SETTINGS:
         raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
-    made = dataset == "geomnist"
+    made = dataset in GEOMNIST
     whole = load(dataset, **_sizes(dataset, per_class, validation))
     if not 2 <= n_classes <= whole.n_classes:
         raise ValueError(f"images: n_classes = {n_classes!r}: {dataset} has 2 to {whole.n_classes}")
@@ -73,7 +74,7 @@ def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int) -
 
 
 def _sizes(dataset: str, per_class: int, validation: int) -> dict[str, int]:
-    return {"n_train": 3 * per_class, "n_test": 3 * validation} if dataset == "geomnist" else {}
+    return {"n_train": 3 * per_class, "n_test": 3 * validation} if dataset in GEOMNIST else {}
 
 
 def _mark(of: str, n_classes: int, per_class: int, validation: int) -> str:

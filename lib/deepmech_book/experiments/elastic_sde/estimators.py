@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import interval
 from deepmech.metrics.elasticity import class_means, effects, integrated_effects, log_slope, tail_index
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
 
@@ -25,7 +24,14 @@ def bump(height: float = 0.03, peak: float = 60.0, n: int = ITERATIONS) -> xr.Da
 
 @lru_cache(maxsize=64)
 def training_log(
-    structure: str, n_trials: int, noise: float = 0.02, spread: float = 0.3, scale: float = 1.0, seed: int = 0
+    structure: str,
+    n_trials: int,
+    noise: float = 0.02,
+    spread: float = 0.3,
+    scale: float = 1.0,
+    seed: int = 0,
+    start: float = 1.0,
+    height: float = 0.03,
 ) -> tuple[np.ndarray, np.ndarray, ElasticSDE]:
     """What a training loop would record if it were a locally elastic SDE with known effects.
 
@@ -42,14 +48,18 @@ def training_log(
         σ per √iteration, and standard deviation of samples about their class mean at the start.
     scale : float
         Multiplies logits, noise and spread.
+    start : float
+        Multiplies the class means at the start alone.
+    height : float
+        Of :func:`bump`.
 
     Returns
     -------
     logits (trial, iteration, logit), classes (trial, iteration), and the model with its effects.
     """
-    alpha = bump()
+    alpha = bump(height)
     model = ElasticSDE(alpha, -0.4 * alpha, 3, 3, structure, noise=noise * scale)
-    x0 = scale * np.array([[1.7, -0.4, 0.2], [-0.1, 2.0, -0.6], [0.4, 0.3, 1.5]])
+    x0 = scale * start * np.array([[1.7, -0.4, 0.2], [-0.1, 2.0, -0.6], [0.4, 0.3, 1.5]])
     run = train_discrete(model, np.arange(ITERATIONS), x0, 1.0, 5, n_trials, spread * scale, seed)
     # The class drawn in the step that follows: its logits are recorded before the step is taken.
     drawn = np.concatenate([run.drawn.values, run.drawn.values[:, :1]], axis=1)[:, :ITERATIONS].astype(int)
@@ -86,22 +96,22 @@ def recovered(
     return data.assign({k: ("time", np.ravel(v)) for k, v in truth.items()})
 
 
-def errors(data: xr.Dataset) -> xr.Dataset:
-    """Bias and spread of :func:`recovered`, per ``model``.
+def errors(data: xr.Dataset, since: int = 25) -> xr.Dataset:
+    """Bias and errors of :func:`recovered`, per ``model``.
 
-    ``A_bias``, ``B_bias``: mean over logs and time; ``A_spread``, ``B_spread``: standard deviation over logs, root mean
-    square over time; ``A_error``: root mean square distance from the truth; ``intra_error``: the same of α̂, over the
-    largest α; ``A_bias_low`` and ``A_bias_high``: the interval of the bias over logs.
+    ``A_bias``, ``B_bias``: mean over logs and time; ``A_error``, ``B_error``: root mean square distance from the truth;
+    ``intra_error``: the same of α̂, over the largest α, from ``since`` recorded times on; each error also by ``log``,
+    with the ending ``_by_log``.
     """
     out = {}
     for name in ("A", "B"):
         off = data[name] - data[f"{name}_true"]
         out[f"{name}_bias"] = off.mean(("log", "time"))
-        out[f"{name}_spread"] = off.var("log", ddof=1).mean("time") ** 0.5
-        out[f"{name}_error"] = ((off**2).mean(("log", "time"))) ** 0.5
-        out[f"{name}_bias_low"], out[f"{name}_bias_high"] = interval(off.mean("time"), "log", "symmetric").ends
-    off = (data.intra - data.intra_true).isel(time=slice(25, -25))
-    out["intra_error"] = (off**2).mean(("log", "time")) ** 0.5 / data.intra_true.max()
+        out[f"{name}_error_by_log"] = (off**2).mean("time") ** 0.5
+    off = (data.intra - data.intra_true).isel(time=slice(since, -25))
+    out["intra_error_by_log"] = (off**2).mean("time") ** 0.5 / data.intra_true.max()
+    for name in ("A", "B", "intra"):
+        out[f"{name}_error"] = (out[f"{name}_error_by_log"] ** 2).mean("log") ** 0.5
     return xr.Dataset(out)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech_book.experiments.elastic_sde.effects import class_means, step_of
+from deepmech_book.experiments.elastic_sde.effects import step_of
 
 
 def direction(means: xr.DataArray, k: int, other: int) -> np.ndarray:
@@ -41,11 +41,15 @@ def projected(result: xr.Dataset, k: int, other: int, bins: int = 25) -> xr.Data
     return xr.Dataset({n: (("time", "class"), found[..., i]) for i, n in enumerate(names)}, coords)
 
 
-def overlap(result: xr.Dataset, moments: slice) -> xr.DataArray:
-    """For each pair of classes, how often a sample of the one lies on the other's side along :func:`direction`.
+def overlap(result: xr.Dataset, moments: slice, along: np.ndarray | None = None) -> xr.DataArray:
+    """For each pair of classes, how often a sample of the one lies on the other's side of a direction.
 
     The probability that a sample of class k is *not* beyond one of class l: 0 for classes that are disjoint, 1/2 for
     classes that are mixed, over all samples at the given moments (those that end training: ``slice(-10, None)``).
+
+    Parameters
+    ----------
+    along : one direction for all pairs, either way round; each pair's own :func:`direction` unless given.
 
     Returns
     -------
@@ -57,16 +61,18 @@ def overlap(result: xr.Dataset, moments: slice) -> xr.DataArray:
     pairs = list(combinations(range(result.sizes["class"]), 2))
     found = []
     for k, other in pairs:
-        along = z @ direction(result["mean"], k, other)
-        found.append(float(np.mean(along[label == k][:, None] <= along[label == other][None])))
+        x = z @ (direction(result["mean"], k, other) if along is None else along)
+        share = float(np.mean(x[label == k][:, None] <= x[label == other][None]))
+        found.append(share if along is None else min(share, 1 - share))
     return over("pair", [f"{k}, {other}" for k, other in pairs]).copy(data=found)
 
 
-def planes(result: xr.Dataset, width: int = 100) -> xr.Dataset:
+def planes(means: xr.DataArray, width: int = 100) -> xr.Dataset:
     """The plane through three class means and how it turns (Fig. D.10).
 
     Parameters
     ----------
+    means : class means, evenly spaced in ``time``.
     width : iterations averaged before a normal is taken.
 
     Returns
@@ -75,7 +81,7 @@ def planes(result: xr.Dataset, width: int = 100) -> xr.Dataset:
         Over ``time``: ``turn``, the angle in degrees between the plane's normal and the final one; ``tilt``, between it
         and (1, 1, 1).
     """
-    means = class_means(result).transpose("time", "class", "logit")
+    means = means.transpose("time", "class", "logit")
     steps = means.sizes["time"] // max(1, round(width / step_of(means)))
     x = np.stack([part.mean(0) for part in np.array_split(means.values, steps)])
     time = [float(t.mean()) for t in np.array_split(means.time.values, steps)]

@@ -37,6 +37,8 @@ LABEL_ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.8)
 """p_err of Figs. 4, D.2, D.5 and D.6."""
 SAMPLE_SIZES = (80, 480, 600, 4800)
 """Training samples per class of Fig. D.3."""
+VALIDATION_SIZES = (20, 120, 400, 1200)
+"""Validation samples per class that the text gives for them (App. D)."""
 RARE = ((0, 1.0), *((k, ratio) for ratio in (2.0, 4.0, 8.0) for k in range(3)))
 """Balanced classes, then each class drawn less often than the others (App. E)."""
 
@@ -49,6 +51,7 @@ def trials(
     n_trials: int = 100,
     label_error: Sequence[float] | float = 0.0,
     per_class: Sequence[int] | int | None = None,
+    validation: Sequence[int] | None = None,
     first_seed: Sequence[int] | int = 0,
     iterations: int | None = None,
     thin: int = 20,
@@ -65,8 +68,9 @@ def trials(
     Parameters
     ----------
     name : of the sweep: letters, digits and dashes.
-    dataset : ``"geomnist"``, ``"cifar10"`` or ``"cifar10-jpeg"``; step size, iterations and samples per class follow
-        the authors' scripts (:data:`SETTINGS`) unless given.
+    dataset : ``"geomnist"``, ``"geomnist-independent"``, ``"cifar10"`` or ``"cifar10-jpeg"``; step size, iterations and
+        samples per class follow the authors' scripts (:data:`SETTINGS`) unless given.
+    validation : validation samples per class for each of ``per_class``, instead of one number for all.
     n_trials : a multiple of :data:`GROUP`, or less than it.
     label_error, per_class, first_seed : one value, or several to vary over. Seeds of trials are ``first_seed`` and up:
         another one gives other trials.
@@ -112,13 +116,17 @@ def trials(
     if learning_rate is not None:
         cells["learning_rate"] = over("learning_rate", np.atleast_1d(np.asarray(learning_rate, float)))
     many = {k: v for k, v in cells.items() if v.size > 1}
+    if validation is not None:
+        del fixed["validation"]
+        many["validation"] = many["per_class"].copy(data=np.asarray(validation))
     if rare is not None:
         case = over("case", [f"{k}, 1:{ratio:g}" for k, ratio in rare])
         many["rare"], many["ratio"] = (case.copy(data=[pair[i] for pair in rare]) for i in (0, 1))
     many = many or {"first_seed": cells["first_seed"]}
     fixed |= {k: v.values[0].item() for k, v in cells.items() if k not in many}
     kinds = np.atleast_1d(np.asarray(sizes)).tolist()
-    prints = [fingerprint(dataset, n_classes, int(n), usual.validation) for n in kinds]
+    held = [usual.validation] * len(kinds) if validation is None else validation
+    prints = [fingerprint(dataset, n_classes, int(n), int(v)) for n, v in zip(kinds, held, strict=True)]
     return Sweep(
         name=name,
         compute="deepmech_book.experiments.elastic_sde.networks:train_cells",
@@ -134,13 +142,12 @@ def as_published(which: str, **changed: Any) -> Sweep:
     Parameters
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
-        ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"sizes"``: samples per class, each with two
-        sets of 100 trials (Fig. D.3); ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5,
-        D.4, D.8, D.9); ``"cifar-sizes"``: as ``"sizes"``, sets of 50 (Fig. D.3); ``"geomnist-long"``:
-        ten times as many iterations, as the text says, 20 trials;
-        ``"corruption-long"``: so many for 30 trials of two shares of wrong labels; ``"imbalance"``: balanced, and each
-        class drawn 2, 4 and 8 times less often than the others; ``"mixing"``: four shares of wrong labels, with groups
-        of trials by true class (both App. E);
+        ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"corruption-independent"``: the same on the
+        harder variant of GEOMNIST; ``"sizes"``: samples per class, each with two sets of 50 trials (Fig. D.3);
+        ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9); ``"cifar-sizes"``:
+        as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text
+        says, 20 and 30 trials; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the
+        others (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
     changed : arguments of :func:`trials` that shall differ from that. The result ships if none does.
@@ -156,10 +163,12 @@ def as_published(which: str, **changed: Any) -> Sweep:
     text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
     text |= {"learning_rate": 0.005, "first_seed": range(6)}
     sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
+    long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 20}
     options: dict[str, dict[str, Any]] = {
         "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
         "corruption": {"label_error": LABEL_ERRORS},
-        "sizes": sizes,
+        "corruption-independent": {"dataset": "geomnist-independent", "label_error": LABEL_ERRORS, "n_trials": 20},
+        "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
         "cifar-sizes": jpeg
@@ -171,16 +180,9 @@ def as_published(which: str, **changed: Any) -> Sweep:
             "n_trials": 50,
             "n_checks": 1,
         },
-        "geomnist-long": {"per_class": 3000, "iterations": 100_000, "thin": 100, "coarse": 1000, "n_trials": 20},
-        "corruption-long": {
-            "label_error": (0.6, 2 / 3),
-            "n_trials": 30,
-            "iterations": 100_000,
-            "thin": 200,
-            "coarse": 2000,
-        },
-        "mixing": {"label_error": (0.0, 0.2, 0.4, 0.6), "n_checks": 3, "thin": 50},
-        "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50},
+        "geomnist-long": long | {"per_class": 3000},
+        "corruption-long": long | {"label_error": LABEL_ERRORS, "n_trials": 30},
+        "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50, "n_trials": 40},
         "cifar-text": jpeg | text,
         "cifar-text-2": jpeg | text | {"n_classes": 2},
     }

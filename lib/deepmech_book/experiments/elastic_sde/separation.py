@@ -192,7 +192,7 @@ def collapse_rate(distance: xr.DataArray) -> xr.DataArray:
     return -fit.mean("start")
 
 
-def stationary_inter(strength: float = 1.0, rate: float = 1.0, n_starts: int = 60, t_end: float = 60.0) -> xr.DataArray:
+def stationary_inter(strength: float = 0.4, rate: float = 1.0, n_starts: int = 60, t_end: float = 60.0) -> xr.DataArray:
     """Prop. 3.4 with B(t) < 0 that stays bounded: β = −strength · e^{−rate·t}, α = 1, K = 3; over ``start``.
 
     Distance from an equiangular tight frame at ``t_end``, mean margin positive at the start.
@@ -231,7 +231,7 @@ def for_all_times(
     Returns
     -------
     Dataset
-        ``now`` and ``ever_since``, shares of runs, over ``factor`` = a/(K/2) and ``time``.
+        ``now`` and ``ever_since``, true or false, over ``factor`` = a/(K/2), ``run`` and ``time``.
     """
     times = 10.0 ** np.linspace(*decades, (decades[1] - decades[0]) * per_decade + 1)
     model = ElasticSDE(PowerLaw(over("factor", list(factors)) * critical_strength(2), 1.0))
@@ -241,4 +241,4 @@ def for_all_times(
     apart = x.sel({"class": 0}).min("sample") > x.sel({"class": 1}).max("sample")
     so_far = np.minimum.accumulate(apart.transpose(..., "time").values, axis=-1)
     both = apart.transpose(..., "time")
-    return xr.Dataset({"now": both.mean("run"), "ever_since": both.copy(data=so_far).mean("run")})
+    return xr.Dataset({"now": both, "ever_since": both.copy(data=so_far)})

@@ -71,3 +71,40 @@ def diagram(
     )
     kind = figure if figure == "without-norm" else f"figure-{figure}"
     return replace(sweep, name=sweep.name.replace(f"figure-1{networks.PANELS[panel].letter}", kind))
+
+
+def that_ship(data: str = "mnist", photographs: str = "cifar10-jpeg", **grid: Any) -> dict[str, Sweep]:
+    """Fig. 1 and the diagrams of the supplement with BatchNorm that the book can draw whole, by their titles.
+
+    Parameters
+    ----------
+    data, photographs : data of Figs. 1 and S5, and of Figs. S8 and S9.
+    grid : other arguments of :func:`diagram`.
+
+    Examples
+    --------
+    >>> list(that_ship("digits", "digits", n_seeds=3))[::4]
+    ['1(a) data noise', 'S5, depth 6', 'S9, CIFAR-10, depth 20']
+    """
+    fig1 = {f"1({one.letter}) {name.replace('_', ' ')}": name for name, one in networks.PANELS.items()}
+    others = {"S5, depth 6": "S5a", "S5, depth 12": "S5b"}
+    images = {"S8, CIFAR-10, dropout": "S8", "S9, CIFAR-10, depth 12": "S9a", "S9, CIFAR-10, depth 20": "S9b"}
+    return (
+        {title: networks.figure_1(panel, data, **grid) for title, panel in fig1.items()}
+        | {title: diagram(figure, data, **grid) for title, figure in others.items()}
+        | {title: diagram(figure, photographs, **grid) for title, figure in images.items()}
+    )
+
+
+def images(dataset: str, n_train: int | None = None) -> dict[str, Any]:
+    """What :func:`deepmech.data.load` is asked for by a data set's name, with another number of training images.
+
+    Examples
+    --------
+    >>> images("mnist", 500)["n_train"], images("mnist") == networks.DATA["mnist"]
+    (500, True)
+    """
+    if dataset not in networks.DATA:
+        raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(networks.DATA)}")
+    recipe = networks.DATA[dataset]
+    return recipe if n_train is None else {**recipe, "n_train": n_train}

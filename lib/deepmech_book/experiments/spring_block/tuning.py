@@ -22,6 +22,8 @@ from deepmech_book.experiments.spring_block import networks
 
 #: Ways to choose a cell from one run of every cell; the first is the paper's suggestion, the last two are nulls.
 RULES = ("straightest load curve", "validation split", "lowest training loss", "blindly")
+#: The paper's suggestion with the curvature that is best for other data in place of zero.
+NEAREST = "curvature best for other data"
 #: A way that looks at no run at all.
 CARRIED = "best cell of Fig. 1(c)"
 
@@ -98,7 +100,12 @@ def _ordered(whole: xr.Dataset) -> xr.Dataset:
     return whole.sortby(noise, ascending=networks.PANELS[noise].rising).transpose("slope", noise, ...)
 
 
-def regrets(whole: xr.Dataset, part: xr.Dataset | None = None, place: tuple[int, int] | None = None) -> xr.Dataset:
+def regrets(
+    whole: xr.Dataset,
+    part: xr.Dataset | None = None,
+    place: tuple[int, int] | None = None,
+    bend: float | None = None,
+) -> xr.Dataset:
     """What every way of choosing costs in test accuracy, against the best cell of the grid.
 
     A run is one seed in every cell: the rule sees that run alone and names a cell. The cell's worth is the mean test
@@ -110,13 +117,14 @@ def regrets(whole: xr.Dataset, part: xr.Dataset | None = None, place: tuple[int,
     whole : a finished sweep of ``figure_1``, at least two seeds.
     part : the sweep of :func:`validated` with the same grid; without it there is no validation split.
     place : of another diagram, as :func:`place_of_best` gives it; adds the rule :data:`CARRIED`.
+    bend : a curvature to come near to; adds the rule :data:`NEAREST`.
 
     Returns
     -------
     Dataset
-        ``regret`` over ``rule`` (those of :data:`RULES` that can be had) and ``seed``, a difference of accuracies, ≥ 0,
-        and ``without``, the mean regret if the run ``seed`` had never been made, neither to choose nor to say what
-        cells are worth.
+        ``regret`` over ``rule`` (those of :data:`RULES` that can be had, and those added) and ``seed``, a difference of
+        accuracies, ≥ 0, and ``without``, the mean regret if the run ``seed`` had never been made, neither to choose nor
+        to say what cells are worth.
 
     Raises
     ------
@@ -142,7 +150,9 @@ def regrets(whole: xr.Dataset, part: xr.Dataset | None = None, place: tuple[int,
     }
     if part is not None:
         scores["validation split"] = flat(part["accuracy_validation"])
-    rules = [rule for rule in RULES if rule in scores or rule == "blindly"]
+    if bend is not None:
+        scores[NEAREST] = -abs(flat(whole["curvature"]) - bend)
+    rules = [rule for rule in (*RULES[:3], NEAREST, RULES[3]) if rule in scores or rule == "blindly"]
     runs = len(accuracy)
     chosen = np.full((len(rules), runs), -1)  # cells; -1 for the mean over all
     for i, rule in enumerate(rules):
