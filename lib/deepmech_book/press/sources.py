@@ -14,6 +14,7 @@ import yaml
 
 PROFILES = ("quick", "laptop", "paper")
 MADE_PAGES = ("status", "scoreboard", "sentences", "papers", "formulas")
+REFERENCE = "api/"
 SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
 
@@ -76,7 +77,7 @@ class House:
             For an entry without a notebook, and for a notebook without an entry.
         """
         listed = [f.removeprefix("generated/") for f in files_of(self.toc) if f.startswith("generated/")]
-        listed = [name for name in listed if name not in MADE_PAGES]
+        listed = [name for name in listed if name not in MADE_PAGES and not name.startswith(REFERENCE)]
         there = {
             p.relative_to(self.root / "notebooks").with_suffix("").as_posix()
             for p in (self.root / "notebooks").glob("*/*")
