@@ -11,6 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
+from deepmech_book.press import api
 from deepmech_book.press.press import clock
 
 
@@ -85,5 +86,9 @@ def explain_terms(app: Any, doctree: nodes.document, name: str) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.connect("doctree-read", add_stamp)
+    app.connect("env-updated", api.add_addresses)
+    app.connect("missing-reference", api.leave_inside)
+    if "sphinx.ext.autodoc" in app.extensions:
+        app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deepmech_book.press import api
 from deepmech_book.press.press import Sheet, clock
 
 STATUS_HEAD = """\
@@ -87,11 +88,12 @@ brackets tells where we depart from the print; the pages of errata say why.
 """
 
 
-def formulas(names: list[str]) -> str:
-    """The index of the papers' formulas, with links to the pages ``names``."""
+def formulas(names: list[str], reference: bool) -> str:
+    """The index of the papers' formulas, with links to the pages ``names`` and to the library's ``reference``."""
     from deepmech_book import ledger
 
-    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format)}")
+    entry = api.entry if reference else None
+    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format, entry=entry)}")
 
 
 PAPERS_HEAD = """\

@@ -19,11 +19,12 @@ from typing import Any
 
 import yaml
 
+import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
-from deepmech_book.press import execution, keys, pages, verdicts
+from deepmech_book.press import api, execution, keys, pages, verdicts
 from deepmech_book.press.press import Say, Sheet
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import REFERENCE, BookError, House, files_of
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -110,7 +111,10 @@ def build(
     wanted[house.generated / "scoreboard.md"] = pages.scoreboard(records, profile, names)
     wanted[house.generated / "sentences.md"] = pages.sentences(records, names)
     wanted[house.generated / "papers.md"] = pages.papers(names)
-    wanted[house.generated / "formulas.md"] = pages.formulas(names)
+    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
+    wanted[house.generated / "formulas.md"] = pages.formulas(names, reference)
+    if reference:
+        wanted |= {house.generated / REFERENCE / f"{name}.md": text for name, text in api.pages(house.book).items()}
     wanted |= {house.generated / name: text for name, text in pages.pieces(ready, records).items()}
     partial = len(ready) < len(sheets)
     config, toc = _config(house, partial), _toc(house, set(names))
@@ -155,8 +159,10 @@ def _seal(house: House, config: str, toc: str, wanted: dict[Path, str]) -> str:
     other = ("_build/", "generated/", "results/", verdicts.FILE)
     prose = keys.tree_digest(house.book, lambda name: not name.startswith(other))
     package = keys.tree_digest(Path(__file__).parent)
+    # The reference shows the library's own docstrings.
+    library = keys.tree_digest(Path(deepmech.__file__).parent) if any("/api/" in p.as_posix() for p in wanted) else ""
     texts = {path.relative_to(house.book).as_posix(): text for path, text in wanted.items()}
-    return digest([config, toc, prose, package, texts])
+    return digest([config, toc, prose, package, library, texts])
 
 
 def _config(house: House, partial: bool) -> str:
@@ -164,7 +170,7 @@ def _config(house: House, partial: bool) -> str:
     sphinx = config.setdefault("sphinx", {}).setdefault("config", {})
     if partial:
         sphinx["suppress_warnings"] = [*sphinx.get("suppress_warnings", []), *_PARTIAL]
-        sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"]]
+        sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"], ["py:.*", ".*"]]
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
