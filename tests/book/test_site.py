@@ -1,12 +1,13 @@
 """The build is strict: what Sphinx would only warn of, and what it would never notice, stops it."""
 
+import json
 import shutil
 
 import pytest
 from miniature import notebook_text, write_notebooks
 
 from deepmech_book import ledger
-from deepmech_book.press import press, site
+from deepmech_book.press import execution, press, site
 from deepmech_book.press.sources import BookError, House
 
 
@@ -65,6 +66,20 @@ def test_what_leads_nowhere_stops_the_build_again_and_again(ready):
             build(ready)
         for what in ("absent.png", "fig-absent", "absent-page", "nobody2099", "absent-file.md"):
             assert what in str(told.value)
+
+
+def test_cells_that_draw_or_check_are_folded_unless_they_teach(ready):
+    def cell(tags=(), figure=False, record=None):
+        drawn = {"mystnb": {"figure": {"name": "fig-x"}}} if figure else {}
+        data = {execution.RECORD: record} if record else {"text/plain": "1"}
+        return {"cell_type": "code", "metadata": {"tags": list(tags), **drawn}, "outputs": [{"data": data}]}
+
+    plain, draws, checks = cell(), cell(figure=True), cell(record={"claim": {}})
+    teaches = cell(["show-input"], figure=True)
+    sheet = press.Sheet(ready.source("springs/a"), {}, "", {"cells": [plain, draws, checks, teaches]})
+    shown = json.loads(site._printable(sheet))["cells"]
+    assert ["hide-input" in c["metadata"]["tags"] for c in shown] == [False, True, True, False]
+    assert draws["metadata"]["tags"] == [], "the executed notebook stays as it is"
 
 
 def test_a_promised_figure_that_nobody_drew_stops_the_build(ready):
