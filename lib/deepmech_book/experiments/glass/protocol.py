@@ -16,7 +16,9 @@ from deepmech.sweeps import Sweep, result
 from deepmech_book.experiments.glass import landscape, walks
 
 
-def preparations(gain: float, sgd_steps: Sequence[int], sgd_rate: Sequence[float], descent_steps: int) -> dict[str, Any]:
+def preparations(
+    gain: float, sgd_steps: Sequence[int], sgd_rate: Sequence[float], descent_steps: int
+) -> dict[str, Any]:
     """Phase -> the arguments of :class:`~deepmech.trainers.Preparation`.
 
     Examples
