@@ -285,7 +285,7 @@ class Calibration:
     Parameters
     ----------
     path : where they are kept.
-    seconds : what measuring may cost in all; 0 measures nothing.
+    seconds : of all cores that measuring may cost; 0 measures nothing.
     """
 
     def __init__(self, path: Path, seconds: float) -> None:
@@ -304,9 +304,9 @@ class Calibration:
         if key not in self._kept:
             if self._left <= 0:
                 return None
-            started = time.perf_counter()
+            started = time.process_time()
             measured = _measured(sweep, counted.short, self._left)
-            self._left -= time.perf_counter() - started
+            self._left -= (time.process_time() - started) / provenance.cores()
             if measured is None:
                 return None
             self._kept[key] = measured
@@ -316,7 +316,7 @@ class Calibration:
 
 
 def _measured(sweep: Sweep, short: dict[str, Any], left: float) -> float | None:
-    """Operations per second of one short task on every core, after one that warms up; None if it cannot be run here."""
+    """Operations per second of all cores by a short task, after one that warms up; None if it cannot be run here."""
     middle = max(0, min(sweep.n_cells // 2, sweep.n_cells - provenance.cores()))
     part = sweep.slice(range(middle, min(sweep.n_cells, middle + provenance.cores())))
     brief = Sweep("brief", sweep.compute, {str(k): v for k, v in part.items()}, short)
@@ -327,9 +327,10 @@ def _measured(sweep: Sweep, short: dict[str, Any], left: float) -> float | None:
     try:
         with threadpool_limits(1, "blas"):
             for _ in range(2):
-                started = time.perf_counter()
+                # Of the processor's time, since other work on the machine shall not count.
+                started = time.process_time()
                 brief.function()(part, **short)
-                took = time.perf_counter() - started
+                took = (time.process_time() - started) / provenance.cores()
     except Exception:  # no data, too short a task: the caller has another way
         return None
     return counted.flop / took
