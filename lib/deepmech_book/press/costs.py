@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from threadpoolctl import threadpool_limits
 
 from deepmech.core import provenance
@@ -109,7 +108,7 @@ def _some(row: Mapping[str, Any], spec: Any) -> dict[str, Any]:
 
 def _rows(sweep: Sweep, **more: Any) -> list[dict[str, Any]]:
     """The parameters of every cell with the first seed; those of other seeds are the same."""
-    seeds = sweep.grid.flat["seed"]
+    seeds = np.asarray(sweep.grid.flat["seed"])
     return [{**more, **row} for row in sweep.parameters(np.flatnonzero(seeds == seeds[0]).tolist())]
 
 
@@ -170,8 +169,8 @@ def _lenet(sweep: Sweep) -> Work:
     per_class = max(np.atleast_1d(sweep.cells.get("per_class", fixed.get("per_class", 0))).tolist())
     held = 4 * 1024 * colours * (per_class * fixed["n_classes"] + fixed["validation"]) + 16 * 62_000
     iterations = 20 * fixed["coarse"]
-    short = {**fixed, "iterations": iterations, "n_trials": min(2, fixed["n_trials"]), "n_checks": 1, "moments": 0}
-    short = short if iterations < fixed["iterations"] else None
+    brief = {**fixed, "iterations": iterations, "n_trials": min(2, fixed["n_trials"]), "n_checks": 1, "moments": 0}
+    short = brief if iterations < fixed["iterations"] else None
     steps = float(fixed["iterations"]) * fixed["n_trials"] * sweep.n_cells
     return Work("lenet", 6.0 * weights * steps, held, f"LeNet, {colours} colours", short)
 
@@ -286,7 +285,7 @@ class Calibration:
     Parameters
     ----------
     path : where they are kept.
-    seconds : what measuring may cost in all; 0 measures nothing.
+    seconds : of all cores that measuring may cost; 0 measures nothing.
     """
 
     def __init__(self, path: Path, seconds: float) -> None:
@@ -305,9 +304,9 @@ class Calibration:
         if key not in self._kept:
             if self._left <= 0:
                 return None
-            started = time.perf_counter()
+            started = time.process_time()
             measured = _measured(sweep, counted.short, self._left)
-            self._left -= time.perf_counter() - started
+            self._left -= (time.process_time() - started) / provenance.cores()
             if measured is None:
                 return None
             self._kept[key] = measured
@@ -317,10 +316,10 @@ class Calibration:
 
 
 def _measured(sweep: Sweep, short: dict[str, Any], left: float) -> float | None:
-    """Operations per second of one short task on every core, after one that warms up; None if it cannot be run here."""
-    cells = np.linspace(0, sweep.n_cells - 1, provenance.cores()).astype(int).tolist()
-    part = sweep.slice(cells)
-    brief = Sweep("brief", sweep.compute, {str(k): xr.DataArray(v.values, dims="cell") for k, v in part.items()}, short)
+    """Operations per second of all cores by a short task, after one that warms up; None if it cannot be run here."""
+    middle = max(0, min(sweep.n_cells // 2, sweep.n_cells - provenance.cores()))
+    part = sweep.slice(range(middle, min(sweep.n_cells, middle + provenance.cores())))
+    brief = Sweep("brief", sweep.compute, {str(k): v for k, v in part.items()}, short)
     counted = work(brief)
     assert counted is not None
     if counted.flop / 20e9 > left:  # at a slow core's rate
@@ -328,9 +327,10 @@ def _measured(sweep: Sweep, short: dict[str, Any], left: float) -> float | None:
     try:
         with threadpool_limits(1, "blas"):
             for _ in range(2):
-                started = time.perf_counter()
+                # Of the processor's time, since other work on the machine shall not count.
+                started = time.process_time()
                 brief.function()(part, **short)
-                took = time.perf_counter() - started
+                took = (time.process_time() - started) / provenance.cores()
     except Exception:  # no data, too short a task: the caller has another way
         return None
     return counted.flop / took

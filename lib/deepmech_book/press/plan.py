@@ -214,7 +214,7 @@ class _Measured(_Clock):
 
 class _Sheet(_Clock):
     def __init__(self, device: str) -> None:
-        self._device, self.where = device, f"a {device} at the least"
+        self._device, self.where = device, f"one {device} at the least"
 
     def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
         if counted is None:
