@@ -1,9 +1,10 @@
 """Pictures to play with: the same component on a page without kernel and, as a widget, live in Jupyter.
 
-- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`, :func:`diagram_page`: a spring–block chain, locally elastic
-  points, a folding ruler, the phase diagrams that ship with the book as self-contained HTML, for the book and for files.
-- :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`: the same in Jupyter,
-  their parameters shared with Python (need the extra ``deepmech[book]``).
+- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`, :func:`diagram_page`,
+  :func:`relaxation_page`: a spring–block chain, locally elastic points, a folding ruler, the phase diagrams and the walks
+  that ship with the book, as self-contained HTML, for the book and for files.
+- :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
+  :class:`RelaxationExplorer`: the same in Jupyter, their parameters shared with Python (need the extra ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 
@@ -18,19 +19,22 @@ from deepmech_book.explorers.ruler import ruler_page
 
 if TYPE_CHECKING:
     from deepmech_book.explorers.diagram import diagram_page
+    from deepmech_book.explorers.relaxation import relaxation_page
     from deepmech_book.explorers.widget import ChainExplorer, ElasticExplorer, RulerExplorer
-    from deepmech_book.explorers.widget_results import DiagramExplorer
+    from deepmech_book.explorers.widget_results import DiagramExplorer, RelaxationExplorer
 
 __all__ = [
     "ChainExplorer",
     "DiagramExplorer",
     "ElasticExplorer",
     "Page",
+    "RelaxationExplorer",
     "RulerExplorer",
     "chain_page",
     "cli_explore",
     "diagram_page",
     "elastic_page",
+    "relaxation_page",
     "ruler_page",
 ]
 
@@ -39,8 +43,9 @@ __getattr__, __dir__, _ = lazy.homes(
     __name__,
     {
         "diagram": ("diagram_page",),
+        "relaxation": ("relaxation_page",),
         "widget": ("ChainExplorer", "ElasticExplorer", "RulerExplorer"),
-        "widget_results": ("DiagramExplorer",),
+        "widget_results": ("DiagramExplorer", "RelaxationExplorer"),
     },
     extra="book",
 )

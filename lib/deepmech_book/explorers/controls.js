@@ -69,3 +69,29 @@ export function localModel(state) {
     off: (event, react) => of(event).delete(react),
   };
 }
+
+/** Where the value nearest to `wanted` stands among rising `values`, by factors; zero is below all others. */
+export function nearest(values, wanted) {
+  const place = (v) => Math.log10(Math.max(v, 1e-12)), away = values.map((v) => Math.abs(place(v) - place(wanted)));
+  return away.indexOf(Math.min(...away));
+}
+
+/** A labelled slider through the values that `values()` has at the moment, for the model's value `name`. */
+export function stepper(model, cleanup, name, values, { label, say, note, speak = say }) {
+  const input = html("input", { type: "range", min: 0, step: 1, name });
+  const output = html("output"), remark = html("small");
+  input.addEventListener("input", () => {
+    model.set(name, values()[Number(input.value)]);
+    model.save_changes();
+  });
+  const show = () => {
+    const all = values(), at = nearest(all, model.get(name));
+    input.max = all.length - 1;
+    input.value = at;
+    input.setAttribute("aria-valuetext", speak(all[at]));
+    output.textContent = say(all[at]);
+    remark.textContent = note(all[at]);
+  };
+  cleanup.push(follow(model, name, show));
+  return { root: html("div", { class: "slider" }, html("label", {}, html("span", {}, ...label), input), output, remark), show };
+}

@@ -72,8 +72,7 @@ export function decimals(values) {
 export const symbol = (name, sub = "") => html("span", { class: "symbol" }, name, sub && html("sub", {}, sub));
 export const symbolText = (name, sub = "") => [
   svg("tspan", { class: "symbol" }, name),
-  svg("tspan", { dy: 3, class: "sub" }, sub),
-  svg("tspan", { dy: -3 }, "\u200b"),
+  ...(sub ? [svg("tspan", { dy: 3, class: "sub" }, sub), svg("tspan", { dy: -3 }, "\u200b")] : []),
 ];
 
 /** The path through points given as x0, y0, x1, y1, ... */

@@ -13,6 +13,7 @@ EXPLORERS = {
     "chain": ("spring-block-chain.html", "A spring–block chain to play with"),
     "elastic": ("elastic-points.html", "Locally elastic points to play with"),
     "ruler": ("folding-ruler.html", "A folding ruler to pull and shake"),
+    "relaxation": ("walking-weights.html", "Weights that walk"),
     "diagram": ("phase-diagrams.html", "Phase diagrams, cell by cell"),
 }
 """Every explorer: the file it is written to unless told otherwise, and its title."""

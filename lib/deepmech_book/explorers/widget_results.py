@@ -11,6 +11,7 @@ import xarray as xr
 from deepmech_book.explorers.bundle import bundle
 from deepmech_book.explorers.diagram import SHADES, SIDES, SOURCES, diagram, diagram_state
 from deepmech_book.explorers.page import style
+from deepmech_book.explorers.relaxation import PHASES, phase_run, relaxation_state
 
 
 class DiagramExplorer(anywidget.AnyWidget):
@@ -65,3 +66,38 @@ class DiagramExplorer(anywidget.AnyWidget):
         shown = diagram(getattr(self, side))
         rows, columns = shown["curvature"].dims[:2]
         return shown.isel({rows: getattr(self, f"{side}_row"), columns: getattr(self, f"{side}_column")})
+
+
+class RelaxationExplorer(anywidget.AnyWidget):
+    """Walking weights over temperature and waiting time; the same picture as on a page, in Jupyter (paper C, Fig. 3).
+
+    The last line of a cell shows it. Its traits can be read and set, observed and linked to other widgets.
+
+    Parameters
+    ----------
+    phase, temperature, waiting
+        As for :func:`~deepmech_book.explorers.relaxation_page`; all of them are traits.
+
+    Raises
+    ------
+    ValueError
+        If there is no such phase, or it was not walked at this temperature or after this wait.
+    """
+
+    _esm = bundle("relaxation")
+    _css = style("relaxation")
+
+    phase = traitlets.Enum(list(PHASES)).tag(sync=True)
+    temperature = traitlets.Float(min=0.0).tag(sync=True)
+    waiting = traitlets.Int(min=1).tag(sync=True)
+    diffusion = traitlets.Float().tag(sync=True)
+    still = traitlets.Float().tag(sync=True)
+    phases = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**relaxation_state(**parameters))
+
+    def walk(self) -> xr.Dataset:
+        """The walks that are shown, as the book has them; a ValueError where the phase has none at these settings."""
+        state = relaxation_state(phase=self.phase, temperature=self.temperature, waiting=self.waiting)
+        return phase_run(self.phase).sel(temperature=state["temperature"], waiting=state["waiting"])

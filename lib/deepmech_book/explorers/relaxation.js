@@ -1,0 +1,174 @@
+// The explorer of walking weights: overlap, displacement and decorrelation time over temperature and waiting time. One
+// component, two hosts: an anywidget in Jupyter, and a page without kernel or network. The model holds the records
+// (relaxation.py) and what is looked at.
+
+import { help, nearest, stepper } from "./controls.js";
+import { html, number, power, symbol, symbolText, write } from "./dom.js";
+import { LinePlot } from "./line_plot.js";
+import { unpacked } from "./packed.js";
+import { View, hosted } from "./view.js";
+
+/** Times within this factor of the free walk's count as the same. */
+const ALIKE = 1.25;
+const LEVEL = 0.9;
+
+/** A temperature in few signs: 0, 0.03, 10⁻⁶. */
+const warmth = (t) => (t === 0 || t >= 0.001 ? String(t) : power(t));
+/** A number of steps with its thousands. */
+const steps = (n) => Number(n.toPrecision(3)).toLocaleString("en");
+
+class Explorer extends View {
+  constructor(model, el) {
+    super(model, ["phase", "temperature", "waiting"]);
+    this.unpacked = new Map();
+    this.overlap = new LinePlot(270, "overlap");
+    this.msd = new LinePlot(270, "msd");
+    this.tau = new LinePlot(290, "tau");
+    this.choice = html(
+      "select", { name: "phase", "aria-label": "Phase and data", onchange: () => this.choose(this.choice.value) },
+      ...Object.entries(model.get("phases")).map(([key, { title }]) => html("option", { value: key }, title)),
+    );
+    this.about = html("p", { class: "about" });
+    this.controls = [
+      stepper(model, this.cleanup, "temperature", () => this.run.temperatures, {
+        label: ["temperature ", symbol("T")], say: warmth, speak: (t) => `temperature ${t}`,
+        note: (t) => (t ? "noise of each step, ∝ √T" : "no noise: only the landscape moves weights"),
+      }),
+      stepper(model, this.cleanup, "waiting", () => this.run.waiting, {
+        label: ["waiting time ", symbol("t", "w")], say: steps, speak: (t) => `waiting time ${t} steps`,
+        note: () => "steps before the clock starts",
+      }),
+    ];
+    this.begin(this.build(), el);
+    this.publish();
+    this.watch(["phase", "temperature", "waiting"], () => this.publish());
+  }
+
+  build() {
+    const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
+    return html(
+      "div", { class: "deepmech-explorer relaxation", role: "group", "aria-label": "Explorer of walking weights" },
+      this.choice, this.about, this.head(),
+      html("div", { class: "sliders two" }, ...this.controls.map((c) => c.root)),
+      html("div", { class: "plots" }, html("div", { class: "plot" }, this.overlap.root), html("div", { class: "plot" }, this.msd.root)),
+      html("div", { class: "legend" }, key("free", "free walk, nothing fitted"), key("seed", "one initial condition"), key("mean", "their mean")),
+      this.tau.root,
+      help(
+        ["Networks walk by gradient steps with thermal noise. The overlap ", symbol("Q"), "(t) is the part of the weights that has moved ",
+          "by less than a small window after t steps; τ₉₀ is when it falls to 0.9 (dashed upright line)."],
+        "The dashed curves are weights that know nothing of any landscape: Eq. 6 with the same window and noise.",
+        "MSD: mean square displacement of the weights; that of a free walk is 2Dt, a straight line of slope one here.",
+        "Below, τ₉₀ of every temperature with its 95 % interval over initial conditions, and the free walk's. The ring is the " +
+          "temperature chosen. The level line is T = 0, where only the landscape moves weights.",
+        `Free: τ₉₀ within a factor of ${ALIKE} of the free walk's. Driven: faster. Held: slower.`,
+        "Overlaps are rounded to 0.0001, the logarithms of displacements to 0.001.",
+      ),
+      this.status,
+    );
+  }
+
+  get run() {
+    const key = this.model.get("phase");
+    if (!this.unpacked.has(key)) {
+      const raw = this.model.get("phases")[key];
+      const [overlap, logMsd, free] = [raw.overlap, raw.log_msd, raw.free].map(unpacked);
+      this.unpacked.set(key, { ...raw, overlap, logMsd, free });
+    }
+    return this.unpacked.get(key);
+  }
+
+  /** Where temperature and waiting time stand in the record of this phase. */
+  get spot() {
+    const { temperatures, waiting } = this.run;
+    return [nearest(temperatures, this.model.get("temperature")), nearest(waiting, this.model.get("waiting"))];
+  }
+
+  choose(phase) {
+    const { temperatures, waiting } = this.model.get("phases")[phase];
+    this.set({
+      phase, temperature: temperatures[nearest(temperatures, this.model.get("temperature"))],
+      waiting: waiting[nearest(waiting, this.model.get("waiting"))],
+    });
+  }
+
+  /** One initial condition's record, `values`, at a temperature and waiting time. */
+  record(values, t, w, seed) {
+    const { waiting, seeds, times } = this.run, from = ((t * waiting.length + w) * seeds + seed) * times.length;
+    return values.subarray(from, from + times.length);
+  }
+
+  /** The words for a decorrelation time and the free walk's. */
+  state(tau, free) {
+    if (tau === null) return ["", "Out of sight", `the record does not see the overlap fall to ${LEVEL}`];
+    if (free !== null && tau > free * ALIKE) return ["convex", "Held", "slower than the free walk: the landscape holds the weights"];
+    if (free !== null && tau > free / ALIKE) return ["", "Free", "the weights walk as if there were no landscape"];
+    return ["concave", "Driven", "faster than the free walk: the landscape moves the weights"];
+  }
+
+  layout() {
+    const { times, temperatures, about } = this.run, time = { low: times[0], high: times.at(-1), log: true };
+    this.choice.value = this.model.get("phase");
+    write(this.about, about);
+    for (const control of this.controls) control.show();
+    const t = ["time ", ...symbolText("t"), " since ", ...symbolText("t", "w"), " (steps)"];
+    this.overlap.layout(this.overlap.root.clientWidth, { ...time, title: t }, { low: 0, high: 1, title: ["overlap ", ...symbolText("Q"), "(t)"] });
+    const known = this.run.logMsd.filter((v) => v > this.model.get("still"));
+    this.msd.layout(
+      this.msd.root.clientWidth, { ...time, title: [...t.map((e) => (e.cloneNode ? e.cloneNode(true) : e))] },
+      { low: 10 ** Math.min(...known), high: 10 ** Math.max(...known), log: true, title: ["MSD"] },
+    );
+    const warm = temperatures.filter((v) => v > 0), all = this.run.taus.flat(2).filter((v) => v !== null);
+    this.tau.layout(
+      this.tau.root.clientWidth, { low: warm[0] / 2, high: warm.at(-1) * 2, log: true, n: 7, title: ["temperature ", ...symbolText("T")] },
+      { low: Math.min(...all) / 2, high: Math.max(...all) * 2, log: true, title: ["τ₉₀ (steps)"] },
+    );
+  }
+
+  draw() {
+    const { times, temperatures, seeds, taus, free_tau: freeTau, overlap, logMsd, free } = this.run, [t, w] = this.spot;
+    const at = (values, map = (v) => v) => times.map((time, i) => [time, map(values[i])]);
+    const mean = (values, map) => times.map((_, i) => {
+      let sum = 0;
+      for (let s = 0; s < seeds; s++) sum += map(this.record(values, t, w, s)[i]);
+      return sum / seeds;
+    });
+    const all = (values, map) => Array.from({ length: seeds }, (_, s) => ({ class: "seed", points: at(this.record(values, t, w, s), map) }));
+    const [tau, low, high] = taus[w][t], walkers = free.subarray(t * times.length, (t + 1) * times.length);
+    this.overlap.draw([
+      { class: "zero", points: [[times[0] / 2, LEVEL], [times.at(-1) * 2, LEVEL]] }, ...all(overlap, (v) => v),
+      { class: "free", points: at(walkers) }, { class: "mean", points: at(mean(overlap, (v) => v)) },
+      ...(tau === null ? [] : [{ class: "here", points: [[tau, 0], [tau, 1]] }]),
+    ]);
+    const slope = 2 * this.model.get("diffusion") * temperatures[t];
+    this.msd.draw([
+      ...all(logMsd, (v) => 10 ** v), { class: "free", points: slope ? times.map((time) => [time, slope * time]) : [] },
+      { class: "mean", points: at(mean(logMsd, (v) => 10 ** v)) },
+    ]);
+    const rest = temperatures[0] === 0 ? taus[w][0][0] : null, number0 = (v) => v ?? NaN;
+    const points = temperatures.map((T, i) => [T, number0(taus[w][i][0])]).filter(([T]) => T > 0);
+    this.tau.draw([
+      { class: "free", points: temperatures.map((T, i) => [T, number0(freeTau[i])]).filter(([T]) => T > 0) },
+      ...(rest === null ? [] : [
+        { class: "rest", points: [[this.tau.x.invert(0), rest], [this.tau.x.invert(9999), rest]] },
+        { class: "word", text: "T = 0", x: this.tau.x.invert(this.tau.box.left + 10), y: rest },
+      ]),
+      ...temperatures.map((T, i) => ({ class: "range", points: T ? [[T, number0(taus[w][i][1])], [T, number0(taus[w][i][2])]] : [] })),
+      { class: "mean", points, dots: 4 },
+      { class: "mean now", points: tau !== null && temperatures[t] ? [[temperatures[t], tau]] : [], dots: 7 },
+    ]);
+    const between = low === null || high === null ? "" : ` (${steps(low)}–${steps(high)})`, ratio = tau && freeTau[t] && tau / freeTau[t];
+    this.show(...this.state(tau, freeTau[t]), [
+      `τ₉₀ ${tau === null ? "–" : steps(tau) + between}`, `free walk ${freeTau[t] === null ? "∞" : steps(freeTau[t])}`,
+      ratio ? `ratio ${number(ratio, ratio < 0.1 ? 4 : 2)}` : "ratio –",
+    ]);
+  }
+
+  publish() {
+    if (!this.width) return;
+    const words = Array.from(this.numbers.children, (e) => e.textContent).join(", ");
+    this.status.textContent = `${this.run.title}. ${this.word.textContent}: ${this.meaning.textContent}. ${words}.`;
+  }
+}
+
+const { render, startPages } = hosted(Explorer, "relaxation");
+export default { render };

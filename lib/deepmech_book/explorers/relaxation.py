@@ -1,0 +1,125 @@
+"""The explorer of walking weights: overlap, displacement and decorrelation time over temperature and waiting time."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.simulators.brownian import free_overlap
+from deepmech.sweeps import result
+from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.explorers.packed import packed
+from deepmech_book.explorers.page import Page, page_of
+
+STEPS = {"overlap": 0.0001, "log_msd": 0.001}
+"""What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""
+STILL = -32
+"""Stands for the logarithm of no displacement at all."""
+_DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10"}
+_PHASES = ("regularised", "underparameterised", "overparameterised")
+PHASES = {
+    f"{phase} {data}": (f"{phase.capitalize()}, {_DATA[data]}", phase, data) for data in _DATA for phase in _PHASES
+}
+"""Every phase that ships: its title, its name and its data set."""
+CHI = 1
+"""Of the recorded windows, the paper's."""
+
+
+@cache
+def phase_run(name: str) -> xr.Dataset:
+    """The walks of a phase that ship with the book, without those that diverged; temperatures rise."""
+    _, phase, data = PHASES[name]
+    return walks.kept(result(walks.standard(phase, data))).sortby("temperature")
+
+
+@cache
+def _in_page(name: str) -> dict[str, Any]:
+    run = phase_run(name)
+    dims = ("temperature", "waiting", "seed", "time")
+    log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
+    taus = [relaxation.taus(run, chi=CHI, waiting=w) for w in range(run.sizes["waiting"])]
+    windows = walks.window(run, CHI).transpose("temperature", "seed").values
+    free = [
+        np.mean([free_overlap(run.time.values, e, walks.RATE * float(t) / walks.P_D) for e in row], axis=0)
+        for row, t in zip(windows, run.temperature.values, strict=True)
+    ]
+    return {
+        "title": PHASES[name][0],
+        "about": walks.origin(run),
+        "temperatures": run.temperature.values.tolist(),
+        "waiting": run.waiting.values.tolist(),
+        "times": run.time.values.tolist(),
+        "seeds": run.sizes["seed"],
+        "window": float(f"{float(np.mean(windows)):.4g}"),
+        "overlap": packed(run["overlap"].isel(chi=CHI).transpose(*dims), STEPS["overlap"]),
+        "log_msd": packed(log_msd, STEPS["log_msd"]),
+        "free": packed(free, STEPS["overlap"]),
+        "free_tau": [_plain(v) for v in taus[0]["free"].values],
+        "taus": [
+            [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]
+            for table in taus
+        ],
+    }
+
+
+def _plain(value: float) -> float | None:
+    """Four digits; None for what JSON has no number for."""
+    return float(f"{float(value):.4g}") if np.isfinite(value) else None
+
+
+def relaxation_state(
+    *, phase: str = "regularised mnist", temperature: float = 0.1, waiting: int = 10_000
+) -> dict[str, Any]:
+    """Everything that the component reads from its model, as plain JSON values.
+
+    Raises
+    ------
+    ValueError
+        If there is no such phase, or it was not walked at this temperature or after this wait.
+    """
+    if phase not in PHASES:
+        raise ValueError(f"relaxation explorer: phase = {phase!r}: must be one of {', '.join(PHASES)}")
+    phases = {name: _in_page(name) for name in PHASES}
+    for name, value, key in (("temperature", temperature, "temperatures"), ("waiting", waiting, "waiting")):
+        if value not in phases[phase][key]:
+            walked = ", ".join(f"{v:g}" for v in phases[phase][key])
+            raise ValueError(f"relaxation explorer: {name} = {value!r}: must be one of {walked}")
+    # The free walk's MSD is 2Dt with D = μT/P_D.
+    return {
+        "phase": phase,
+        "temperature": float(temperature),
+        "waiting": int(waiting),
+        "still": STILL,
+        "diffusion": walks.RATE / walks.P_D,
+        "phases": phases,
+    }
+
+
+def relaxation_page(**parameters: Any) -> Page:
+    """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
+
+    Every initial condition's overlap and mean square displacement travel with the page, rounded to :data:`STEPS`.
+
+    Parameters
+    ----------
+    phase : str
+        A key of :data:`PHASES`.
+    temperature : float
+        One at which the phase was walked, in the paper's units.
+    waiting : int
+        A waiting time of the phase, in steps.
+
+    Raises
+    ------
+    ValueError
+        If there is no such phase, or it was not walked at this temperature or after this wait.
+    """
+    state = relaxation_state(**parameters)
+    text = (
+        f"Interactive relaxation of weights: {PHASES[state['phase']][0]}, temperature {state['temperature']:g}, "
+        f"waiting time {state['waiting']}."
+    )
+    return page_of("relaxation", state, text)

@@ -1,0 +1,108 @@
+"""The explorer of walking weights shows the walks that ship, and the free walk beside them."""
+
+import base64
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from explorer_pages import resize
+
+from deepmech.simulators.brownian import free_time
+from deepmech_book import explorers
+from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.explorers.bundle import bundle
+from deepmech_book.explorers.relaxation import CHI, PHASES, STEPS, phase_run, relaxation_state
+
+
+def unpacked(packed: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
+    counts = np.frombuffer(base64.b64decode(packed["data"]), "<i2").astype(float)
+    return np.where(counts == -32768, np.nan, counts * packed["step"]).reshape(shape)
+
+
+def test_what_a_page_carries_is_what_ships(still: Any) -> None:
+    assert still("relaxation").stat().st_size < 300_000
+    state = relaxation_state()
+    assert list(state["phases"]) == list(PHASES)
+    run, shown = phase_run("regularised mnist"), state["phases"]["regularised mnist"]
+    wanted = run.overlap.isel(chi=CHI).transpose("temperature", "waiting", "seed", "time")
+    np.testing.assert_allclose(unpacked(shown["overlap"], wanted.shape), wanted, rtol=0, atol=0.5001 * STEPS["overlap"])
+    msd = run.msd.transpose(*wanted.dims)
+    np.testing.assert_allclose(10 ** unpacked(shown["log_msd"], msd.shape), msd, rtol=0.0012)
+    table = relaxation.taus(run, waiting=2)
+    tau = [row[0] for row in shown["taus"][2]]
+    np.testing.assert_allclose(np.array(tau, float), table.tau, rtol=1e-3)
+    one = free_time(walks.window(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
+    assert shown["free_tau"][shown["temperatures"].index(0.1)] == pytest.approx(float(one), rel=1e-3)
+
+
+def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> None:
+    page = visit().open(still("relaxation"))
+    table = relaxation.taus(phase_run("regularised mnist"))
+    assert page.inner_text(".state strong") == "Free"
+    shown = float(re.search(r"τ₉₀ ([\d.,]+)", page.inner_text(".numbers"))[1].replace(",", ""))
+    assert shown == pytest.approx(float(table.tau.sel(temperature=0.1)), rel=0.005)
+    page.locator("input[name=temperature]").focus()
+    page.keyboard.press("Home")
+    assert page.inner_text(".state strong") == "Driven" and "free walk ∞" in page.inner_text(".numbers")
+    assert page.locator("input[name=temperature]").get_attribute("aria-valuetext") == "temperature 0"
+    page.keyboard.press("ArrowRight")
+    assert "10⁻⁸" in page.locator(".slider output").first.inner_text()
+    assert "Driven" in page.inner_text("[role=status]")
+    waiting = page.locator("input[name=waiting]")
+    waiting.focus()
+    page.keyboard.press("End")
+    assert waiting.get_attribute("aria-valuetext") == "waiting time 100000 steps"
+
+
+def test_another_phase_goes_to_the_nearest_record(visit: Any, still: Any) -> None:
+    page = visit().open(still("relaxation"))
+    for phase, (title, *_) in PHASES.items():
+        page.select_option("select", phase)
+        assert title in page.inner_text("[role=status]")
+        assert page.locator(".lines.overlap .seed").count() == phase_run(phase).sizes["seed"]
+        for end in ("Home", "End"):
+            page.locator("input[name=temperature]").focus()
+            page.keyboard.press(end)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_fits_every_width(visit: Any, still: Any, theme: str) -> None:
+    page = visit(color_scheme=theme).open(still("relaxation"))
+    for width in (320, 360, 660, 900):
+        resize(page, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = "[...document.querySelectorAll('svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
+        outside += " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
+        assert page.evaluate(f"{outside}.map((t) => t.textContent)") == []
+
+
+@pytest.mark.parametrize(
+    "parameters, told",
+    [
+        ({"phase": "liquid"}, "phase = 'liquid': must be one of regularised mnist"),
+        ({"temperature": 0.2}, "temperature = 0.2: must be one of 0, 1e-08"),
+        ({"waiting": 5}, "waiting = 5: must be one of 10000, 20000, 50000, 100000"),
+    ],
+)
+def test_bad_values_are_named(parameters: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        explorers.relaxation_page(**parameters)
+
+
+def test_the_widget_is_the_same_picture_and_python_reads_the_walk(jupyter: Any) -> None:
+    explorer = explorers.RelaxationExplorer(temperature=0.001)
+    assert explorer._esm == bundle("relaxation") and explorer._esm in explorers.relaxation_page().html
+    page = jupyter(explorer)
+    page.locator("input[name=temperature]").focus()
+    page.keyboard.press("ArrowRight")
+    sent = page.evaluate("Object.assign({}, ...host.sent)")
+    assert sent["temperature"] == 0.01
+    explorer.temperature = sent["temperature"]
+    assert explorer.walk().overlap.sizes["seed"] == 12
+    page.select_option("select", "overparameterised mnist")
+    used = set(page.evaluate("[...host.asked(), ...host.sent.flatMap(Object.keys)]"))
+    own = {n for n in explorer.traits(sync=True) if not n.startswith("_")} - {"layout", "tabbable", "tooltip", "comm"}
+    assert used == own
+    page.evaluate("leave()")
+    assert page.evaluate("host.listening()") == 0
