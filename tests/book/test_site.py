@@ -115,7 +115,7 @@ def test_the_reference_names_the_library_and_formulas_lead_there(ready):
     intro.write_text(
         f"{intro.read_text()}\n{{py:func}}`~deepmech.load_curve` {{py:class}}`~deepmech.simulators.Chain`\n"
     )
-    with pytest.raises(BookError, match="reference target not found: deepmech.simulators.Chain"):
+    with pytest.raises(BookError, match=r"reference target not found: deepmech\.simulators\.Chain"):
         build(ready)
     intro.write_text(intro.read_text().replace("simulators.Chain", "simulators.spring_block.Chain"))
     html = build(ready)
