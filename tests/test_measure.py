@@ -1,6 +1,7 @@
 """``deepmech measure``, and what draws a load curve in one call."""
 
 import json
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 import xarray as xr
 from matplotlib import pyplot
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import deepmech
 from deepmech import cli
@@ -111,6 +113,19 @@ def test_measure_says_what_is_wrong_and_unpickles_nothing(here, capsys, tmp_path
         told = capsys.readouterr().err
         assert words in told and "Traceback" not in told, arguments
     assert not (tmp_path / "touched").exists()
+
+
+def test_the_readmes_five_lines_run(here, capsys, tmp_path):
+    _, model, digits = here
+    text = (Path(__file__).parents[1] / "README.md").read_text().partition("## Measure my network")[2]
+    code = text.partition("```python\n")[2].partition("```")[0]
+    data = TensorDataset(torch.tensor(digits.x_train), torch.tensor(digits.y_train))
+    exec(code, {"model": model, "loader": DataLoader(data, batch_size=50)})
+    assert capsys.readouterr().out.startswith(
+        load_curve(model, DataLoader(data, batch_size=50)).deepmech.read().verdict
+    )
+    assert (tmp_path / "load_curve.pdf").read_bytes().startswith(b"%PDF")
+    pyplot.close("all")
 
 
 def test_one_call_draws():

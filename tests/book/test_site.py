@@ -1,13 +1,17 @@
 """The build is strict: what Sphinx would only warn of, and what it would never notice, stops it."""
 
 import json
+import re
 import shutil
 
 import pytest
+import yaml
 from miniature import notebook_text, write_notebooks
+from sphinx.util.inventory import InventoryFile
 
+import deepmech
 from deepmech_book import ledger
-from deepmech_book.press import execution, press, site
+from deepmech_book.press import api, execution, press, site
 from deepmech_book.press.sources import BookError, House
 
 
@@ -113,3 +117,34 @@ def test_a_partial_build_leaves_out_what_has_no_result(house):
     assert not stale.exists()
     status = (html / "generated" / "status.html").read_text()
     assert "Not part of this build" in status and "One spring" in status
+
+
+@pytest.mark.slow
+def test_the_reference_names_the_library_and_formulas_lead_there(ready):
+    """Built strictly: every name of ours in a docstring leads somewhere."""
+    chapters = ["formulas", *(f"api/{name}" for name in api.pages(ready.book))]
+    toc = yaml.safe_load((ready.root / "_toc.yml").read_text())
+    toc["parts"][0]["chapters"] += [{"file": f"generated/{name}"} for name in chapters]
+    (ready.root / "_toc.yml").write_text(yaml.safe_dump(toc, sort_keys=False))
+    intro = ready.book / "intro.md"
+    intro.write_text(
+        f"{intro.read_text()}\n{{py:func}}`~deepmech.load_curve` {{py:class}}`~deepmech.simulators.Chain`\n"
+    )
+    with pytest.raises(BookError, match=r"reference target not found: deepmech\.simulators\.Chain"):
+        build(ready)
+    intro.write_text(intro.read_text().replace("simulators.Chain", "simulators.spring_block.Chain"))
+    html = build(ready)
+    page = (html / "intro.html").read_text()
+    assert 'href="generated/api/metrics.html#deepmech.metrics.load_curve.load_curve"' in page
+    with open(html / "objects.inv", "rb") as file:
+        inventory = InventoryFile.load(file, "", lambda uri, name: name)
+    names = {name for kind, entries in inventory.items() if kind.startswith("py:") for name in entries}
+    assert {f"deepmech.{name}" for name in deepmech.__all__ if name != "__version__"} <= names
+    linked = {f.code for f in ledger.formulas().values() if api.known(f.code)}
+    assert linked <= names and len(linked) > 20
+    table = (html / "generated" / "formulas.html").read_text()
+    assert all(f"#{code}" in table or f"#{code.rpartition('.')[0]}" in table for code in linked)
+    reference = (html / "generated" / "api" / "metrics.html").read_text()
+    (source,) = {found for found in re.findall(r'href="([^"]*/regression\.py)"', reference)}
+    assert "def probe_error" in (html / "generated" / "api" / source).read_text()
+    assert "system-message" not in reference

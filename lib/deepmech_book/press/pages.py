@@ -93,7 +93,9 @@ def formulas(names: list[str], reference: bool) -> str:
     from deepmech_book import ledger
 
     entry = api.entry if reference else None
-    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format, entry=entry)}")
+    return _wide(
+        "Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format, entry=entry)}"
+    )
 
 
 PAPERS_HEAD = """\
