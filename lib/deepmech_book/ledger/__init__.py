@@ -8,7 +8,7 @@ from deepmech_book.ledger.entry import MIME, Entry, check
 from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
 from deepmech_book.ledger.registry import Claim, Figure, claim, claims, figure, figures
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule
-from deepmech_book.ledger.scoreboard import missing, scoreboard_markdown
+from deepmech_book.ledger.scoreboard import missing, scoreboard_csv, scoreboard_markdown, scoreboard_rows
 from deepmech_book.ledger.sentences import Sentence, ours, sentences, sentences_markdown
 
 __all__ = [
@@ -34,7 +34,9 @@ __all__ = [
     "formulas_markdown",
     "missing",
     "ours",
+    "scoreboard_csv",
     "scoreboard_markdown",
+    "scoreboard_rows",
     "sentences",
     "sentences_markdown",
 ]
