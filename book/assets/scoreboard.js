@@ -65,7 +65,7 @@
     const numeric = ["ours", "null", "seeds"].includes(names[column]);
     const compare = (a, b) => {
       if (!way) return a.place - b.place;
-      if (!numeric) return way * text(a).localeCompare(text(b)) || a.place - b.place;
+      if (!numeric) return way * text(a).localeCompare(text(b), "en", { numeric: true }) || a.place - b.place;
       const [x, y] = [number(text(a)), number(text(b))];
       if (isNaN(x) || isNaN(y)) return isNaN(x) - isNaN(y) || a.place - b.place; // those without a number come last
       return way * (x - y) || a.place - b.place;
