@@ -13,8 +13,9 @@ from deepmech.core.labels import align
 from deepmech.core.random import Stream
 from deepmech.metrics import collapse, curvature, glass, glass_modes, glass_times, reading, regression, separability
 from deepmech.metrics import elasticity as el
+from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.separation import ClassMoments, data_separation, load_curve
+from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.simulators import brownian, elastic_sde, folding_ruler
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
@@ -174,10 +175,26 @@ SIMULATORS = {
 
 WHOLE = "must be a whole number"
 METRICS = {
-    "labels of text": (lambda: load_curve(NET, X, Y.astype(str)), "labels have type <U21: expected integers"),
+    "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "labels have type float64: expected classes"),
+    "labels of lists": (lambda: load_curve(NET, X, [[0], [1, 2]]), "y = [[0], [1, 2]]: must be one label"),
+    "yes-or-no labels": (lambda: load_curve(NET, X, Y[:, None] == range(3)), "are read as target='regression'"),
     "labels of text, directly": (lambda: ClassMoments(2).update(X, Y.astype(str)), "labels have type <U21"),
-    "no labels": (lambda: load_curve(NET, X, None), "labels have type object: expected integers"),
-    "a loader": (lambda: load_curve(NET, LOADER, None), "load_curve: x: this is a DataLoader; take samples out of it"),
+    "no labels": (lambda: load_curve(NET, X, None), "load_curve: y = None: give the class of each"),
+    "a loader and labels": (
+        lambda: load_curve(NET, LOADER, Y),
+        "y is a ndarray, but x is a DataLoader",
+    ),
+    "labels by name, of tuples": (lambda: load_curve(NET, LOADER, "label"), "without labels that can be told"),
+    "labels by function": (lambda: load_curve(NET, LOADER, max), "what of a batch the model gets, forward="),
+    "x without labels": (lambda: load_curve(NET, [torch.zeros(2, 3)]), "y = None: give the class of each"),
+    "nothing": (lambda: load_curve(NET, iter([])), "x gave no samples; an iterator gives its batches once only"),
+    "a name too many": (lambda: load_curve(NET, {"x": X, "y": Y}), "cannot be called with (x=…)"),
+    "target": (lambda: load_curve(NET, X, Y, target="class"), "target = 'class': must be 'classes' or 'regression'"),
+    "classes of numbers": (lambda: load_curve(NET, X, Y, metric="D_hat", target="regression"), "has no classes"),
+    "precision": (lambda: load_curve(NET, X, Y, autocast="bf16"), "autocast = 'bf16': must be a floating point type"),
+    "forward": (lambda: load_curve(NET, X, Y, forward="x"), "forward = 'x': must be a function of model and batch"),
+    "no samples": (lambda: load_curve(NET, X, Y, n_samples=0), "n_samples = 0: must be a whole number"),
+    "layers of text": (lambda: load_curve(NET, X, Y, layers="relu"), "layers = 'relu': give a list of names, or"),
     "a loader of features": (lambda: data_separation(LOADER, Y), "features: this is a DataLoader"),
     "a model class": (lambda: load_curve(nn.Linear, X, Y), "load_curve: model is the class Linear itself: make one"),
     "no model": (lambda: load_curve(None, X, Y), "load_curve: model is of type NoneType: must be a Module"),
@@ -195,8 +212,8 @@ METRICS = {
     "no features": (lambda: data_separation(X[:, :0], Y), "without a single feature"),
     "no monitored model": (lambda: LoadCurveMonitor(None, X, Y), "LoadCurveMonitor: model is of type NoneType"),
     "monitored class": (lambda: LoadCurveMonitor(nn.ReLU, X, Y), "LoadCurveMonitor: model is the class ReLU itself"),
-    "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, None), "LoadCurveMonitor: x: this is a DataLoader"),
-    "monitored text": (lambda: LoadCurveMonitor(NET, X, Y.astype(str)), "labels have type <U21"),
+    "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, Y), "x is a DataLoader, whose batches hold the"),
+    "monitored numbers": (lambda: LoadCurveMonitor(NET, X, Y / 2), "labels have type float64"),
     "cadence of text": (lambda: LoadCurveMonitor(NET, X, Y, every="a"), f"every = 'a': {WHOLE} of steps"),
     "no budget": (lambda: LoadCurveMonitor(NET, X, Y, budget=None), "budget = None: must be a share"),
     "boolean budget": (lambda: LoadCurveMonitor(NET, X, Y, budget=True), "budget = True: must be a share"),

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from deepmech.core.labels import over
     from deepmech.data import load
     from deepmech.metrics.curvature import curvature
+    from deepmech.metrics.load_curve import load_curve
     from deepmech.metrics.monitor import LoadCurveMonitor
     from deepmech.metrics.reading import read
-    from deepmech.metrics.separation import data_separation, load_curve
+    from deepmech.metrics.separation import data_separation
+    from deepmech.plots.layers import plot
     from deepmech.simulators import simulate
     from deepmech.simulators.brownian import Well
     from deepmech.simulators.elastic_sde import ElasticSDE
@@ -44,9 +46,11 @@ _ROOMS = {
     "core.labels": ("over",),
     "data": ("load",),
     "metrics.curvature": ("curvature",),
+    "metrics.load_curve": ("load_curve",),
     "metrics.monitor": ("LoadCurveMonitor",),
     "metrics.reading": ("read",),
-    "metrics.separation": ("data_separation", "load_curve"),
+    "metrics.separation": ("data_separation",),
+    "plots.layers": ("plot",),
     "simulators": ("simulate",),
     "simulators.brownian": ("Well",),
     "simulators.elastic_sde": ("ElasticSDE",),

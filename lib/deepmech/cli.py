@@ -1,4 +1,4 @@
-"""The command line: ``deepmech sweep | verify | data``, and what other packages add to it.
+"""The command line: ``deepmech measure | sweep | verify | data``, and what other packages add to it.
 
 A package adds verbs by an entry point of the group ``deepmech.commands``: a function that gets the subparsers. Rooms
 are imported by the command that needs them, so that ``--help`` answers at once.
@@ -35,6 +35,20 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"deepmech {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    measure = commands.add_parser("measure", help="measure the load curve of a torch model of your own")
+    measure.add_argument("model", metavar="MODULE:FACTORY", help="a function without arguments that makes the model")
+    measure.add_argument("data", metavar="FILE.npz|NAME", help="arrays x and y in a file, or a data set by name")
+    measure.add_argument(
+        "--weights", metavar="FILE", help="a state dict that torch.save wrote; nothing else is unpickled"
+    )
+    measure.add_argument(
+        "--layers", nargs="+", metavar="NAME", help="names of modules, or blocks (default: activations)"
+    )
+    measure.add_argument("--samples", type=positive, default=1000, help="how many, at most (default: 1000)")
+    measure.add_argument("--regression", action="store_true", help="y are real numbers, not classes")
+    measure.add_argument("-o", dest="out", metavar="FOLDER", help="write the curve there: netCDF, SVG, PDF and PNG")
+    measure.set_defaults(run=_measure)
 
     sweep = commands.add_parser("sweep", help="run a sweep chunk by chunk, or complete an interrupted one")
     sweep.add_argument("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
@@ -84,6 +98,24 @@ def positive(text: str) -> int:
 def say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
+
+
+def _measure(options: argparse.Namespace) -> int:
+    from deepmech.measure import cli_measure
+
+    layers = options.layers
+    said = cli_measure(
+        options.model,
+        options.data,
+        weights=options.weights,
+        layers=layers[0] if layers == ["blocks"] else layers,
+        n_samples=options.samples,
+        target="regression" if options.regression else "classes",
+        out=options.out,
+        say=say,
+    )
+    sys.stdout.write(f"{said}\n")
+    return 0
 
 
 def _sweep(options: argparse.Namespace) -> int:

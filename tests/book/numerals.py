@@ -111,6 +111,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "glass/cifar": [
         Paper("$N/P_D$ = 0.097 and 0.66 at $P_D$"),
         Paper(r"$\lambda$ = 0.001, a tenth"),
+        Words(r"Q(\tau_{90}) = 0.9", "the definition of τ₉₀"),
         Follows("temperatures are %.1f times the paper's", lambda: (60_000 / 50_000,)),
         Setting("MNIST was learnt in steps of 0.02, these labels in the paper's 0.001"),
         Setting("displacements at $T = 10^{-8}$"),
@@ -135,7 +136,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("what is below $10^{-4}$ drawn there"),
     ],
     "glass/relaxation": [
-        Paper(r"regularised ($\lambda$ = 0.01, and few weights, $N/P_D$ = 0.08)"),
+        Paper(r"($\lambda$ = 0.01, and few weights, $N/P_D$ = 0.08)"),
         Paper("and $N/P_D$ = 0.45, in the paper enough"),
         Words("at which it falls to 0.9", "the definition of τ₉₀"),
         FREE,

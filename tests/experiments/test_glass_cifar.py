@@ -94,7 +94,7 @@ def test_weight_decay_counts_what_the_preparation_did(run):
 def made_up(size, rest, sigma):
     """Free walks in a window of their own, cut off by a landscape."""
     temperatures, times = [0.01, 1e-4, 0.0], log_times(20_000, 12)
-    sweep = scaling.standard("digits", [size], [3], [30_000])[size]
+    sweep = scaling.standard("digits", [size], n_seeds=[3], steps=[30_000])[size]
     free = [free_time(sigma / 2100, walks.RATE * t / walks.P_D) if t else np.inf for t in temperatures]
     curves = [free_overlap(times, 1.0, free_time(1.0, 1.0) * (1 / f + 1 / rest)) for f in free]
     overlap = np.broadcast_to(np.array(curves)[None, :, None, :, None], (3, 3, 1, len(times), 3))

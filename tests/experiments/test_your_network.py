@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from deepmech.data import load
+from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import read
-from deepmech.metrics.separation import load_curve, over_positions
 from deepmech_book import figures
 from deepmech_book.experiments import your_network as examples
 

@@ -12,6 +12,10 @@ from deepmech_book import explorers
 from deepmech_book.explorers.bundle import bundle
 
 
+WAITING = {kind: {"running": False} for kind in ("chain", "elastic", "ruler")}
+"""How explorers of something that moves are made to wait for the reader."""
+
+
 class Visit:
     """One browser tab that notes every console message, error and request."""
 
@@ -49,7 +53,7 @@ def visit(chromium: Any) -> Iterator[Any]:
 def still(tmp_path_factory: Any) -> Callable[[str], Path]:
     """``still(kind)`` is the page of an explorer that waits for the reader."""
     folder = tmp_path_factory.mktemp("still")
-    return cache(lambda kind: explorers.cli_explore(kind, folder / f"{kind}.html", show=False, running=False))
+    return cache(lambda kind: explorers.cli_explore(kind, folder / f"{kind}.html", show=False, **WAITING.get(kind, {})))
 
 
 def module(browser: Any, source: str) -> Iterator[Any]:
@@ -77,6 +81,12 @@ def elastic_engine(chromium: Any) -> Iterator[Any]:
     yield from module(chromium, bundle("elastic") + "\nexport { Cloud, separation };\n")
 
 
+@pytest.fixture(scope="session")
+def ruler_engine(chromium: Any) -> Iterator[Any]:
+    """The same for the folding ruler."""
+    yield from module(chromium, bundle("ruler") + "\nexport { Normals, Ruler, slowProfile };\n")
+
+
 # What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.
 HOST = """async ([source, state]) => {
   const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
@@ -102,9 +112,9 @@ HOST = """async ([source, state]) => {
 def jupyter(visit: Any) -> Any:
     """``jupyter(widget)`` shows an anywidget in a stand-in for Jupyter and returns the browser page."""
 
-    def show(widget: Any, **options: Any) -> Any:
+    def show(widget: Any, hidden: bool = False, **options: Any) -> Any:
         page = visit(**options).page
-        page.set_content(f"<style>{widget._css}</style>")
+        page.set_content(f"<style>{widget._css}</style>{'<style>body { display: none }</style>' * hidden}")
         state = {name: getattr(widget, name) for name in widget.traits(sync=True) if not name.startswith("_")}
         plain = {k: v for k, v in state.items() if k not in ("layout", "tabbable", "tooltip", "comm")}
         page.evaluate(HOST, [widget._esm, json.loads(json.dumps(plain))])

@@ -26,7 +26,7 @@ def numbers(page: Any) -> dict[str, float]:
 
 
 def handle_at(page: Any) -> tuple[float, float]:
-    box = page.locator(".handle").bounding_box()
+    box = page.locator(".handle").first.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 

@@ -11,7 +11,7 @@ from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book import explorers
 from deepmech_book.explorers.elastic import elastic_state
 
-PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page}
+PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page, "RulerExplorer": explorers.ruler_page}
 
 
 @pytest.fixture(params=PAGES)
@@ -32,11 +32,11 @@ def test_python_reads_and_sets() -> None:
 
 
 def test_bad_values_are_refused(name: str) -> None:
-    explorer = getattr(explorers, name)()
+    explorer, trait = getattr(explorers, name)(), "jerk_speed" if name == "RulerExplorer" else "noise"
     with pytest.raises(traitlets.TraitError):
-        explorer.noise = 3.0
-    with pytest.raises(ValueError, match="noise"):
-        getattr(explorers, name)(noise=3.0)
+        setattr(explorer, trait, 5.0)
+    with pytest.raises(ValueError, match=trait):
+        getattr(explorers, name)(**{trait: 5.0})
 
 
 def test_unknown_name_of_the_room() -> None:
@@ -97,3 +97,12 @@ def test_leaves_nothing_behind(jupyter: Any, name: str) -> None:
     page.evaluate("leave()")
     assert page.evaluate("host.listening()") == 0
     assert page.locator(".deepmech-explorer").count() == 0
+
+
+def test_built_out_of_sight_it_is_drawn_when_it_gets_room(jupyter: Any, name: str) -> None:
+    """As in JupyterLab, which builds a widget before it shows it: no drawing of negative width."""
+    page = jupyter(getattr(explorers, name)(running=False), hidden=True)
+    assert page.locator(".axes text").count() == 0
+    page.evaluate("document.querySelectorAll('style')[1].remove()")
+    page.wait_for_selector(".axes text")
+    assert page.inner_text(".state strong") in page.inner_text("[role=status]")

@@ -8,7 +8,8 @@ import torch
 from torch import nn
 
 from deepmech.core.random import Stream
-from deepmech.metrics.separation import data_separation, load_curve
+from deepmech.metrics.load_curve import load_curve
+from deepmech.metrics.separation import data_separation
 
 CLASSES, N, WIDTH = 3, 50, 6
 
@@ -52,7 +53,9 @@ def test_paper_network_by_hand(sample, metric, weights):
     curve = load_curve(model, x, y, metric=metric, weights=weights, batch_size=16)
     assert curve.layer.values.tolist() == ["bn0", "act1", "act2", "act3"]
     assert curve.depth.values.tolist() == [0, 1, 2, 3]
-    assert (curve.name, curve.attrs["samples"], curve.attrs["classes"]) == (metric, N, CLASSES)
+    assert curve.name == {"D": "data_separation", "D_hat": "data_separation_hat"}[metric]
+    assert {"long_name", "units"} < set(curve.attrs)
+    assert (curve.attrs["metric"], curve.attrs["samples"], curve.attrs["classes"]) == (metric, N, CLASSES)
     model.eval()
     with torch.no_grad():
         h = model.bn0(torch.tensor(x))
@@ -129,7 +132,7 @@ def test_no_gradients_are_recorded_on_the_way(sample):
     model = paper_network()
     model.act2.register_forward_hook(lambda module, args, output: recorded.append(output.requires_grad))
     load_curve(model, *sample)
-    assert recorded == [False]
+    assert recorded and not any(recorded)
 
 
 def test_any_layers_by_name_with_input_and_output(sample):

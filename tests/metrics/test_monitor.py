@@ -12,9 +12,10 @@ from torch import nn
 
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import BEND, read, read_each
-from deepmech.metrics.separation import data_separation, load_curve, over_positions
+from deepmech.metrics.separation import data_separation
 from deepmech.metrics.untouched import undisturbed
 
 N, WIDTH, CLASSES = 60, 8, 3
@@ -188,7 +189,7 @@ def test_the_budget_is_kept_at_every_step(training, costs, budget):
             self.seconds += costs
             now[0] += costs
 
-    monitor = Clockwork(nn.Linear(1, 1), [], np.zeros(0, int), budget=budget)
+    monitor = Clockwork(nn.Linear(1, 1), [[0.0], [1.0]], [0, 1], budget=budget)
     monitor._clock = lambda: now[0]
     trained = 0.0
     with monitor:
@@ -272,7 +273,7 @@ def test_uses_that_depend_on_the_batch_are_refused(sample):
         def forward(self, x):
             return self.act(self.act(x)) if len(x) > 20 else self.act(x)
 
-    with pytest.raises(ValueError, match="'act' is called 2 times for one batch and 1 times for another"):
+    with pytest.raises(ValueError, match="layer 'act:2': 'act' is called 1 times"):
         load_curve(Fickle(), *sample, batch_size=40)
 
 

@@ -13,9 +13,9 @@ from torch import nn
 
 from deepmech.core import checks
 from deepmech.core.provenance import attributes
+from deepmech.metrics.batches import Stream
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.moments import class_labels, real_numbers
-from deepmech.metrics.separation import load_curve
+from deepmech.metrics.load_curve import Measurement, load_curve
 from deepmech.metrics.untouched import unwrapped
 
 BUDGET = 0.05
@@ -33,10 +33,11 @@ class LoadCurveMonitor:
     Parameters
     ----------
     model
-        As for :func:`~deepmech.metrics.separation.load_curve`. It may move to another device on the way.
+        As for :func:`~deepmech.metrics.load_curve.load_curve`. It may move to another device on the way.
     x, y
-        The samples to measure, of shapes (n, ...) and (n,); a few hundred will do, and every class must occur. Not
-        augmented, not shuffled: the same at every record.
+        The samples to measure, as for :func:`~deepmech.metrics.load_curve.load_curve`; a few hundred will do, and every
+        class must occur. A loader is read once, here, and its samples are kept: they are the same at every record, even
+        if it shuffles. Give ``n_samples=500``, say.
     every
         Record each ``every``-th step. By default as often as ``budget`` allows: the steps at which curves are recorded
         then depend on the machine (the curves at given steps do not).
@@ -44,7 +45,7 @@ class LoadCurveMonitor:
         With ``every`` left out: a step is recorded only if all recording, that of the step included, then makes up at
         most this share of the training time so far. The first and the last record are made in any case.
     **measure
-        Further arguments of :func:`~deepmech.metrics.separation.load_curve`: ``layers``, ``metric``, ``pool``, …
+        Further arguments of :func:`~deepmech.metrics.load_curve.load_curve`: ``layers``, ``metric``, ``pool``, …
 
     Attributes
     ----------
@@ -78,23 +79,23 @@ class LoadCurveMonitor:
     """
 
     def __init__(
-        self, model: nn.Module, x: Any, y: Any, every: int | None = None, budget: float = BUDGET, **measure: Any
+        self, model: nn.Module, x: Any, y: Any = None, every: int | None = None, budget: float = BUDGET, **measure: Any
     ) -> None:
         checks.instance("LoadCurveMonitor: model", model, nn.Module)
-        if not isinstance(x, torch.Tensor):
-            real_numbers("LoadCurveMonitor: x", x)
-        class_labels(y)
         if every is not None:
             checks.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
         share = "a share of the training time, in (0, 1]"
         if checks.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
             checks.refuse("LoadCurveMonitor: budget", budget, share)
-        if unknown := measure.keys() - inspect.signature(load_curve).parameters.keys():
-            known = ", ".join([*inspect.signature(load_curve).parameters][3:])
-            raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {known}")
-        self.model, self.x, self.y, self.every, self.budget, self.measure = model, x, y, every, budget, measure
+        known = {name: p.default for name, p in list(inspect.signature(load_curve).parameters.items())[3:]}
+        if unknown := measure.keys() - known.keys():
+            raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
+        self.model, self.every, self.budget = model, every, budget
+        self._measure = Measurement(model, x, y, **known | {"diverged_to_nan": True} | measure)
+        if isinstance(self._measure.source, Stream):
+            self._measure.source.keep()
         self.steps, self.seconds = 0, 0.0
-        self._curves: list[xr.DataArray] = []
+        self.curves: list[xr.DataArray] = []
         self._at: list[int] = []
         self._values: list[dict[str, float]] = []
         self._latest: dict[str, Any] = {}
@@ -140,13 +141,13 @@ class LoadCurveMonitor:
         """Measure the load curve now, whatever the cadence; also returned."""
         self._finish_device()  # what the device still has to do is training, and not to be counted here
         begin = self._clock()
-        curve = load_curve(self.model, self.x, self.y, **{"diverged_to_nan": True, **self.measure})
-        if self._curves and not curve.layer.equals(self._curves[0].layer):
+        curve = self._measure()
+        if self.curves and not curve.layer.equals(self.curves[0].layer):
             raise ValueError(
-                f"LoadCurveMonitor: layers were {self._curves[0].layer.values.tolist()}, at step {self.steps} they are "
+                f"LoadCurveMonitor: layers were {self.curves[0].layer.values.tolist()}, at step {self.steps} they are "
                 f"{curve.layer.values.tolist()}: a model that changes its layers needs layers=[...] that stay"
             )
-        self._curves.append(curve)
+        self.curves.append(curve)
         self._at.append(self.steps)
         self._values.append({k: float(v) for k, v in self._latest.items()})
         self._last_cost = self._clock() - begin
@@ -168,11 +169,12 @@ class LoadCurveMonitor:
         ValueError
             If nothing was recorded yet.
         """
-        if not self._curves:
+        if not self.curves:
             raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
-        curves = xr.concat(self._curves, "step", coords="minimal", compat="override", combine_attrs="override")
+        curves = xr.concat(self.curves, "step", coords="minimal", compat="override", combine_attrs="override")
         curves = curves.assign_coords(step=("step", np.array(self._at)))
-        out = curves.to_dataset(name="load_curve", promote_attrs=True)
+        out = curves.to_dataset(name="load_curve")
+        out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:
             out["curvature"] = curvature(curves)
         for name in dict.fromkeys(k for values in self._values for k in values):

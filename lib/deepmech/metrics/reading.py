@@ -50,6 +50,8 @@ class Reading:
         The layer that lowers D most, and ``share``, its part of all that is lowered.
     rising
         Layers that raise D by more than a hundredth of the curve's range.
+    left_out
+        What of the model is not in the curve, as :func:`~deepmech.metrics.load_curve.load_curve` noted it.
     """
 
     verdict: Verdict
@@ -58,6 +60,7 @@ class Reading:
     largest: str
     share: float
     rising: tuple[str, ...]
+    left_out: str = ""
 
     def __str__(self) -> str:
         if self.verdict == "no shape":
@@ -67,7 +70,7 @@ class Reading:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
         if self.rising:
             text += f" D rises at {', '.join(map(repr, self.rising))}."
-        return text
+        return f"{text} Of a part of the model only: {self.left_out}." if self.left_out else text
 
     def _repr_markdown_(self) -> str:
         return str(self).replace(self.verdict, f"**{self.verdict}**", 1)
@@ -109,8 +112,9 @@ than noise. Layer '4' does the most, 50% of all that is separated.
         raise ValueError(f"read: load has dimensions {values.dims}: give one curve, select or average the rest")
     dim = values.dims[0]
     bent, drop = float(curvature(values, dim=str(dim))), float(descent(values, dim=str(dim)))
+    left_out = str(values.attrs.get("left_out", ""))
     if not np.isfinite(bent):
-        return Reading("no shape", bent, drop, "", 0.0, ())
+        return Reading("no shape", bent, drop, "", 0.0, (), left_out)
     d = values.values.astype(float)
     chord = np.linspace(d[0], d[-1], len(d))
     spread = float(np.ptp(d))
@@ -126,7 +130,9 @@ than noise. Layer '4' does the most, 50% of all that is separated.
     done = np.clip(work.values, 0.0, None)
     best = int(done.argmax())
     rising = tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread)
-    return Reading(verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0, rising)
+    return Reading(
+        verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0, rising, left_out
+    )
 
 
 class Readings(dict[str, Reading]):

@@ -5,7 +5,8 @@ of the data unless names are given. :func:`applied` gives any picture drawn with
 """
 
 from deepmech.plots.curves import load_curves
+from deepmech.plots.layers import in_words, plot
 from deepmech.plots.phase import phase_diagram
 from deepmech.plots.style import DARK, LIGHT, Theme, applied
 
-__all__ = ["DARK", "LIGHT", "Theme", "applied", "load_curves", "phase_diagram"]
+__all__ = ["DARK", "LIGHT", "Theme", "applied", "in_words", "load_curves", "phase_diagram", "plot"]

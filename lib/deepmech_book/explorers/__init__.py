@@ -1,10 +1,10 @@
 """Pictures to play with: the same component on a page without kernel and, as a widget, live in Jupyter.
 
-- :func:`chain_page`, :func:`elastic_page`: a spring–block chain, locally elastic points as self-contained HTML, for the
-  book and for files.
-- :class:`ChainExplorer`, :class:`ElasticExplorer`: the same in Jupyter, their parameters shared with Python (need the
-  extra ``deepmech[book]``).
-- :func:`cli_explore`: write either to a file and open it.
+- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`, :func:`diagram_page`: a spring–block chain, locally elastic
+  points, a folding ruler, the phase diagrams that ship with the book as self-contained HTML, for the book and for files.
+- :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`: the same in Jupyter,
+  their parameters shared with Python (need the extra ``deepmech[book]``).
+- :func:`cli_explore`: write one to a file and open it.
 """
 
 from typing import TYPE_CHECKING
@@ -14,18 +14,33 @@ from deepmech_book.explorers.chain import chain_page
 from deepmech_book.explorers.elastic import elastic_page
 from deepmech_book.explorers.file import cli_explore
 from deepmech_book.explorers.page import Page
+from deepmech_book.explorers.ruler import ruler_page
 
 if TYPE_CHECKING:
-    from deepmech_book.explorers.widget import ChainExplorer, ElasticExplorer
+    from deepmech_book.explorers.diagram import diagram_page
+    from deepmech_book.explorers.widget import ChainExplorer, ElasticExplorer, RulerExplorer
+    from deepmech_book.explorers.widget_results import DiagramExplorer
 
 __all__ = [
     "ChainExplorer",
+    "DiagramExplorer",
     "ElasticExplorer",
     "Page",
+    "RulerExplorer",
     "chain_page",
     "cli_explore",
+    "diagram_page",
     "elastic_page",
+    "ruler_page",
 ]
 
-# Only the widgets need Jupyter's packages; servers without them still import this room.
-__getattr__, __dir__, _ = lazy.homes(__name__, {"widget": ("ChainExplorer", "ElasticExplorer")}, extra="book")
+# Widgets need Jupyter's packages, which servers lack; results bring the trainers, which the chain does without.
+__getattr__, __dir__, _ = lazy.homes(
+    __name__,
+    {
+        "diagram": ("diagram_page",),
+        "widget": ("ChainExplorer", "ElasticExplorer", "RulerExplorer"),
+        "widget_results": ("DiagramExplorer",),
+    },
+    extra="book",
+)

@@ -7,8 +7,9 @@ import { LoadPlot } from "./load_plot.js";
 import { chainHelp, chainSliders } from "./panels.js";
 import { Normals } from "./philox.js";
 import { PhasePlot } from "./phase_plot.js";
-import { Player, hosted } from "./player.js";
+import { Player } from "./player.js";
 import { Chain, DiagramRun, ETA, curvature, equilibrium, largeNoiseLimit } from "./spring_block.js";
+import { hosted } from "./view.js";
 
 const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blocks"];
 /** A curvature below this counts as none. */
@@ -86,7 +87,10 @@ class Explorer extends Player {
       this.mean += (curvature(this.subject.x) - this.mean) * Math.min(1, (burst * ETA) / memory);
       steps -= burst;
     }
-    this.draw();
+  }
+
+  get outdated() {
+    return this.subject.velocity.length !== this.model.get("n_blocks");
   }
 
   tell() {
@@ -109,9 +113,7 @@ class Explorer extends Player {
 
   layout() {
     const p = this.parameters;
-    if (this.subject.velocity.length !== p.n_blocks) return this.reset();
     const quiet = equilibrium(p).x, loud = largeNoiseLimit(p), reach = Math.max(1, ...loud);
-    this.width = this.root.clientWidth;
     this.drawing.layout(this.width, p, reach);
     const width = this.load.root.clientWidth;
     this.load.layout(width, p.n_blocks, 1 - reach, quiet, loud);
@@ -119,7 +121,6 @@ class Explorer extends Player {
     this.phase.update(p);
     for (const control of this.controls) control.show();
     this.shade(p);
-    this.draw();
   }
 
   /** The diagram that came with the page where it applies; elsewhere one computed here, in slices between frames. */

@@ -12,8 +12,7 @@ export function follow(model, name, react) {
 /** A labelled slider for model value `name`. `say(value)` gives the number shown and `note(value)` a remark below it. */
 function slider(model, cleanup, name, { label, range, say, note, speak = say }) {
   const [min, max, step] = range;
-  // JupyterLab would take the arrow keys for its own shortcuts.
-  const input = html("input", { type: "range", min, max, step, name, "data-lm-suppress-shortcuts": "true" });
+  const input = html("input", { type: "range", min, max, step, name });
   const output = html("output");
   const remark = html("small");
   input.addEventListener("input", () => {

@@ -56,10 +56,10 @@ export function number(value, digits, sign = false) {
   return (value < 0 ? "−" : sign ? "+" : "") + text;
 }
 
-/** A large number as a power of ten, with `digits` of its factor; 10⁹ for 1·10⁹ where there are none. */
+/** A large or small number as a power of ten, with `digits` of its factor; 10⁹ for 1·10⁹ where there are none. */
 export function power(value, digits = 0) {
-  const [factor, exponent] = value.toExponential(digits).split("e+");
-  const raised = Array.from(exponent, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]).join("");
+  const [factor, exponent] = value.toExponential(digits).split("e");
+  const raised = Array.from(exponent.replace("+", ""), (d) => (d === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[d])).join("");
   return factor === "1" ? `10${raised}` : `${factor}·10${raised}`;
 }
 
@@ -83,20 +83,24 @@ export function path(points) {
   return d;
 }
 
-/** Axes of a plot: ticks, labels and titles around the rectangle `box`, redrawn into the group `g`. */
-export function axes(g, box, x, y, { xTicks, yTicks, xTitle, yTitle }) {
-  const [xDigits, yDigits] = [decimals(xTicks), decimals(yTicks)];
+/**
+ * Axes of a plot: ticks, labels and titles around the rectangle `box`, redrawn into the group `g`. `xSay` and `ySay` give
+ * the word at a tick where that is not its number.
+ */
+export function axes(g, box, x, y, { xTicks, yTicks, xTitle, yTitle, xSay, ySay }) {
+  const plain = (all) => (v) => number(v, decimals(all));
+  const [xWord, yWord] = [xSay ?? plain(xTicks), ySay ?? plain(yTicks)];
   g.replaceChildren();
   for (const v of xTicks) {
     g.append(
       svg("line", { class: "tick", x1: x(v), x2: x(v), y1: box.bottom, y2: box.bottom + 4 }),
-      svg("text", { x: x(v), y: box.bottom + 17, "text-anchor": "middle" }, number(v, xDigits)),
+      svg("text", { x: x(v), y: box.bottom + 17, "text-anchor": "middle" }, xWord(v)),
     );
   }
   for (const v of yTicks) {
     g.append(
       svg("line", { class: "tick", x1: box.left - 4, x2: box.left, y1: y(v), y2: y(v) }),
-      svg("text", { x: box.left - 7, y: y(v) + 4, "text-anchor": "end" }, number(v, yDigits)),
+      svg("text", { x: box.left - 7, y: y(v) + 4, "text-anchor": "end" }, yWord(v)),
     );
   }
   const middle = (box.left + box.right) / 2;

@@ -6,7 +6,8 @@ import { html, number, power, symbol } from "./dom.js";
 import { CloudPlot } from "./elastic_cloud.js";
 import { Cloud, STEP, separation } from "./elastic_model.js";
 import { EffectPlane } from "./elastic_plane.js";
-import { Player, hosted } from "./player.js";
+import { Player } from "./player.js";
+import { hosted } from "./view.js";
 
 const PHYSICS = ["intra", "inter", "n_classes", "n_samples", "noise"];
 /** Steps of the button "Step": half a unit of time. */
@@ -81,8 +82,11 @@ class Explorer extends Player {
 
   advance(steps) {
     this.subject.advance(this.parameters, steps);
-    this.draw();
-    if (this.done) this.set({ running: false });
+  }
+
+  get outdated() {
+    const p = this.parameters;
+    return this.subject.K !== p.n_classes || this.subject.n !== p.n_samples;
   }
 
   get done() {
@@ -120,14 +124,11 @@ class Explorer extends Player {
 
   layout() {
     const p = this.parameters;
-    if (this.subject.K !== p.n_classes || this.subject.n !== p.n_samples) return this.reset();
-    this.width = this.root.clientWidth;
     // 560 is the width at which elastic.css puts the pictures above one another.
     this.plot.layout(this.plot.root.clientWidth, this.subject, this.width <= 560);
     this.plane.layout(this.plane.root.clientWidth);
     this.plane.update(p);
     for (const control of this.controls) control.show();
-    this.draw();
   }
 }
 

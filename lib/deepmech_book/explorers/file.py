@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core.files import write_whole
-from deepmech_book.explorers.chain import chain_page
-from deepmech_book.explorers.elastic import elastic_page
+from deepmech_book import explorers
 
 EXPLORERS = {
-    "chain": (chain_page, "spring-block-chain.html", "A spring–block chain to play with"),
-    "elastic": (elastic_page, "elastic-points.html", "Locally elastic points to play with"),
+    "chain": ("spring-block-chain.html", "A spring–block chain to play with"),
+    "elastic": ("elastic-points.html", "Locally elastic points to play with"),
+    "ruler": ("folding-ruler.html", "A folding ruler to pull and shake"),
+    "diagram": ("phase-diagrams.html", "Phase diagrams, cell by cell"),
 }
-"""Every explorer's page, the file it is written to unless told otherwise, and its title."""
+"""Every explorer: the file it is written to unless told otherwise, and its title."""
 
 
 def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: bool = True, **parameters: Any) -> Path:
@@ -23,13 +24,13 @@ def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: b
     Parameters
     ----------
     explorer : str
-        A key of :data:`EXPLORERS`: "chain" or "elastic".
+        A key of :data:`EXPLORERS`.
     path : str or Path, optional
         The file to write; its folder must exist. By default a file in the current folder, named after the explorer.
     show : bool
         Open the file in the default browser.
     **parameters
-        As for :func:`~deepmech_book.explorers.chain_page` or :func:`~deepmech_book.explorers.elastic_page`.
+        As for :func:`~deepmech_book.explorers.chain_page` and its like.
 
     Raises
     ------
@@ -38,7 +39,8 @@ def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: b
     """
     if explorer not in EXPLORERS:
         raise ValueError(f"explorer = {explorer!r}: must be one of {', '.join(EXPLORERS)}")
-    page, name, title = EXPLORERS[explorer]
+    name, title = EXPLORERS[explorer]
+    page = getattr(explorers, f"{explorer}_page")
     path = Path(path or name).resolve()
     write_whole(path, page(**parameters).document(title))
     if show:

@@ -4,6 +4,28 @@
 import { path, set, svg, symbolText } from "./dom.js";
 import { Plane } from "./plane.js";
 
+/**
+ * The line where `c`, rows of numbers, is zero, by linear interpolation in each square of four neighbouring grid points;
+ * `x` and `y` are where columns and rows lie. There is none through a square with a number missing.
+ */
+export function zeroLine(c, x, y) {
+  let d = "";
+  for (let r = 0; r + 1 < c.length; r++) {
+    for (let i = 0; i + 1 < c[0].length; i++) {
+      const corners = [[r, i], [r, i + 1], [r + 1, i + 1], [r + 1, i]], points = [];
+      if (corners.some(([r0, i0]) => Number.isNaN(c[r0][i0]))) continue;
+      corners.forEach(([r0, i0], n) => {
+        const [r1, i1] = corners[(n + 1) % 4], [a, b] = [c[r0][i0], c[r1][i1]];
+        if (a > 0 === b > 0) return;
+        const t = a / (a - b);
+        points.push(x[i0] + t * (x[i1] - x[i0]), y[r0] + t * (y[r1] - y[r0]));
+      });
+      for (let n = 0; n + 3 < points.length; n += 4) d += path(points.slice(n, n + 4));
+    }
+  }
+  return d;
+}
+
 export class PhasePlot extends Plane {
   /** Ranges are [low, high, step]; `onMove({noise, friction_right})` is called while the handle moves. */
   constructor(diagram, noise, friction, onMove) {
@@ -49,28 +71,7 @@ export class PhasePlot extends Plane {
       ),
     );
     this.cells.replaceChildren(...cells);
-    this.contour.setAttribute("d", this.zero(curvature));
-  }
-
-  /** The line of zero curvature, by linear interpolation in each square of four neighbouring grid points. */
-  zero(c) {
-    let d = "";
-    for (let r = 0; r + 1 < c.length; r++) {
-      for (let i = 0; i + 1 < c[0].length; i++) {
-        const corners = [[r, i], [r, i + 1], [r + 1, i + 1], [r + 1, i]], points = [];
-        corners.forEach(([r0, i0], n) => {
-          const [r1, i1] = corners[(n + 1) % 4], [a, b] = [c[r0][i0], c[r1][i1]];
-          if (a > 0 === b > 0) return;
-          const t = a / (a - b);
-          points.push(
-            this.x(this.noise[i0] + t * (this.noise[i1] - this.noise[i0])),
-            this.y(this.friction[r0] + t * (this.friction[r1] - this.friction[r0])),
-          );
-        });
-        for (let n = 0; n + 3 < points.length; n += 4) d += path(points.slice(n, n + 4));
-      }
-    }
-    return d;
+    this.contour.setAttribute("d", zeroLine(curvature, this.noise.map(this.x), this.friction.map(this.y)));
   }
 
   update(p) {

@@ -5,7 +5,7 @@ import { axes, html, number, scale, set, svg, ticks } from "./dom.js";
 export class Plane {
   /**
    * `across` and `up` say which parameters lie on the axes: {name, range: [low, high, step], title, ticks, digits, words};
-   * `digits` and `words` are how a screen reader hears the value. `onMove({name: value, ...})` is called while the handle
+   * `digits` and `words` are how a screen reader hears the value. Where a parameter counts `values`, these stand in its place. `onMove({name: value, ...})` is called while the handle
    * moves. A subclass draws into `this.svg` and calls `frame` from its `layout(width)`.
    */
   constructor({ height, label, across, up, onMove }) {
@@ -27,9 +27,16 @@ export class Plane {
     const box = (this.box = { left: 44, right: width - 22, top: 28, bottom: this.height - 44 });
     this.x = scale(left, right, box.left, box.right);
     this.y = scale(bottom, top, box.bottom, box.top);
-    const every = ({ range: [low, high], ticks: n }) => ticks(low, high, n);
+    const { across, up } = this, every = ({ range: [low, high], ticks: n, values }, room) => {
+      if (!values) return ticks(low, high, n);
+      // As many words as there is room for, counted from the end without noise.
+      const skip = Math.max(1, Math.ceil((7.5 * Math.max(...values.map((v) => v.length)) + 4) / (room / values.length)));
+      return values.map((_, i) => i).filter((i) => (values.length - 1 - i) % skip === 0);
+    };
+    const word = ({ values }) => values && ((i) => values[i]);
     axes(this.grid, box, this.x, this.y, {
-      xTicks: every(this.across), yTicks: every(this.up), xTitle: this.across.title, yTitle: this.up.title,
+      xTicks: every(across, box.right - box.left), yTicks: every(up, Infinity), xTitle: across.title, yTitle: up.title,
+      xSay: word(across), ySay: word(up),
     });
   }
 
@@ -39,8 +46,12 @@ export class Plane {
     this.handle.style.transform = `translate(${x(p[across.name]).toFixed(1)}px, ${y(p[up.name]).toFixed(1)}px)`;
     set(this.handle, {
       "aria-valuenow": p[across.name],
-      "aria-valuetext": [across, up].map((a) => `${a.words} ${number(p[a.name], a.digits)}`).join(", "),
+      "aria-valuetext": [across, up].map((a) => `${a.words} ${this.say(a, p[a.name])}`).join(", "),
     });
+  }
+
+  say({ values, digits }, value) {
+    return values ? values[value] : number(value, digits);
   }
 
   move(x, y) {

@@ -1,56 +1,29 @@
-// What the explorers share: parameters in the model, state in words, a row of buttons, and a clock that runs while
-// somebody looks.
+// What explorers of something that moves share: a row of buttons, and a clock that runs while somebody looks.
 
-import { button, follow, localModel } from "./controls.js";
-import { html, number, set, write } from "./dom.js";
+import { button, follow } from "./controls.js";
+import { html, number } from "./dom.js";
+import { View } from "./view.js";
 
 /**
  * An explorer of something that moves: `subject`, with `steps`, `time` and positions `x`, which Python sees as `shown`. A
- * subclass has `advance(steps)`, `layout()`, `draw()`, `start()`, which makes the subject, and `tell()`, what a screen
- * reader hears after the state; it builds `root` of its own and calls `begin` with it.
+ * subclass has `start()`, which makes the subject, `advance(steps)`, which moves it, `outdated`, whether it fits the
+ * parameters no longer, and `tell()`, what a screen reader hears after the state.
  */
-export class Player {
+export class Player extends View {
   /**
    * `physics`: names of the parameters; `perUnit`: steps in a unit of time; `stride`: steps of the button "Step";
    * `decimals`: of the time that a screen reader hears.
    */
   constructor(model, { physics, perUnit, stride, shown, decimals }) {
-    Object.assign(this, { model, physics, perUnit, stride, shown, decimals });
-    this.cleanup = [];
-    this.word = html("strong");
-    this.meaning = html("span");
-    this.numbers = html("p", { class: "numbers" }, html("span"), html("span"), html("span"));
-    this.status = html("p", { class: "spoken", role: "status" });
+    super(model, physics);
+    Object.assign(this, { perUnit, stride, shown, decimals });
   }
 
   begin(root, el) {
-    this.root = root;
-    el.append(root);
-    this.reset();
+    this.owed = 0;
+    this.start();
+    super.begin(root, el);
     this.listen();
-  }
-
-  /** The state in words and numbers. */
-  head() {
-    return html("div", { class: "head" }, html("p", { class: "state" }, this.word, this.meaning), this.numbers);
-  }
-
-  /** Show the state: its key for the style sheet, its name, what it means, and three numbers. */
-  show(regime, word, meaning, numbers) {
-    this.regime = regime;
-    set(this.root, { "data-regime": regime });
-    write(this.word, word);
-    write(this.meaning, meaning);
-    numbers.forEach((text, i) => write(this.numbers.children[i], text));
-  }
-
-  get parameters() {
-    return Object.fromEntries(this.physics.map((name) => [name, this.model.get(name)]));
-  }
-
-  set(values) {
-    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
-    this.model.save_changes();
   }
 
   /** The row of buttons; `explain` says what each does: step, reset, noise, presets, hold and move. */
@@ -76,10 +49,21 @@ export class Player {
     );
   }
 
+  get outdated() {
+    return false;
+  }
+
+  place() {
+    if (this.outdated) return this.reset();
+    const first = !this.width;
+    super.place();
+    if (first) this.publish();
+  }
+
   reset() {
     this.owed = 0;
     this.start();
-    this.layout();
+    this.place();
     this.publish();
   }
 
@@ -92,6 +76,7 @@ export class Player {
     this.model.set("time", Number(this.subject.time.toFixed(6)));
     this.model.set(this.shown, Array.from(this.subject.x));
     this.model.save_changes();
+    if (!this.width) return;
     this.draw();
     if (this.model.get("running") && this.moved && this.regime === this.said) return;
     this.said = this.regime;
@@ -106,12 +91,7 @@ export class Player {
   }
 
   listen() {
-    const on = (name, react) => {
-      this.model.on(`change:${name}`, react);
-      this.cleanup.push(() => this.model.off(`change:${name}`, react));
-    };
-    for (const name of this.physics) on(name, () => this.layout());
-    on("seed", () => this.reset());
+    this.watch(["seed"], () => this.reset());
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
     this.cleanup.push(follow(this.model, "running", () => {
       const running = this.model.get("running");
@@ -124,13 +104,8 @@ export class Player {
       this.visible = entry.isIntersecting;
       this.wake();
     });
-    const resized = new ResizeObserver(([entry]) => {
-      // Only the width counts: the height follows from it, and answering to it could go round in circles.
-      if (entry.contentRect.width && entry.contentRect.width !== this.width) this.layout();
-    });
     seen.observe(this.root);
-    resized.observe(this.root);
-    this.cleanup.push(() => seen.disconnect(), () => resized.disconnect(), () => cancelAnimationFrame(this.frame));
+    this.cleanup.push(() => seen.disconnect(), () => cancelAnimationFrame(this.frame));
   }
 
   /** Whether there is nothing more to come: starting then means starting anew. */
@@ -160,7 +135,11 @@ export class Player {
       this.owed += seconds * this.model.get("speed") * this.perUnit;
       const steps = Math.floor(this.owed);
       this.owed -= steps;
-      if (steps) this.advance(steps);
+      if (steps) {
+        this.advance(steps);
+        this.redraw();
+        if (this.done) this.set({ running: false });
+      }
       if (!this.spoken || now - this.spoken > 3000) {
         this.spoken = now;
         this.publish();
@@ -169,26 +148,4 @@ export class Player {
     this.between();
     this.wake();
   }
-}
-
-/** How `Explorer` is shown: `render` for Jupyter, `startPages` for every element [data-deepmech-`kind`] of a page. */
-export function hosted(Explorer, kind) {
-  function render({ model, el }) {
-    const explorer = new Explorer(model, el);
-    return () => {
-      for (const undo of explorer.cleanup) undo();
-      explorer.root.remove();
-    };
-  }
-
-  /** Start every explorer that waits on a page without kernel: its state is the JSON inside its element. */
-  function startPages() {
-    const mark = `data-deepmech-${kind}`;
-    for (const el of document.querySelectorAll(`[${mark}]`)) {
-      const state = JSON.parse(el.querySelector("script").textContent);
-      el.removeAttribute(mark);
-      render({ model: localModel(state), el });
-    }
-  }
-  return { render, startPages };
 }

@@ -8,6 +8,7 @@ import anywidget
 import traitlets
 
 from deepmech.simulators.elastic_sde import ElasticSDE
+from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
 from deepmech_book.explorers.bundle import bundle
 from deepmech_book.explorers.chain import RANGES as CHAIN
@@ -15,6 +16,8 @@ from deepmech_book.explorers.chain import chain_state
 from deepmech_book.explorers.elastic import RANGES as ELASTIC
 from deepmech_book.explorers.elastic import elastic_state, model_of
 from deepmech_book.explorers.page import SEEDS, style
+from deepmech_book.explorers.ruler import RANGES as RULER
+from deepmech_book.explorers.ruler import ruler_state, specs_of
 
 
 def _float(limits: tuple[float, float, float]) -> Any:
@@ -26,7 +29,7 @@ def _int(limits: tuple[float, float, float]) -> Any:
 
 
 class _Explorer(anywidget.AnyWidget):
-    """What both have: the clock, the seed, and what travels with a page."""
+    """What all have: the clock, the seed, and what travels with a page."""
 
     seed = traitlets.Int(min=0, max=SEEDS - 1).tag(sync=True)
     running = traitlets.Bool().tag(sync=True)
@@ -145,3 +148,52 @@ class ElasticExplorer(_Explorer):
     def model_spec(self) -> ElasticSDE:
         """The parameters as they stand, as the spec that :func:`~deepmech.simulators.elastic_sde.simulate` takes."""
         return model_of({name: getattr(self, name) for name in ("intra", "inter", "n_classes", "noise")})
+
+
+class RulerExplorer(_Explorer):
+    """A folding ruler to pull and shake in Jupyter (paper A's supplement: eight pairs, steps of 0.02).
+
+    The last line of a cell shows it. Its traits can be read and set while it runs, observed and linked to other widgets.
+
+    Parameters
+    ----------
+    duration, jerk_speed, shake_speed, table_friction, seed, speed, running
+        As for :func:`~deepmech_book.explorers.ruler_page`; all of them are traits.
+
+    Attributes
+    ----------
+    time : float
+        Where the shown ruler is: updated when it pauses and every few seconds while it runs.
+    position : list of float
+        Nodes at that time, from pin to hand.
+
+    Raises
+    ------
+    ValueError
+        If a value given to the constructor lies outside its range (TraitError when a trait is set later).
+
+    Examples
+    --------
+    >>> RulerExplorer(shake_speed=0.5).specs()[1].shake_speed
+    0.5
+    """
+
+    _esm = bundle("ruler")
+    _css = style("ruler")
+
+    duration = _int(RULER["duration"])
+    jerk_speed = _float(RULER["jerk_speed"])
+    shake_speed = _float(RULER["shake_speed"])
+    table_friction = _float(RULER["table_friction"])
+    speed = _float(RULER["speed"])
+    position = traitlets.List(traitlets.Float()).tag(sync=True)
+    purpose = traitlets.Int().tag(sync=True)
+    setting = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**ruler_state(**parameters))
+
+    def specs(self) -> tuple[Ruler, Pull]:
+        """The parameters as they stand, as the specs that :func:`~deepmech.simulators.folding_ruler.simulate` takes."""
+        names = ("duration", "jerk_speed", "shake_speed", "table_friction")
+        return specs_of({name: getattr(self, name) for name in names})

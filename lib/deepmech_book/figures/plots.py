@@ -166,7 +166,8 @@ def scatter(
                 palette=style.categories(len(kinds), theme), markers=list(style.MARKS[: len(kinds)]), ax=ax,
             )  # fmt: skip
             legend(fig, ax, 2, title=colour_label or named(colour))
-            ax.get_legend().remove()  # seaborn's own, over the points
+            if own := ax.get_legend():
+                own.remove()  # seaborn's, over the points
         else:
             norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
             seaborn.scatterplot(

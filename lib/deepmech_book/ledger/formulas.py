@@ -95,8 +95,17 @@ def cited(text: str) -> set[str]:
     return found
 
 
-def formulas_markdown(*, pages: Iterable[str] | None = None, link: Callable[[str], str] | None = None) -> str:
-    """The formulas as MyST Markdown, without a title: a table for each paper. Arguments as for the scoreboard."""
+def formulas_markdown(
+    *,
+    pages: Iterable[str] | None = None,
+    link: Callable[[str], str] | None = None,
+    entry: Callable[[str, str], str | None] | None = None,
+) -> str:
+    """The formulas as MyST Markdown, without a title: a table for each paper.
+
+    ``pages`` and ``link`` are as for the scoreboard; ``entry`` makes a link to an object of the library, given its name
+    and the words to show, or None if there is nothing to link to.
+    """
     here = None if pages is None else set(pages)
     lines: list[str] = []
     for paper, title in registry.PAPERS.items():
@@ -105,8 +114,10 @@ def formulas_markdown(*, pages: Iterable[str] | None = None, link: Callable[[str
             if f.paper == paper:
                 says = f"{f.says} ({f.note})" if f.note else f.says
                 # A bar would end the cell of the table; a name may break after dots and underscores.
-                where = f.code.removeprefix("deepmech.").replace(".", ".<wbr>").replace("_", "_<wbr>")
-                where = f"{page_link(f.page, link, here)}<br><code>{where}</code>"
+                where = f.code.removeprefix("deepmech.")
+                linked = entry(f.code, where.replace(".", ".\u200b").replace("_", "_\u200b")) if entry else None
+                where = linked or f"<code>{where.replace('.', '.<wbr>').replace('_', '_<wbr>')}</code>"
+                where = f"{page_link(f.page, link, here)}<br>{where}"
                 lines.append(f"| {f.number} | {says} | ${f.formula.replace('|', _BAR)}$ | {where} |")
         lines.append("")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The book's verbs on the command line: ``deepmech book | run | explore`` (:mod:`deepmech.cli` has the others)."""
+"""The book's verbs on the command line: ``deepmech book | plan | run | explore`` (others: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
@@ -43,15 +43,27 @@ def commands(add: Any) -> None:
     run.add_argument("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
     run.set_defaults(run=_run)
 
+    plan = add.add_parser("plan", help="say what a profile would compute, page by page, and what that costs")
+    plan.add_argument(
+        "--profile", default="quick", metavar="NAME|FILE", help="quick, laptop, paper or a file like theirs"
+    )
+    plan.add_argument("--chapters", nargs="+", metavar="NAME", help="only these chapters or notebooks")
+    plan.add_argument("--no-calibrate", action="store_true", help="measure no rate of this machine; take what is known")
+    plan.add_argument(
+        "--on", metavar="GPU", help="the least time on a GPU by its data sheet: t4, v100, a100, l4, h100, h200"
+    )
+    plan.add_argument("--rates", metavar="FILE", help="time at the rates that benchmarks/gpu.py measured on a machine")
+    plan.set_defaults(run=_plan)
+
     explore = add.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
     explore.add_argument(
         "explorer",
         nargs="?",
         default="chain",
-        metavar="chain|elastic",
-        help="a spring–block chain (the default) or locally elastic points",
+        metavar="NAME",
+        help="chain (the default), elastic, ruler or diagram",
     )
-    explore.add_argument("--output", metavar="FILE", help="default: spring-block-chain.html or elastic-points.html")
+    explore.add_argument("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
     explore.add_argument("--no-browser", action="store_true", help="only write the file")
     explore.set_defaults(run=_explore)
 
@@ -70,12 +82,13 @@ def needs_book(verb: Callable[[argparse.Namespace], int]) -> Callable[[argparse.
 
 @needs_book
 def _book(options: argparse.Namespace) -> int:
-    from deepmech_book.press import press, site, verdicts
+    from deepmech_book.press import plan, press, site, verdicts
     from deepmech_book.press.sources import House
 
     house = House.find()
     if options.accept and options.profile != verdicts.PROFILE:
         raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
+    say(plan.total_line(house, options.profile))
     with site.only_press(house):
         sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=say)
         how = {"whole": not options.chapters, "accept": options.accept, "say": say}
@@ -84,6 +97,18 @@ def _book(options: argparse.Namespace) -> int:
         else:
             html = site.build(house, sheets, options.profile, **how)
             say(f"open {html.relative_to(house.root) / 'index.html'}")
+    return 0
+
+
+@needs_book
+def _plan(options: argparse.Namespace) -> int:
+    from deepmech_book.press import plan
+    from deepmech_book.press.sources import House
+
+    calibrate = 0.0 if options.no_calibrate else plan.CALIBRATE
+    how = {"calibrate": calibrate, "device": options.on, "rates": options.rates, "say": say}
+    made = plan.plan(House.find(), options.profile, options.chapters, **how)
+    sys.stdout.write(f"{made.table()}\n")
     return 0
 
 

@@ -1,4 +1,5 @@
-"""Sphinx extension of the book: every executed page says how it was made and offers its notebook."""
+"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; terms of the glossary
+tell their meaning where they are used."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 
+from deepmech_book.press import api
 from deepmech_book.press.press import clock
 
 
@@ -57,6 +60,35 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", stamp(made, download), format="html"))
 
 
+GLOSSARY = "glossary"
+
+
+def meanings(glossary: nodes.document) -> dict[str, str]:
+    """The first sentence of every definition of the glossary page, by the id of its term."""
+    found: dict[str, str] = {}
+    for listed in glossary.findall(addnodes.glossary):
+        for item in listed.findall(nodes.definition_list_item):
+            terms = list(item.findall(nodes.term))
+            said = " ".join(next(iter(item.findall(nodes.definition))).astext().split())
+            found |= {name: said.partition(". ")[0].rstrip(".") + "." for term in terms for name in term["ids"]}
+    return found
+
+
+def explain_terms(app: Any, doctree: nodes.document, name: str) -> None:
+    """Give every reference to a term of the glossary its meaning as the text that appears on hovering."""
+    terms = [i for i in doctree.findall(nodes.inline) if "std-term" in i["classes"]]
+    used = [i.parent for i in terms if isinstance(i.parent, nodes.reference)]
+    if used:
+        known = meanings(app.env.get_doctree(GLOSSARY))
+        for reference in used:
+            reference["reftitle"] = known[reference.get("refid") or reference["refuri"].partition("#")[2]]
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.connect("doctree-read", add_stamp)
+    app.connect("env-updated", api.add_addresses)
+    app.connect("missing-reference", api.leave_inside)
+    if "sphinx.ext.autodoc" in app.extensions:
+        app.connect("autodoc-process-docstring", api.plain_bars)
+    app.connect("doctree-resolved", explain_terms)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

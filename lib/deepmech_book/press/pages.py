@@ -1,10 +1,12 @@
-"""Pages that the press writes itself: how the book was made, what came of every claim, and where the formulas are."""
+"""Pages that the press writes itself: how the book was made, what came of every claim, where everything of the papers
+is; and the pieces of prose pages that follow from what the notebooks found."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from deepmech_book.press import api
 from deepmech_book.press.press import Sheet, clock
 
 STATUS_HEAD = """\
@@ -99,11 +101,54 @@ brackets tells where we depart from the print; the pages of errata say why.
 """
 
 
-def formulas(names: list[str]) -> str:
-    """The index of the papers' formulas, with links to the pages ``names``."""
+def formulas(names: list[str], reference: bool) -> str:
+    """The index of the papers' formulas, with links to the pages ``names`` and to the library's ``reference``."""
     from deepmech_book import ledger
 
-    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format)}")
+    entry = api.entry if reference else None
+    return _wide("Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format, entry=entry)}")
+
+
+PAPERS_HEAD = """\
+Every section and every figure of the three papers, main text and supplements, and the pages of this book that are about
+it. What each paper's sentences claim, and what became of them, is listed {doc}`sentence by sentence
+</generated/sentences>`; the numbered equations stand under {doc}`/generated/formulas`.
+"""
+
+
+def papers(names: list[str]) -> str:
+    """Paper beside book: sections and figures with links to the pages ``names``."""
+    from deepmech_book import ledger
+
+    text = ledger.papers_markdown(pages=names, link=lambda page: f"{page}.ipynb" if "/" in page else f"../{page}.md")
+    return _wide("Paper and book", f"{PAPERS_HEAD}\n{text}")
+
+
+def pieces(sheets: list[Sheet], records: list[dict[str, Any]]) -> dict[str, str]:
+    """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
+    page (``front-A.md``), and the chain explorer, taken from its page (``explorer.html``)."""
+    from deepmech_book import ledger
+
+    link = "/generated/{}.ipynb".format
+    made = {}
+    for paper in ("A", "B", "C"):
+        for name, front in (("found", False), ("front", True)):
+            text = ledger.findings_markdown(records, paper, front=front, link=link)
+            made[f"{name}-{paper}.md"] = f"{text}\n"
+    made["explorer.html"] = _output(sheets, "spring_block/explorer", "data-deepmech-chain")
+    return made
+
+
+def _output(sheets: list[Sheet], name: str, mark: str) -> str:
+    """The HTML with ``mark`` in it that a notebook left in its outputs; without the notebook, a word in its place."""
+    for sheet in sheets:
+        if sheet.name == name and sheet.notebook is not None:
+            for cell in sheet.notebook["cells"]:
+                for output in cell.get("outputs", []):
+                    text = output.get("data", {}).get("text/html", "")
+                    if mark in (joined := "".join(text)):
+                        return joined
+    return f"<p>The page {name} is not part of this build.</p>\n"
 
 
 def _wide(title: str, text: str) -> str:

@@ -19,11 +19,12 @@ from typing import Any
 
 import yaml
 
+import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
-from deepmech_book.press import execution, keys, pages, verdicts
+from deepmech_book.press import api, execution, keys, pages, verdicts
 from deepmech_book.press.press import Say, Sheet
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import REFERENCE, BookError, House, files_of
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -109,7 +110,12 @@ def build(
     wanted = {house.page(s.name): _printable(s) for s in ready}
     wanted |= {house.generated / name: text for name, text in pages.scoreboard(records, profile, names).items()}
     wanted[house.generated / "sentences.md"] = pages.sentences(records, names)
-    wanted[house.generated / "formulas.md"] = pages.formulas(names)
+    wanted[house.generated / "papers.md"] = pages.papers(names)
+    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
+    wanted[house.generated / "formulas.md"] = pages.formulas(names, reference)
+    if reference:
+        wanted |= {house.generated / REFERENCE / f"{name}.md": text for name, text in api.pages(house.book).items()}
+    wanted |= {house.generated / name: text for name, text in pages.pieces(ready, records).items()}
     partial = len(ready) < len(sheets)
     config, toc = _config(house, partial), _toc(house, set(names))
     seal = _seal(house, config, toc, wanted)
@@ -131,12 +137,20 @@ def build(
 
 
 def _printable(sheet: Sheet) -> str:
-    """The executed notebook without its records: Jupyter Book warns of a kind of output that it does not know."""
+    """The executed notebook as the site shows it.
+
+    Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
+    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show.
+    """
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
+        checks = False
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop(execution.RECORD, None)
+            checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
+        tags = cell["metadata"].setdefault("tags", [])
+        if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
+            tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 
 
@@ -145,8 +159,10 @@ def _seal(house: House, config: str, toc: str, wanted: dict[Path, str]) -> str:
     other = ("_build/", "generated/", "results/", verdicts.FILE)
     prose = keys.tree_digest(house.book, lambda name: not name.startswith(other))
     package = keys.tree_digest(Path(__file__).parent)
+    # The reference shows the library's own docstrings.
+    library = keys.tree_digest(Path(deepmech.__file__).parent) if any("/api/" in p.as_posix() for p in wanted) else ""
     texts = {path.relative_to(house.book).as_posix(): text for path, text in wanted.items()}
-    return digest([config, toc, prose, package, texts])
+    return digest([config, toc, prose, package, library, texts])
 
 
 def _config(house: House, partial: bool) -> str:
@@ -154,7 +170,7 @@ def _config(house: House, partial: bool) -> str:
     sphinx = config.setdefault("sphinx", {}).setdefault("config", {})
     if partial:
         sphinx["suppress_warnings"] = [*sphinx.get("suppress_warnings", []), *_PARTIAL]
-        sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"]]
+        sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"], ["py:.*", ".*"]]
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "sentences", "formulas")
+MADE_PAGES = ("status", "scoreboard", "sentences", "papers", "formulas")
+REFERENCE = "api/"
 SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
 
@@ -76,7 +77,7 @@ class House:
             For an entry without a notebook, and for a notebook without an entry.
         """
         listed = [f.removeprefix("generated/") for f in files_of(self.toc) if f.startswith("generated/")]
-        listed = [name for name in listed if name not in MADE_PAGES]
+        listed = [name for name in listed if name not in MADE_PAGES and not name.startswith(REFERENCE)]
         there = {
             p.relative_to(self.root / "notebooks").with_suffix("").as_posix()
             for p in (self.root / "notebooks").glob("*/*")
@@ -121,12 +122,20 @@ class House:
         return {name: {"profile": profile, **self.parameters(profile, name, written)} for name in self.names}
 
     def written(self, profile: str) -> dict[str, dict[str, Any]]:
-        """What a profile (a name, or a file of the same form) says of notebooks, each of which is in the book."""
+        """What a profile (a name, or a file of the same form) says of notebooks, each of which is in the book.
+
+        ``extends: laptop`` takes from another profile what this one does not name.
+        """
         named = self.root / "notebooks" / "profiles" / f"{profile}.yml"
         found = mapping(named if profile in PROFILES else profile)
+        base = found.pop("extends", None)
+        if base is not None and (base not in PROFILES or base == profile):
+            others = ", ".join(name for name in PROFILES if name != profile)
+            raise BookError(f"{Path(profile).stem}.yml: extends: {base!r}: must be one of {others}")
         if unknown := sorted(set(found) - set(self.names)):
             raise BookError(f"{Path(profile).stem}.yml sets parameters of {', '.join(unknown)}: no such notebook")
-        return found
+        below = self.written(base) if base else {}
+        return {name: {**below.get(name, {}), **(found.get(name) or {})} for name in {**below, **found}}
 
     def parameters(self, profile: str, name: str, written: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """What a profile sets for one notebook, checked against it."""

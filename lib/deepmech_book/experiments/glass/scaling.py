@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from deepmech.metrics.glass_times import Exponent
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
-from deepmech_book.experiments.glass.settings import SETTINGS
+from deepmech_book.experiments.glass.settings import PREPARATION, SETTINGS
 
 CHI = 2
 """Which of the recorded windows: the finest one, in which the landscape's own time ends within a short record."""
@@ -28,32 +29,41 @@ TEMPERATURES = (0.01, 1e-3, 1e-4, 1e-6, 0.0)
 def standard(
     dataset: str,
     sizes: Sequence[int] = (2000, 4000, 8000),
+    widths: Sequence[int] | None = None,
+    temperatures: Sequence[Sequence[float]] | None = None,
     n_seeds: Sequence[int] = (24, 12, 12),
     steps: Sequence[int] = (30_000, 120_000, 20_000),
+    waiting: Sequence[Sequence[int]] | None = None,
+    preparation: dict[str, Any] = PREPARATION,
 ) -> dict[int, Sweep]:
     """P_D -> the sweep of the regularised phase at that size; at the book's own it is that of the other pages.
+
+    Lists go with ``sizes``; None takes the widths of N/P_D, :data:`TEMPERATURES` and a first wait of 10,000 steps, at
+    the book's own size those of the other pages.
 
     Examples
     --------
     >>> {n: sweep.fixed["width"] for n, sweep in standard("mnist").items()}
     {2000: 5, 4000: 7, 8000: 10}
     """
-    return {
-        n: walks.standard("regularised", dataset, n_seeds=seeds, steps=long)
-        if n == SETTINGS[dataset]["n_data"]
-        else walks.phase_sweep(
-            "regularised", {"name": dataset, "n_data": n}, TEMPERATURES, seeds, long, (10_000,),
-            name=f"glass-scaling-{n}-{dataset}",
-        )
-        for n, seeds, long in zip(sizes, n_seeds, steps, strict=True)
-    }  # fmt: skip
+    made = {}
+    for i, n in enumerate(sizes):
+        own = n == SETTINGS[dataset]["n_data"]
+        usual = SETTINGS[dataset]["regularised"] if own else {"temperatures": TEMPERATURES, "waiting": (10_000,)}
+        hot = usual["temperatures"] if temperatures is None else temperatures[i]
+        waits = [w for w in (usual["waiting"] if waiting is None else waiting[i]) if w < steps[i]]
+        if not waits:
+            raise ValueError(f"scaling: steps = {steps[i]}: must be more than the first waiting time, at P_D = {n}")
+        made[n] = walks.phase_sweep(
+            "regularised", {"name": dataset, "n_data": n}, hot, n_seeds[i], steps[i], waits, preparation,
+            None if widths is None else widths[i], None if own else f"glass-scaling-{n}-{dataset}",
+        )  # fmt: skip
+    return made
 
 
-def survivors(
-    dataset: str, sizes: Sequence[int], n_seeds: Sequence[int], steps: Sequence[int]
-) -> dict[int, xr.Dataset]:
-    """Survivors at every size that have learnt, at the common temperatures, by :func:`deepmech.sweeps.result`."""
-    runs = {n: walks.kept(result(sweep)) for n, sweep in standard(dataset, sizes, n_seeds, steps).items()}
+def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dataset]:
+    """Survivors at every size that have learnt, at the common temperatures; ``how`` as for :func:`standard`."""
+    runs = {n: walks.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
     shared = [t for t in TEMPERATURES if all(t in run.temperature for run in runs.values())]
     return {n: awake(run.sel(temperature=shared)) for n, run in runs.items()}
 

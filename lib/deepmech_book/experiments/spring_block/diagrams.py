@@ -94,3 +94,17 @@ def that_ship(data: str = "mnist", photographs: str = "cifar10-jpeg", **grid: An
         | {title: diagram(figure, data, **grid) for title, figure in others.items()}
         | {title: diagram(figure, photographs, **grid) for title, figure in images.items()}
     )
+
+
+def images(dataset: str, n_train: int | None = None) -> dict[str, Any]:
+    """What :func:`deepmech.data.load` is asked for by a data set's name, with another number of training images.
+
+    Examples
+    --------
+    >>> images("mnist", 500)["n_train"], images("mnist") == networks.DATA["mnist"]
+    (500, True)
+    """
+    if dataset not in networks.DATA:
+        raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(networks.DATA)}")
+    recipe = networks.DATA[dataset]
+    return recipe if n_train is None else {**recipe, "n_train": n_train}

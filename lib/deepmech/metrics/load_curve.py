@@ -1,0 +1,422 @@
+"""The load curve of any torch model: data separation of each layer's features (paper A, Fig. 1)."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import nn
+
+from deepmech.core import checks
+from deepmech.metrics.batches import Batch, Numbering, batches_of, drawn_apart, targets
+from deepmech.metrics.layers import BEFORE, BLOCKS, Chosen, choose, plain_attention, stream
+from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights
+from deepmech.metrics.probing import LayerProbe
+from deepmech.metrics.reading import Reading, read
+from deepmech.metrics.regression import probe_error
+from deepmech.metrics.separation import over_positions
+from deepmech.metrics.untouched import undisturbed, unwrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Partial", "load_curve", "over_positions", "over_tokens"]
+
+Target = Literal["classes", "regression"]
+
+#: Name and ``long_name`` of the result.
+_WORDS = {
+    "D": ("data_separation", "data separation"),
+    "D_hat": ("data_separation_hat", "data separation D̂"),
+    "probe_error": ("probe_error", "error of a linear probe"),
+}
+_MOST_KEPT = 2**31  # bytes
+
+
+class Partial(UserWarning):
+    """A load curve leaves out a part of the model; the words are also in its attribute ``left_out``."""
+
+
+def load_curve(
+    model: nn.Module,
+    x: Any,
+    y: Any = None,
+    layers: Iterable[str] | str | None = None,
+    metric: Metric = "D",
+    batch_size: int = 1024,
+    n_classes: int | None = None,
+    weights: Weights = "samples",
+    pool: Callable[..., torch.Tensor] | None = None,
+    diverged_to_nan: bool = False,
+    *,
+    forward: Callable[[nn.Module, Any], Any] | None = None,
+    target: Target = "classes",
+    n_samples: int | None = None,
+    autocast: torch.dtype | None = None,
+) -> xr.DataArray:
+    """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
+
+    The samples go through the model once, batch by batch, in evaluation mode. The model is left as it was
+    (:func:`deepmech.metrics.untouched.undisturbed`), all hooks are removed, also after an error.
+
+    Parameters
+    ----------
+    model
+        Any module. Inside ``torch.compile`` or ``DistributedDataParallel`` the module within is measured, on this
+        process alone.
+    x
+        What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
+        tokenizer returns them. Or a ``DataLoader``, a ``Dataset`` or any source of batches: tuples, the labels last, or
+        dicts. A dict goes to the model by keyword. Everything is copied to the device of the model's parameters,
+        floating point numbers in their precision.
+    y
+        The class of each sample, (n,): numbers 0 … K − 1 or words. Of batches: where in them the labels are, by name
+        or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last.
+    layers
+        Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
+        ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
+        are repeated, such as those of a ResNet or a transformer, and runs over what enters the first and what each
+        returns. By default as paper A measures: first the input, or the output of a normalisation layer if the model
+        applies one directly to it (for token numbers, of the embedding); then every activation module, torch's or by
+        its name somebody else's, in the order of their calls, hence before dropout. The output (logits) is left out. A
+        module that is called several times in a pass is several layers: ``"act:1"``, ``"act:2"``, … in the order of
+        calls.
+    metric
+        ``"D"`` or ``"D_hat"``.
+    batch_size
+        Samples per forward pass; changes memory and rounding only. A loader has its own.
+    n_classes
+        K; by default the largest label plus one.
+    weights
+        Which reading of Eq. 2, see :mod:`deepmech.metrics.separation`.
+    pool
+        Applied to what each layer returns, the input included, before it is measured: for example
+        :func:`over_positions`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
+        also gets the batch, with its masks: :func:`over_tokens`.
+    diverged_to_nan
+        A layer with values that are not finite becomes nan instead of an error.
+    forward
+        How to call the model, if not with the batch without its labels: ``lambda model, batch: model(batch["image"])``.
+        The batch is on the model's device.
+    target
+        ``"regression"`` takes real ``y``, (n,) or several a sample (n, m), and measures the error of a linear probe in
+        place of D (:func:`~deepmech.metrics.regression.probe_error`, root mean square over the m). It keeps the layers'
+        features of all samples.
+    n_samples
+        Measure on the first so many (of batches: read no further when so many are reached).
+    autocast
+        Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
+
+    Returns
+    -------
+    DataArray
+        ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, and
+        ``kind`` names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each
+        position of a feature map or sequence counts as features of its own. Attributes say what was measured, and in
+        ``left_out`` which activations the default could not see.
+
+    Raises
+    ------
+    ValueError
+        For unknown layer names; a layer that is never called; a plain name of a layer that is called more than once per
+        pass; an output that is not a tensor or has no sample axis; whole numbers, such as token numbers, as a layer;
+        values that are not finite (the layer is named); a class without samples; a batch that the model does not take.
+
+    Warns
+    -----
+    Partial
+        If the default leaves out activations that are plain functions (``F.relu``), or those inside an ``nn.LSTM``.
+
+    Examples
+    --------
+    >>> from torch.utils.data import DataLoader, TensorDataset
+    >>> from deepmech.data import load
+    >>> digits = load("digits")
+    >>> model = nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10))
+    >>> curve = load_curve(model, digits.x_train, digits.y_train)
+    >>> curve.layer.values.tolist()
+    ['0', '2']
+    >>> loader = DataLoader(TensorDataset(torch.tensor(digits.x_train), torch.tensor(digits.y_train)), batch_size=100)
+    >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
+    True
+    """
+    given = {k: v for k, v in locals().items() if k != "model"}
+    return Measurement(model, **given)()
+
+
+class Measurement:
+    """A load curve to be measured once, or again and again while a model trains; arguments as of :func:`load_curve`."""
+
+    def __init__(
+        self, model: nn.Module, x: Any, y: Any, layers: Any, metric: Any, batch_size: Any, n_classes: Any, weights: Any,
+        pool: Any, diverged_to_nan: Any, forward: Any, target: Any, n_samples: Any, autocast: Any,
+    ) -> None:  # fmt: skip
+        checks.instance("load_curve: model", model, nn.Module)
+        checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
+        if n_samples is not None:
+            checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+        if target not in get_args(Target):
+            checks.refuse("load_curve: target", target, " or ".join(map(repr, get_args(Target))))
+        if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
+            raise ValueError(
+                "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
+            )
+        if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
+            raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
+        if not isinstance(diverged_to_nan, bool):
+            checks.refuse("load_curve: diverged_to_nan", diverged_to_nan, "True or False")
+        for what, function in (("pool", pool), ("forward", forward)):
+            if function is not None and not callable(function):
+                example = "of what a layer returns, such as over_positions" if what == "pool" else "of model and batch"
+                checks.refuse(f"load_curve: {what}", function, f"a function {example}")
+        if autocast is not None and not (isinstance(autocast, torch.dtype) and autocast.is_floating_point):
+            checks.refuse("load_curve: autocast", autocast, "a floating point type, such as torch.bfloat16, or None")
+        if n_classes is not None:
+            checks.whole("load_curve: n_classes", n_classes, 2)
+        self.wrapped, self.forward, self.autocast = model, forward, autocast
+        self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
+        self.pool, self.diverged_to_nan, self.target = pool, diverged_to_nan, target
+        self.metric, self.weights, self.n_classes = metric, weights, n_classes
+        self.source = batches_of(x, y, batch_size, target, n_samples, forward)
+        if target == "classes":
+            self.source.numbering(n_classes)
+        self.chosen: tuple[Chosen, tuple[str, ...]] | None = None
+
+    def __call__(self) -> xr.DataArray:
+        model = unwrapped(self.wrapped)
+        parameters = dict(model.named_parameters())
+        for name, parameter in parameters.items():
+            if nn.parameter.is_lazy(parameter):
+                raise ValueError(
+                    f"load_curve: {name!r} has no shape yet, and the first pass would draw it: "
+                    "run one batch through the model before"
+                )
+        dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
+        device = next((p.device for p in parameters.values()), torch.device("cpu"))
+        numbering = self.source.numbering(self.n_classes) if self.target == "classes" else None
+        probe, samples, chosen = None, 0, Chosen(())
+        with undisturbed(model), drawn_apart(getattr(self.source, "loader", None)), ExitStack() as stack:
+            stack.enter_context(plain_attention(model))
+            if self.autocast is not None:
+                stack.enter_context(torch.autocast(device.type, self.autocast))
+            for batch in self.source:
+                labels = targets(batch.labels) if numbering is None else numbering(batch.labels)
+                batch = batch.moved(device, dtype)
+                if probe is None:
+                    chosen = self._choose(model, batch, device)
+                    probe = _Probe(self, model, chosen, numbering)
+                    stack.enter_context(probe.attached())
+                probe.take(batch, labels)
+                samples += len(labels)
+        assert probe is not None
+        if numbering is not None:
+            numbering.demand_all()
+        curve = probe.curve()
+        metric = self.metric if numbering is not None else "probe_error"
+        name, words = _WORDS[metric]
+        attributes: dict[str, Any] = {"long_name": words, "metric": metric, "samples": samples}
+        if numbering is not None:
+            attributes |= {"units": "1", "weights": self.weights, "classes": numbering.classes}
+        if chosen.left_out:
+            attributes["left_out"] = chosen.left_out
+        return xr.DataArray(
+            list(curve.values()),
+            dims="layer",
+            coords={
+                "layer": list(curve),
+                "depth": ("layer", np.arange(len(curve))),
+                "kind": ("layer", [probe.kind(name) for name in curve]),
+            },
+            name=name,
+            attrs=attributes,
+        )
+
+    def _choose(self, model: nn.Module, batch: Batch, device: torch.device) -> Chosen:
+        """The layers; found once, and again if the model has other modules than it had."""
+        modules = tuple(name for name, _ in model.named_modules())
+        if self.chosen is None or self.chosen[1] != modules:
+            look = batch.moved(device, None)  # a copy: the model may work in place
+            with undisturbed(model):  # what is measured must not depend on whether somebody looked before
+                chosen = choose(model, self.layers, partial(look.through, model, self.forward), look.main(model))
+            if chosen.left_out:
+                warnings.warn(f"load_curve: {chosen.left_out}", Partial, stacklevel=_outside())
+            self.chosen = chosen, modules
+        return self.chosen[0]
+
+
+class _Probe(LayerProbe):
+    """Watches layers while batches of any kind run through; numbers their classes, or keeps features for a probe."""
+
+    def __init__(self, measurement: Measurement, model: nn.Module, chosen: Chosen, numbering: Numbering | None) -> None:
+        names = [name for name in chosen.names if name != BEFORE]
+        m = measurement
+        classes = 2 if numbering is None else numbering.classes
+        super().__init__(model, names, classes, m.metric, m.weights, None, m.diverged_to_nan)
+        self.whole_model, self.forward, self.chosen, self.numbering = model, m.forward, chosen, numbering
+        self.classes = classes
+        if m.pool is not None or chosen.blocks:
+            self.pool = partial(self._pooled, m.pool)
+        self.wanted = {name: self.wanted.get(name, (name, 0)) for name in chosen.names}
+        self.kept: dict[tuple[str, int], list[torch.Tensor]] = {}
+        self.targets: list[np.ndarray] = []
+
+    @contextmanager
+    def attached(self) -> Iterator[None]:
+        with super().attached():
+            if BEFORE not in self.wanted:
+                yield
+                return
+            first = self.modules[next(module for name, (module, _) in self.wanted.items() if name != BEFORE)]
+            handle = first.register_forward_pre_hook(self._enters, with_kwargs=True)
+            try:
+                yield
+            finally:
+                handle.remove()
+
+    def take(self, batch: Batch, labels: Any) -> None:
+        """One batch through the model."""
+        self.here, self.entered = batch, False
+        if self.numbering is None:
+            self.targets.append(labels)
+            labels = torch.zeros(len(labels), dtype=torch.long)
+        elif self.numbering.classes > self.classes:
+            self._grow(self.numbering.classes)
+        main = batch.main(self.whole_model)
+        # The parent calls its model with one tensor; whatever the batch holds besides is known here.
+        self.model = lambda _: _logits(batch.through(self.whole_model, self.forward))  # type: ignore[assignment]
+        self.run(torch.zeros(0) if main is None else main, labels)
+
+    def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
+        if self.numbering is not None:
+            super().collect(key, features)
+            return
+        if not bool(torch.isfinite(features).all()):
+            missing = int((~torch.isfinite(features)).sum())
+            raise NotFinite(f"features: {missing} of {features.numel()} values are nan or infinite")
+        self.kept.setdefault(key, []).append(features.detach().cpu())
+        if sum(t.nbytes for parts in self.kept.values() for t in parts) > _MOST_KEPT:
+            raise ValueError("the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers")
+
+    def curve(self) -> dict[str, float]:
+        if self.numbering is not None:
+            return super().curve()
+        y = np.concatenate(self.targets)
+        several = y if y.ndim == 2 else y[:, None]
+        out = {}
+        for name, key in self.names().items():
+            if key in self.diverged:
+                out[name] = float("nan")
+                continue
+            features = torch.cat(self.kept[key])
+            values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
+            errors = [probe_error(values, column) for column in several.T]
+            out[name] = float(np.sqrt(np.mean(np.square(errors))))
+        return out
+
+    def _enters(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self.entered:
+            self.entered = True
+            self._collect(BEFORE, 1, (*args, *kwargs.values()))
+
+    def _pooled(self, pool: Callable[..., Any] | None, output: Any) -> Any:
+        if self.chosen.blocks:
+            output = stream(output)
+        if pool is None:
+            return output
+        return pool(output, self.here.whole) if _takes_two(pool) else pool(output)
+
+    def _grow(self, classes: int) -> None:
+        """Room for classes that this batch is the first to show; they have no samples yet."""
+        more = classes - self.classes
+        self.classes, old = classes, self.new_moments
+        metric, weights = (example := old()).metric, example.weights
+        self.new_moments = lambda: ClassMoments(classes, metric, weights)
+
+        def padded(values: torch.Tensor) -> torch.Tensor:
+            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
+
+        for key, moments in self.moments.items():
+            assert moments.mean is not None
+            grown = self.new_moments()
+            grown.count, grown.mean, grown.spread = map(padded, (moments.count, moments.mean, moments.spread))
+            grown.scatter = moments.scatter
+            if moments.scatter is not None and weights == "printed":
+                grown.scatter = padded(moments.scatter)
+            self.moments[key] = grown
+
+
+@xr.register_dataarray_accessor("deepmech")
+class OfCurve:
+    """What a load curve can do: ``curve.deepmech.plot()``, ``curve.deepmech.read()``."""
+
+    def __init__(self, curve: xr.DataArray) -> None:
+        self._curve = curve
+
+    def plot(self, **how: Any) -> Axes:
+        """Draw it: :func:`deepmech.plots.layers.plot`; the reading of a single curve is its title."""
+        from deepmech.plots.layers import plot
+
+        if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
+            how["title"] = self.read().verdict
+        return plot(self._curve, **how)
+
+    def read(self) -> Reading:
+        """Say in words what it shows: :func:`deepmech.metrics.reading.read`."""
+        return read(self._curve)
+
+
+def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
+    """Mean over the tokens that are no padding, as ``pool`` of :func:`load_curve`.
+
+    Sequences (n, tokens, features) are averaged over the tokens where ``batch["attention_mask"]``, (n, tokens), is not
+    zero; (n, features) stays as it is.
+
+    Examples
+    --------
+    >>> h, mask = torch.tensor([[[1.0], [5.0]], [[3.0], [5.0]]]), torch.tensor([[1, 0], [1, 1]])
+    >>> over_tokens(h, {"attention_mask": mask}).tolist()
+    [[1.0], [4.0]]
+    """
+    if features.ndim < 3:
+        return features
+    mask = batch["attention_mask"] if isinstance(batch, Mapping) and "attention_mask" in batch else None
+    if mask is None or mask.shape != features.shape[:2]:
+        shape = "none" if mask is None else tuple(mask.shape)
+        raise ValueError(
+            f"over_tokens: features {tuple(features.shape)}, attention_mask {shape}: expected (n, tokens, features) "
+            "and (n, tokens); for other batches write pool=lambda h, batch: …"
+        )
+    kept = (mask != 0)[..., None].to(features.dtype)
+    return (features * kept).sum(1) / kept.sum(1).clamp(min=1)
+
+
+def _logits(output: Any) -> Any:
+    """Of an output with fields, what a classifier is after: its logits, or the last features."""
+    if isinstance(output, Mapping):
+        return next((output[k] for k in ("logits", "last_hidden_state") if k in output), stream(output))
+    return output
+
+
+def _takes_two(pool: Callable[..., Any]) -> bool:
+    """Whether a function asks for a second argument, the batch."""
+    try:
+        parameters = inspect.signature(pool).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters) >= 2
+
+
+def _outside() -> int:
+    """How far up the stack the caller of the library is."""
+    frame, depth = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("deepmech."):
+        frame, depth = frame.f_back, depth + 1
+    return depth

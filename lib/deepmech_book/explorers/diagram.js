@@ -1,0 +1,251 @@
+// The explorer of phase diagrams: two of them side by side, a cell of each pointed at. One component, two hosts: an anywidget
+// in Jupyter, and a page without kernel or network. The model holds the diagrams (see diagram.py) and what is pointed at.
+
+import { button, follow, help } from "./controls.js";
+import { DiagramMap } from "./diagram_map.js";
+import { html, number, set, symbolText, write } from "./dom.js";
+import { LinePlot, roomy } from "./line_plot.js";
+import { unpacked } from "./packed.js";
+import { View, hosted } from "./view.js";
+
+const SIDES = ["left", "right"];
+const SHADES = ["curvature", "outcome"];
+const OUTCOMES = { accuracy: "test accuracy", energy: "elastic energy" };
+
+/** A diagram with its numbers unpacked: load curves and shades over rows, columns, seeds. */
+class Diagram {
+  constructor(packed) {
+    Object.assign(this, packed);
+    this.curves = unpacked(packed.load);
+    this.shades = packed.shades.map(unpacked);
+  }
+
+  /** The load curve of one seed of a cell; without a seed, their mean. */
+  loads(row, column, seed) {
+    const L = this.layers.length, from = ((row * this.columns.values.length + column) * this.seeds) * L;
+    if (seed !== undefined) return Array.from(this.curves.subarray(from + seed * L, from + (seed + 1) * L));
+    return this.layers.map((_, l) => {
+      let sum = 0;
+      for (let s = 0; s < this.seeds; s++) sum += this.curves[from + s * L + l];
+      return sum / this.seeds;
+    });
+  }
+
+  /** What a cell can be shaded by, of every seed. */
+  each(shade, row, column) {
+    const from = (row * this.columns.values.length + column) * this.seeds;
+    return Array.from(this.shades[SHADES.indexOf(shade)].subarray(from, from + this.seeds));
+  }
+
+  mean(shade, row, column) {
+    return this.each(shade, row, column).reduce((a, b) => a + b) / this.seeds;
+  }
+
+  /** In words; a number that is none belongs to a network that diverged. */
+  say(shade, value) {
+    if (!Number.isFinite(value)) return "none, as training diverged";
+    if (shade === "curvature") return number(value, 3, true);
+    return this.outcome === "accuracy" ? `${number(100 * value, 1)} %` : number(value, 4);
+  }
+}
+
+/** One of the two diagrams with all that belongs to its cell. */
+class Side {
+  constructor(explorer, side) {
+    Object.assign(this, { explorer, side, names: { row: `${side}_row`, column: `${side}_column` } });
+    const { model } = explorer;
+    this.choice = html(
+      "select", { name: side, "aria-label": `Diagram on the ${side}`, onchange: () => explorer.choose(this, this.choice.value) },
+      ...Object.entries(model.get("diagrams")).map(([key, { title }]) => html("option", { value: key }, title)),
+    );
+    this.about = html("p", { class: "about" });
+    this.map = new DiagramMap(side, this.names, (cell) => explorer.move(this, cell));
+    this.ends = [html("span"), html("span")];
+    this.bar = html("i");
+    this.curve = new LinePlot(250, "load");
+    this.facts = html("dl", { class: "facts" });
+    this.cuts = { columns: new LinePlot(190, "cut"), rows: new LinePlot(190, "cut") };
+    this.root = html(
+      "section", { class: "side", "aria-label": `Diagram on the ${side}` }, this.choice, this.about, this.map.root,
+      html("div", { class: "legend" }, html("span", { class: "bar" }, this.ends[0], this.bar, this.ends[1])),
+      this.facts, this.curve.root, html("div", { class: "cuts" }, this.cuts.columns.root, this.cuts.rows.root),
+    );
+  }
+
+  get diagram() {
+    return this.explorer.diagram(this.explorer.model.get(this.side));
+  }
+
+  /** The cell pointed at; values of the model change one by one, so that it may lie outside a new diagram for a moment. */
+  get cell() {
+    const { model } = this.explorer, { rows, columns } = this.diagram;
+    return {
+      row: Math.min(model.get(this.names.row), rows.values.length - 1),
+      column: Math.min(model.get(this.names.column), columns.values.length - 1),
+    };
+  }
+
+  /** What is here, for ears. */
+  tell() {
+    const d = this.diagram, { row, column } = this.cell;
+    return SHADES.map((shade) => `${this.name(shade)} ${d.say(shade, d.mean(shade, row, column))}`).join(", ");
+  }
+
+  name(shade) {
+    return shade === "curvature" ? shade : OUTCOMES[this.diagram.outcome];
+  }
+
+  layout() {
+    const d = this.diagram, shade = this.explorer.model.get("shade");
+    this.choice.value = this.explorer.model.get(this.side);
+    write(this.about, d.about);
+    this.map.layout(this.map.root.clientWidth, d, shade);
+    const all = Array.from({ length: d.rows.values.length }, (_, r) => d.columns.values.map((_, c) => d.mean(shade, r, c)));
+    const known = all.flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
+    const ends = shade === "curvature"
+      ? [`convex ${number(-most, 2)}`, `${number(most, 2, true)} concave`]
+      : [Math.min(...known), Math.max(...known)].map((v) => d.say(shade, v));
+    ends.forEach((text, i) => write(this.ends[i], text));
+    this.bar.className = shade;
+  }
+
+  draw() {
+    const d = this.diagram, { row, column } = this.cell, shade = this.explorer.model.get("shade");
+    this.map.aim({ [this.names.row]: row, [this.names.column]: column }, this.tell());
+    this.drawFacts(d, row, column);
+    const seeds = Array.from({ length: d.seeds }, (_, s) => d.loads(row, column, s)), mean = d.loads(row, column);
+    const at = (curve) => curve.map((v, l) => [d.layers[l], v]);
+    this.curve.layout(
+      this.curve.root.clientWidth,
+      { low: 0, high: d.layers.at(-1), title: ["layer ", ...symbolText("ℓ")], at: this.some(d.layers) },
+      { ...roomy(seeds.flat()), title: ["load ", ...symbolText("D", "ℓ")] },
+    );
+    this.curve.draw([
+      { class: "chord", points: [[d.layers[0], mean[0]], [d.layers.at(-1), mean.at(-1)]] },
+      ...seeds.map((curve) => ({ class: "seed", points: at(curve) })),
+      { class: "mean", points: at(mean), dots: 3.5 },
+    ]);
+    this.drawCut("columns", d, (c) => [row, c], column, shade);
+    this.drawCut("rows", d, (r) => [r, column], row, shade);
+  }
+
+  some(layers) {
+    return layers.filter((l) => l % (layers.length > 13 ? 4 : layers.length > 9 ? 2 : 1) === 0);
+  }
+
+  drawFacts(d, row, column) {
+    const range = (shade) => {
+      const each = d.each(shade, row, column).filter(Number.isFinite);
+      if (each.length < d.seeds) return ` (${d.seeds - each.length} of ${d.seeds} diverged)`;
+      return ` (${d.say(shade, Math.min(...each))} to ${d.say(shade, Math.max(...each))})`;
+    };
+    const lines = [
+      [d.rows.words, d.rows.values[row]], [d.columns.words, d.columns.values[column]],
+      ...SHADES.map((shade) => [this.name(shade), d.say(shade, d.mean(shade, row, column)) + range(shade)]),
+    ];
+    this.facts.replaceChildren(...lines.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value))));
+  }
+
+  /** The row or the column through the cell: the mean of every cell, and a bar from its lowest to its highest seed. */
+  drawCut(axis, d, place, here, shade) {
+    const plot = this.cuts[axis], { values, words } = d[axis], each = values.map((_, i) => d.each(shade, ...place(i)));
+    const unit = shade === "outcome" && d.outcome === "accuracy" ? 100 : 1;
+    const scaled = each.map((all) => all.map((v) => unit * v)), means = scaled.map((all) => all.reduce((a, b) => a + b) / d.seeds);
+    const signed = shade === "curvature", room = plot.root.clientWidth - 72;
+    const skip = Math.ceil((7.5 * Math.max(...values.map((v) => v.length)) + 4) / (room / values.length));
+    plot.layout(
+      plot.root.clientWidth,
+      { low: -0.3, high: values.length - 0.7, title: [words], say: (i) => values[i],
+        at: values.map((_, i) => i).filter((i) => (values.length - 1 - i) % skip === 0) },
+      { ...roomy([...scaled.flat(), ...(signed ? [0] : [])]), n: 4, title: [unit === 100 ? "accuracy, %" : this.name(shade)] },
+    );
+    plot.draw([
+      ...(signed ? [{ class: "zero", points: [[-1, 0], [values.length, 0]] }] : []),
+      { class: "here", points: [[here, plot.y.invert(0)], [here, plot.y.invert(999)]] },
+      ...scaled.map((all, i) => ({ class: "range", points: [[i, Math.min(...all)], [i, Math.max(...all)]] })),
+      { class: "mean", points: means.map((v, i) => [i, v]), dots: 3 },
+      { class: "mean now", points: [[here, means[here]]], dots: 5.5 },
+    ]);
+  }
+}
+
+class Explorer extends View {
+  constructor(model, el) {
+    super(model, [...SIDES.flatMap((side) => [side, `${side}_row`, `${side}_column`]), "shade", "linked"]);
+    this.unpacked = new Map();
+    this.sides = SIDES.map((side) => new Side(this, side));
+    this.begin(this.build(), el);
+    this.publish();
+  }
+
+  build() {
+    this.shades = SHADES.map((shade) => button(
+      shade === "curvature" ? "Curvature" : "Accuracy or energy", "Shade cells by this", () => this.set({ shade }),
+    ));
+    this.link = html("input", { type: "checkbox", name: "linked", onchange: () => this.set({ linked: this.link.checked }) });
+    this.cleanup.push(follow(this.model, "linked", () => (this.link.checked = this.model.get("linked"))));
+    return html(
+      "div", { class: "deepmech-explorer diagram", role: "group", "aria-label": "Phase diagrams explorer" },
+      html(
+        "div", { class: "buttons" },
+        html("div", { role: "group", "aria-label": "What cells are shaded by" }, html("span", {}, "Shade by"), ...this.shades),
+        html("label", { class: "check" }, this.link, " move both rings together"),
+      ),
+      html("div", { class: "plots" }, ...this.sides.map((side) => side.root)),
+      help(
+        "Every cell is one experiment, and the small curve in it its load curve, stretched to fill the cell. Noise grows to " +
+          "the left, nonlinearity (for the chain, friction) upwards, as in the paper.",
+        "Point at a cell: click or tap it, drag the ring, or move it with the arrow keys (with Shift five cells at a time).",
+        "Red or curves that bulge: concave, the deep layers do more. Blue or curves that sag: convex. On the solid line the " +
+          "mean curvature changes sign.",
+        "Below, the load curves of the cell: a thin line for every seed, the thick one their mean, dotted the straight line " +
+          "between its ends. Then the row and the column through the cell; bars reach from the lowest to the highest seed.",
+        "Load curves are rounded to 0.001, curvatures, accuracies and energies to 0.0001.",
+      ),
+      this.status,
+    );
+  }
+
+  diagram(key) {
+    if (!this.unpacked.has(key)) this.unpacked.set(key, new Diagram(this.model.get("diagrams")[key]));
+    return this.unpacked.get(key);
+  }
+
+  /** The same place in another diagram, as a share of its rows and columns. */
+  across({ row, column }, from, to) {
+    const same = (i, axis) => Math.round((i / (from[axis].values.length - 1)) * (to[axis].values.length - 1));
+    return { row: same(row, "rows"), column: same(column, "columns") };
+  }
+
+  move(side, values) {
+    const other = this.sides.find((s) => s !== side);
+    const cell = { row: values[side.names.row], column: values[side.names.column] };
+    if (!this.model.get("linked")) return this.set(values);
+    const there = this.across(cell, side.diagram, other.diagram);
+    this.set({ ...values, [other.names.row]: there.row, [other.names.column]: there.column });
+  }
+
+  choose(side, key) {
+    const { row, column } = this.across(side.cell, side.diagram, this.diagram(key));
+    this.set({ [side.side]: key, [side.names.row]: row, [side.names.column]: column });
+    this.publish();
+  }
+
+  /** What a screen reader hears; while a ring moves, it hears the ring. */
+  publish() {
+    this.status.textContent = this.sides.map((s) => `${s.diagram.title}: ${s.tell()}.`).join(" ");
+  }
+
+  layout() {
+    const shade = this.model.get("shade");
+    this.shades.forEach((b, i) => set(b, { "aria-pressed": String(SHADES[i] === shade) }));
+    for (const side of this.sides) side.layout();
+  }
+
+  draw() {
+    for (const side of this.sides) side.draw();
+  }
+}
+
+const { render, startPages } = hosted(Explorer, "diagram");
+export default { render };

@@ -1,0 +1,211 @@
+"""The explorer of phase diagrams: point at a cell of any diagram that ships with the book, beside a cell of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.metrics.curvature import curvature
+from deepmech.simulators.spring_block import Chain, simulate
+from deepmech.sweeps import Sweep, result
+from deepmech.sweeps.results import sweep_of
+from deepmech.trainers import MLP, Training
+from deepmech_book.experiments.spring_block import beside_the_print, chains, diagrams, networks
+from deepmech_book.explorers.packed import packed
+from deepmech_book.explorers.page import Page, page_of
+
+STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
+"""What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
+N_FRICTION, N_NOISE, N_RUNS = 11, 11, 10
+"""Cells of the chain's diagram, and runs in each: as many as the networks of a cell."""
+
+
+class Noise(NamedTuple):
+    """What the columns of a diagram are: in words, its symbol, and whether larger values are noisier."""
+
+    words: str
+    symbol: str = ""
+    rising: bool = True
+
+
+NOISES = {
+    "data_noise": Noise("data noise", "p"),
+    "learning_rate": Noise("learning rate"),
+    "dropout": Noise("dropout", "p"),
+    "batch_size": Noise("batch size", rising=False),
+    "noise": Noise("noise", "ε"),
+}
+
+
+def chain_diagram() -> xr.Dataset:
+    """Fig. 3 with every run: load curve, curvature and elastic energy over friction, noise and ``seed``."""
+    fig_3 = chains.DIAGRAMS["A.3"]
+    chain = Chain(
+        friction_right=over("friction_right", np.linspace(0, fig_3.friction_range, N_FRICTION).round(6)),
+        friction_left=fig_3.friction_left,
+        noise=over("noise", fig_3.noises(N_NOISE)),
+    )
+    run = simulate(chain, fig_3.t_end, n_runs=N_RUNS)
+    made = {
+        "load_curve": run["load_curve"].rename(block="layer"),
+        "curvature": curvature(run["load_curve"], dim="block"),
+        "elastic_energy": run["elastic_energy"],
+    }
+    return xr.Dataset(made).rename(run="seed")
+
+
+_WITHOUT = "Without normalisation"
+SOURCES: dict[str, tuple[str, Callable[[], Sweep] | Callable[[], xr.Dataset]]] = {
+    "chain": ("Fig. 3: the chain", chain_diagram),
+    "1a": ("Fig. 1(a): data noise", partial(networks.figure_1, "data_noise", "mnist")),
+    "1a-1000": ("Fig. 1(a) with 1,000 images", beside_the_print.with_fewer_images),
+    "1b": ("Fig. 1(b): learning rate", partial(networks.figure_1, "learning_rate", "mnist")),
+    "1c": ("Fig. 1(c): dropout", partial(networks.figure_1, "dropout", "mnist")),
+    "1d": ("Fig. 1(d): batch size", partial(networks.figure_1, "batch_size", "mnist")),
+    "S5a": ("Fig. S5(a): depth 6", partial(diagrams.diagram, "S5a")),
+    "S5b": ("Fig. S5(b): depth 12", partial(diagrams.diagram, "S5b")),
+    "S8": ("Fig. S8: photographs", partial(diagrams.diagram, "S8", "cifar10-jpeg")),
+    "S9a": ("Fig. S9(a): photographs, depth 12", partial(diagrams.diagram, "S9a", "cifar10-jpeg")),
+    "S9b": ("Fig. S9(b): photographs, depth 20", partial(diagrams.diagram, "S9b", "cifar10-jpeg")),
+    "without": (_WITHOUT, partial(diagrams.diagram, "without-norm")),
+    "without-slow": (
+        f"{_WITHOUT}, small steps",
+        partial(diagrams.diagram, "without-norm", training={"learning_rate": 1e-4}),
+    ),
+}
+"""Every diagram: its title, and what makes it, a sweep that ships with the book or a simulation."""
+SIDES = ("left", "right")
+SHADES = ("curvature", "outcome")
+_DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
+
+
+@cache
+def diagram(name: str) -> xr.Dataset:
+    """A diagram as the explorer shows it: rows from the most linear, columns from the noisiest, over ``seed`` and ``layer``.
+
+    The last two variables are what cells are shaded by: ``curvature``, and ``accuracy`` or ``elastic_energy``.
+    """
+    made = SOURCES[name][1]()
+    made = result(made) if isinstance(made, Sweep) else made
+    rows, columns = _axes(made)
+    made = made.sortby(rows, ascending=rows != "slope").sortby(columns, ascending=not NOISES[columns].rising)
+    outcome = "accuracy" if "accuracy" in made else "elastic_energy"
+    return made[["load_curve", "curvature", outcome]].transpose(rows, columns, "seed", "layer")
+
+
+def _axes(made: xr.Dataset) -> tuple[str, str]:
+    rows = "slope" if "slope" in made.dims else "friction_right"
+    return rows, next(name for name in NOISES if name in made.dims)
+
+
+def _words(made: xr.Dataset, columns: str) -> str:
+    """What all cells of a diagram have in common."""
+    if "spec" not in made.attrs:
+        fig_3 = chains.DIAGRAMS["A.3"]
+        return f"7 blocks, friction to the left {fig_3.friction_left:g}, stiffness 1, at t = {fig_3.t_end:g}"
+    fixed = sweep_of(made).fixed
+    net, how, data = MLP(**fixed["network"]), Training(**fixed["training"]), fixed["data"]
+    size, n = data["size"], data["n_train"]
+    parts = [
+        f"{_DATA[data['name']]}, {n:,} images at {size}×{size} pixels",
+        f"depth {net.depth}, width {net.width}",
+        *([] if net.batch_norm else ["without batch normalisation"]),
+        *([] if columns == "learning_rate" else [f"learning rate {how.learning_rate:g}"]),
+        f"{how.epochs} epochs",
+    ]
+    return "; ".join(parts)
+
+
+@cache
+def _in_page(name: str) -> dict[str, Any]:
+    made = diagram(name)
+    rows, columns = (str(dim) for dim in made["curvature"].dims[:2])
+    outcome = str(list(made)[-1])
+    noise, slope = NOISES[columns], rows == "slope"
+    return {
+        "title": SOURCES[name][0],
+        "about": _words(made, columns),
+        "rows": {"words": "negative slope" if slope else "friction right", "symbol": "α" if slope else "μ",
+                 "sub": "" if slope else "→", "values": [f"{v:.3g}" for v in made[rows].values]},
+        "columns": {"words": noise.words, "symbol": noise.symbol, "sub": "",
+                    "values": [f"{v:g}" for v in made[columns].values]},
+        "seeds": made.sizes["seed"],
+        "layers": made["layer"].values.tolist(),
+        "outcome": "accuracy" if slope else "energy",
+        "load": packed(made["load_curve"], STEPS["load"]),
+        "shades": [packed(made[key], STEPS[step]) for key, step in zip(("curvature", outcome), SHADES, strict=True)],
+    }  # fmt: skip
+
+
+def diagram_state(
+    *,
+    left: str = "1c",
+    right: str = "chain",
+    left_cell: tuple[int, int] | None = None,
+    right_cell: tuple[int, int] | None = None,
+    shade: str = "curvature",
+    linked: bool = True,
+) -> dict[str, Any]:
+    """Everything that the component reads from its model, as plain JSON values.
+
+    Raises
+    ------
+    ValueError
+        If there is no such diagram, cell or shade.
+    """
+    for name, value, allowed in (("left", left, SOURCES), ("right", right, SOURCES), ("shade", shade, SHADES)):
+        if value not in allowed:
+            raise ValueError(f"diagram explorer: {name} = {value!r}: must be one of {', '.join(allowed)}")
+    state: dict[str, Any] = {"left": left, "right": right, "shade": shade, "linked": linked}
+    for side, cell in (("left", left_cell), ("right", right_cell)):
+        shape = diagram(state[side])["curvature"].shape[:2]
+        # The corner of a quiet, nonlinear network.
+        row, column = (shape[0] - 1, shape[1] - 1) if cell is None else cell
+        if row not in range(shape[0]) or column not in range(shape[1]):
+            raise ValueError(
+                f"diagram explorer: {side}_cell = {cell!r}: must be a row from 0 to {shape[0] - 1}, counted from the most "
+                f"linear, and a column from 0 to {shape[1] - 1}, counted from the noisiest"
+            )
+        state |= {f"{side}_row": row, f"{side}_column": column}
+    return state | {"diagrams": {name: _in_page(name) for name in SOURCES}}
+
+
+def in_words(state: dict[str, Any]) -> str:
+    """What is pointed at."""
+    said = []
+    for side in SIDES:
+        d = state["diagrams"][state[side]]
+        here = [f"{d[axis]['words']} {d[axis]['values'][state[f'{side}_{axis[:-1]}']]}" for axis in ("rows", "columns")]
+        said.append(f"{d['title']}, {', '.join(here)}")
+    return f"Interactive phase diagrams, two of {len(state['diagrams'])} side by side: {'; '.join(said)}."
+
+
+def diagram_page(**parameters: Any) -> Page:
+    """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
+
+    Every seed's load curve of every cell travels with the page, rounded to :data:`STEPS`.
+
+    Parameters
+    ----------
+    left, right : str
+        Diagrams to begin with, keys of :data:`SOURCES`.
+    left_cell, right_cell : tuple of int, optional
+        Row, counted from the most linear networks, and column, counted from the strongest noise. By default the
+        most nonlinear ones with the least noise.
+    shade : str
+        "curvature", or "outcome": a network's test accuracy, a chain's elastic energy.
+    linked : bool
+        Whether to move in one diagram moves to the same place of the other.
+
+    Raises
+    ------
+    ValueError
+        If there is no such diagram, cell or shade.
+    """
+    state = diagram_state(**parameters)
+    return page_of("diagram", state, in_words(state))

@@ -1,0 +1,149 @@
+"""The library's reference: one page a room, which Sphinx makes of the docstrings; and links to it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import deepmech
+from deepmech.core import code
+
+#: Rooms in the order of the front door, and what each is for.
+ROOMS = {
+    "metrics": "Metrics",
+    "simulators": "Simulators",
+    "trainers": "Trainers",
+    "plots": "Plots",
+    "data": "Data",
+    "sweeps": "Sweeps",
+    "core": "Core",
+}
+#: What nobody calls from outside: engines, the command line, and the plumbing below.
+_INSIDE = (
+    *("deepmech.trainers.engines", "deepmech.trainers.draws", "deepmech.trainers.records", "deepmech.trainers.run"),
+    *("deepmech.trainers.checks", "deepmech.trainers.langevin_walker", "deepmech.metrics.layers"),
+    *("deepmech.metrics.batches", "deepmech.metrics.probing", "deepmech.simulators.spring_block.kernels"),
+    *("deepmech.simulators.spring_block.torch_engine", "deepmech.sweeps.example", "deepmech.sweeps.cli"),
+    *("deepmech.core.code", "deepmech.core.compiled", "deepmech.core.philox", "deepmech.core.lazy"),
+    *("deepmech.core.checks", "deepmech.core.files", "deepmech.data.files"),
+)
+
+# Names of types: Sphinx would print what typing says of them.
+_ALIASES = {"deepmech.trainers.rules": "Loss, Optimizer", "deepmech.trainers.modules": "Keep"}
+_VERBATIM = re.compile(r"(``.*?``|:math:`[^`]*`)")
+
+
+@cache
+def modules(room: str) -> tuple[str, ...]:
+    """The modules of a room that the reference shows, packages before what is in them."""
+    package = importlib.import_module(f"deepmech.{room}")
+    found = [package.__name__]
+    found += [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    return tuple(name for name in found if not any(name == i or name.startswith(f"{i}.") for i in _INSIDE))
+
+
+def pages(book: Path) -> dict[str, str]:
+    """The pages of the reference in MyST markdown, by name; ``book`` is the folder that the site is made from."""
+    front = "\n".join(f"   {home}.{name}" for name, home in sorted(deepmech._HOMES.items()))
+    rooms = "\n".join(f"- {{doc}}`/generated/api/{room}`" for room in ROOMS)
+    out = {"index": INDEX.format(front=front, rooms=rooms)}
+    for room, title in ROOMS.items():
+        parts = [f"# {title}", ""]
+        for name in modules(room):
+            source = code.source(name)
+            plain = source.name == "__init__.py"
+            if name != f"deepmech.{room}":
+                parts += [f"## {name.removeprefix('deepmech.')}", ""]
+            parts += [f"Source: {{download}}`{source.name} </{os.path.relpath(source, book)}>`", ""]
+            own = [] if plain and not _defines(name) else ["   :members:", "   :show-inheritance:"]
+            if hidden := _ALIASES.get(name):
+                own.append(f"   :exclude-members: {hidden}")
+            parts += ["```{eval-rst}", f".. automodule:: {name}", *own, "```", ""]
+        out[room] = "\n".join(parts)
+    return out
+
+
+INDEX = """\
+# The library, name by name
+
+`from deepmech import …` gives what most people need:
+
+```{{eval-rst}}
+.. autosummary::
+   :nosignatures:
+
+{front}
+```
+
+Everything, room by room, each module with its source to take away:
+
+{rooms}
+"""
+
+
+def _defines(name: str) -> bool:
+    """Whether a package has functions or classes of its own."""
+    package = importlib.import_module(name)
+    return any(getattr(value, "__module__", None) == name for key, value in vars(package).items() if key[0] != "_")
+
+
+@cache
+def known(name: str) -> bool:
+    """Whether the reference has an entry for the object of this full name.
+
+    Examples
+    --------
+    >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Loss")
+    (True, False)
+    """
+    shown = {module for room in ROOMS for module in modules(room)}
+    return bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
+
+
+def entry(name: str, words: str) -> str | None:
+    """A link to the entry of an object, in MyST markdown; None if it has none."""
+    return f"{{py:obj}}`{words} <{name}>`" if known(name) else None
+
+
+def add_addresses(app: Any, env: Any) -> None:
+    """What packages hand on has an entry under each of its addresses, as ``deepmech.load_curve``."""
+    objects = env.get_domain("py").objects
+    homes = {f"deepmech.{name}": f"{home}.{name}" for name, home in deepmech._HOMES.items()}
+    packages = [importlib.import_module(module) for room in ROOMS for module in modules(room)]
+    for package in packages:
+        for name in getattr(package, "__all__", ()):
+            if (home := getattr(getattr(package, name), "__module__", None)) is not None:
+                homes[f"{package.__name__}.{name}"] = f"{home}.{name}"
+    for address, home in homes.items():
+        while home not in objects and home in homes and homes[home] != home:
+            home = homes[home]  # handed on twice
+        if address not in objects and home in objects:
+            objects[address] = objects[home]._replace(aliased=True)
+
+
+def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Bars in docstrings are moduli, as people write them, not reStructuredText's substitutions."""
+    inside: int | None = None
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if inside is not None and line.strip() and indent <= inside:
+            inside = None
+        if line.lstrip().startswith((".. math::", ">>>")):
+            inside = indent if line.lstrip().startswith("..") else inside
+            continue
+        if inside is None:
+            parts = _VERBATIM.split(line)
+            lines[i] = "".join(p if k % 2 else p.replace("|", r"\|") for k, p in enumerate(parts))
+
+
+def leave_inside(app: Any, env: Any, node: Any, text: Any) -> Any:
+    """Names of what the reference does not show stay plain text; all other names of ours must lead somewhere."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") == "py" and any(target == i or target.startswith(f"{i}.") for i in _INSIDE):
+        return text
+    return None

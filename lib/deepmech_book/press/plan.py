@@ -1,0 +1,280 @@
+"""What a profile asks for and what it costs, page by page, before anything is executed: ``deepmech plan``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from deepmech.core.files import write_whole
+from deepmech.core.spec import digest
+from deepmech.sweeps import Sweep
+from deepmech.sweeps.store import CHUNK
+from deepmech_book.press import asked, costs, press
+from deepmech_book.press.sources import BookError, House
+
+Say = Callable[[str], None]
+#: Seconds that measuring this machine's rates may take.
+CALIBRATE = 20.0
+_HEAD = ("page and sweep", "cells", "here", "left", "TFLOP", "memory", "time", "time from")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sweep of one page.
+
+    Attributes
+    ----------
+    here : cells that ship or that an interrupted computation has kept; ``shared`` names the page above that asks too.
+    tflop, memory : of the cells left to compute (10¹² operations; MB of one cell, an estimate); None if nobody counts.
+    seconds : for the cells left; None if nobody knows. ``basis`` says where the rate is from.
+    """
+
+    page: str
+    sweep: str
+    key: str
+    cells: int
+    here: int
+    shared: str = ""
+    tflop: float | None = None
+    memory: float | None = None
+    seconds: float | None = None
+    basis: str = ""
+
+    @property
+    def left(self) -> int:
+        return 0 if self.shared else self.cells - self.here
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rows in the order of the book, what each page computes without a sweep, and what could not be found out."""
+
+    profile: str
+    where: str
+    rows: tuple[Row, ...]
+    pages: int
+    live: dict[str, str]
+    notes: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        return sum(row.seconds or 0.0 for row in self.rows)
+
+    def total(self) -> str:
+        """The whole in one line.
+
+        Examples
+        --------
+        >>> Plan("quick", "this machine", (Row("a/b", "s", "k", 12, 12),), 1, {}, ()).total()
+        'profile quick: 1 pages ask for 1 sweeps of 12 cells; all are here'
+        """
+        own = [row for row in self.rows if not row.shared]
+        left = [row for row in own if row.left]
+        unknown = sum(row.seconds is None for row in left)
+        asks = f"{self.pages} pages ask for {len(own)} sweeps of {sum(r.cells for r in own):,} cells"
+        asks = f"profile {self.profile}: {asks}"
+        if not left:
+            return f"{asks}; all are here"
+        flop = sum(row.tflop or 0.0 for row in left)
+        cost = (
+            f"{flop:,.3g} TFLOP, {span(self.seconds)} on {self.where}" if self.seconds else "for how long is not known"
+        )
+        more = f", and {unknown} sweeps of unknown length" if unknown and self.seconds else ""
+        return f"{asks}; {sum(r.left for r in left):,} cells of {len(left)} sweeps are left to compute: {cost}{more}"
+
+    def table(self) -> str:
+        """Everything, page by page, as aligned text."""
+        lines: list[tuple[str, ...]] = [_HEAD]
+        for page, live in self.live.items():
+            lines.append((f"{page}{live}",))
+            lines += [_cells(row) for row in self.rows if row.page == page]
+        widths = [max(len(line[i]) for line in lines if len(line) > 1) for i in range(len(_HEAD))]
+        shown = [
+            line[0] if len(line) == 1 else "  ".join(
+                word.ljust(width) if i in (0, len(_HEAD) - 1) else word.rjust(width)
+                for i, (word, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]  # fmt: skip
+        return "\n".join([*shown, *self.notes, self.total()])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    if row.shared:
+        return f"  {row.sweep}", str(row.cells), "", "", "", "", "", f"as in {row.shared}"
+    if not row.left:
+        return f"  {row.sweep}", str(row.cells), str(row.here), "", "", "", "", "ships"
+    flop = "?" if row.tflop is None else f"{row.tflop:,.3g}"
+    memory = "?" if row.memory is None else f"{row.memory:,.0f} MB"
+    time = "?" if row.seconds is None else span(row.seconds)
+    return f"  {row.sweep}", str(row.cells), str(row.here), str(row.left), flop, memory, time, row.basis
+
+
+def span(seconds: float) -> str:
+    """A duration in words, also a long one.
+
+    Examples
+    --------
+    >>> span(75), span(3 * 3600 + 60), span(30 * 24 * 3600)
+    ('1 min 15 s', '3 h 1 min', '30 days')
+    """
+    return press.clock(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
+
+
+def plan(
+    house: House,
+    profile: str = "quick",
+    chapters: list[str] | None = None,
+    *,
+    calibrate: float = CALIBRATE,
+    device: str | None = None,
+    rates: str | Path | None = None,
+    say: Say = lambda line: None,
+) -> Plan:
+    """Ask every page what it needs, and count.
+
+    Parameters
+    ----------
+    profile : a name or a file of the same form.
+    calibrate : seconds that measuring may take; 0 takes rates that were kept, or those of shipped results.
+    device : a key of :data:`.costs.DEVICES`: times are then the least that its data sheet allows.
+    rates : a file that ``benchmarks/gpu.py`` wrote on some machine: times are then at its measured rates.
+    """
+    if device is not None and device not in costs.DEVICES:
+        raise BookError(f"--on {device}: must be one of {', '.join(costs.DEVICES)}; --rates FILE takes measured rates")
+    written, chosen = house.written(profile), house.select(chapters)
+    clock: _Clock = _Measured(house, calibrate) if rates is None else _Given(Path(rates))
+    clock = clock if device is None else _Sheet(device)
+    rows: list[Row] = []
+    owners: dict[str, str] = {}
+    live, notes = {}, []
+    for number, name in enumerate(chosen, 1):
+        source = house.source(name)
+        parameters = {"profile": Path(profile).stem, **house.parameters(profile, name, written)}
+        found = asked.asked(source, parameters)
+        say(f"[{number}/{len(chosen)}] {name}: {len(found.sweeps)} sweeps")
+        for sweep in found.sweeps:
+            shared = owners.setdefault(sweep.key, name)
+            here = sweep.n_cells if sweep.key in found.shipped else kept(house, sweep)
+            row = Row(name, sweep.name, sweep.key, sweep.n_cells, here, "" if shared == name else shared)
+            rows.append(_priced(row, sweep, clock) if row.left else row)
+        live[name] = _live(len(found.live), press.earlier_seconds(house.executed(Path(profile).stem, name)))
+        notes += [f"{name}: not sure of all: {words}" for words in found.unsure]
+        notes += [f"{name}: {file} is not on this machine" for file in sorted(found.missing)]
+    made = Plan(Path(profile).stem, clock.where, tuple(rows), len(chosen), live, tuple(notes))
+    if chapters is None and device is None and rates is None:
+        _keep(house, profile, made)
+    return made
+
+
+def _live(computations: int, seconds: float | None) -> str:
+    """What a page computes without a sweep, in words; its time is known where the page was executed before."""
+    if not computations:
+        return ""
+    last = f"; the page took {press.clock(seconds)} when it was executed last" if seconds else ", not counted"
+    return f"  and {computations} of its own{last}"
+
+
+def _priced(row: Row, sweep: Sweep, clock: _Clock) -> Row:
+    counted, share = costs.work(sweep), row.left / row.cells
+    seconds, basis = clock.seconds(sweep, counted)
+    return Row(
+        row.page, row.sweep, row.key, row.cells, row.here, row.shared,
+        None if counted is None else counted.flop * share / 1e12,
+        None if counted is None else counted.bytes / 1e6,
+        None if seconds is None else seconds * share, basis,
+    )  # fmt: skip
+
+
+class _Clock:
+    """How long a sweep takes somewhere."""
+
+    where = "this machine"
+
+    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
+        raise NotImplementedError
+
+
+class _Measured(_Clock):
+    def __init__(self, house: House, calibrate: float) -> None:
+        self._calibration = costs.Calibration(house.generated / ".rates.json", calibrate)
+
+    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
+        rate = self._calibration.rate(sweep) or costs.from_shipped(
+            sweep, asked.shipped(), lambda path: float(asked.read(path).attrs["wall_seconds"])
+        )
+        if rate is None or (counted is None and not rate.per_cell):
+            return None, "nothing to scale from"
+        amount = sweep.n_cells if rate.per_cell or counted is None else counted.flop
+        return amount / rate.value, rate.basis
+
+
+class _Sheet(_Clock):
+    def __init__(self, device: str) -> None:
+        self._device, self.where = device, f"a {device} at the least"
+
+    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
+        if counted is None:
+            return None, "not counted"
+        return costs.on_device(counted, self._device), "data sheet; no run is faster"
+
+
+class _Given(_Clock):
+    """Rates that somebody measured: ``{"device": name, "flop_per_second": {engine: rate}}``."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            given = json.loads(path.read_text(encoding="utf-8"))
+            self._rates, self.where = given["flop_per_second"], str(given["device"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BookError(f"--rates {path}: is not what benchmarks/gpu.py writes ({error})") from None
+
+    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
+        if counted is None or counted.engine not in self._rates:
+            return None, "no rate was measured"
+        return counted.flop / self._rates[counted.engine], f"measured, engine {counted.engine}"
+
+
+def kept(house: House, sweep: Sweep) -> int:
+    """Cells that an interrupted computation of today's code has kept."""
+    store = house.generated / ".stores" / f"{sweep.name}-{sweep.key}-{sweep.code}"
+    spans = (CHUNK.fullmatch(file.name) for file in (store.iterdir() if store.is_dir() else ()))
+    return len({i for m in spans if m for i in range(int(m[1]), int(m[2]) + 1)})
+
+
+def _file(house: House, profile: str) -> Path:
+    return house.generated / ".plans" / f"{Path(profile).stem}.json"
+
+
+def _written(house: House, profile: str) -> str:
+    """A digest of what a plan depends on that changes when somebody edits a page or a profile, or ships a result."""
+
+    def texts() -> Iterator[Any]:
+        for path in sorted((house.root / "notebooks").rglob("*.*")):
+            if "profiles" not in path.parts or path.stem == profile:
+                yield [path.name, path.read_text(encoding="utf-8")]
+        yield sorted(path.name for path in (house.book / "results").glob("*.nc"))
+
+    return digest(list(texts()))
+
+
+def _keep(house: House, profile: str, made: Plan) -> None:
+    path = _file(house, profile)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"written": _written(house, profile), "total": made.total(), "rows": [asdict(row) for row in made.rows]}
+    write_whole(path, json.dumps(content, indent=1))
+
+
+def total_line(house: House, profile: str) -> str:
+    """The total of the plan that was kept of a profile, in one line, at the cost of reading a file."""
+    try:
+        kept = json.loads(_file(house, profile).read_text(encoding="utf-8"))
+        line, fresh = kept["total"], kept["written"] == _written(house, profile)
+    except (OSError, ValueError, KeyError):
+        return (
+            f"profile {profile}: deepmech plan --profile {profile} says beforehand what it computes, and for how long"
+        )
+    return line if fresh else f"{line} (planned before pages, profile or results changed)"

@@ -1,0 +1,157 @@
+"""The explorer of phase diagrams shows the numbers that ship, cell by cell, to hands, keys and ears."""
+
+import base64
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import traitlets
+from explorer_pages import handle_at, resize
+
+from deepmech import result
+from deepmech.metrics.curvature import curvature
+from deepmech_book import explorers
+from deepmech_book.experiments.spring_block import chains, networks
+from deepmech_book.explorers.bundle import bundle
+from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_state
+
+FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.facts').innerText.replaceAll('\\n', ' ')"
+
+
+def test_what_a_page_carries_is_what_ships() -> None:
+    state = diagram_state()
+    assert set(state["diagrams"]) == set(SOURCES)
+    assert len(json.dumps(state)) < 250_000  # with the script and style below 300 kB, see below
+    for name in ("1c", "S9b", "chain"):
+        shown, whole = state["diagrams"][name], diagram(name)
+        found = explorers_unpacked(shown["load"]).reshape(whole["load_curve"].shape)
+        np.testing.assert_allclose(found, whole["load_curve"], rtol=0, atol=0.5001 * STEPS["load"])
+        for packed, variable, step in zip(shown["shades"], list(whole)[1:], ("curvature", "outcome"), strict=True):
+            found = explorers_unpacked(packed).reshape(whole[variable].shape)
+            np.testing.assert_allclose(found, whole[variable], rtol=0, atol=0.5001 * STEPS[step])
+
+
+def explorers_unpacked(packed: dict[str, Any]) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(packed["data"]), "<i2") * packed["step"]
+
+
+def test_rows_and_columns_lie_as_in_the_paper() -> None:
+    """Noisiest on the left, most linear at the bottom, whichever way the numbers grow."""
+    fig_1d, ships = diagram("1d"), result(networks.figure_1("batch_size", "mnist"))
+    assert fig_1d.batch_size.values.tolist() == sorted(ships.batch_size.values) and fig_1d.slope.values[0] == 1.0
+    chain = diagram("chain")
+    assert chain.noise.values[0] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
+    again = curvature(chain["load_curve"], dim="layer")
+    np.testing.assert_allclose(chain["curvature"], again, atol=1e-12)
+
+
+def test_the_page_is_small(still: Any) -> None:
+    assert still("diagram").stat().st_size < 300_000
+
+
+def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still: Any) -> None:
+    page = visit().open(still("diagram"))
+    handle = page.locator(".handle").first
+    handle.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    here = result(networks.figure_1("dropout", "mnist")).sel(slope=0.2, dropout=0.08)
+    bend, right = float(here.curvature.mean()), 100 * float(here.accuracy.mean())
+    told = handle.get_attribute("aria-valuetext")
+    assert told.startswith("dropout 0.08, negative slope 0.2: curvature")
+    assert f"test accuracy {right:.1f} %" in told
+    facts = page.evaluate(FACTS, 0).replace("−", "-")
+    assert float(re.search(r"curvature ([-+][\d.]+)", facts)[1]) == pytest.approx(bend, abs=6e-4)
+    low, high = 100 * float(here.accuracy.min()), 100 * float(here.accuracy.max())
+    assert f"({low:.1f} % to {high:.1f} %)" in facts
+    assert page.locator(".side").first.locator(".lines.load .seed").count() == 10
+    # The ring of the other diagram went to the same place of it: row 9 of 11, column 8 of 11.
+    assert "noise 0.006" in page.evaluate(FACTS, 1) and "friction right 0.2 " in page.evaluate(FACTS, 1)
+
+
+def test_mouse_and_finger_point_at_cells(visit: Any, still: Any) -> None:
+    page = visit(has_touch=True).open(still("diagram"))
+    page.locator("input[name=linked]").uncheck()
+    before = page.evaluate(FACTS, 1)
+    area = page.locator(".phase svg").first.bounding_box()
+    page.mouse.click(area["x"] + 60, area["y"] + area["height"] - 60)  # lower left: linear and noisy
+    assert page.evaluate(FACTS, 0).startswith("negative slope 1 dropout 0.28")
+    assert page.evaluate(FACTS, 1) == before
+    page.wait_for_timeout(300)
+    page.touchscreen.tap(area["x"] + 60, area["y"] + 45)
+    page.wait_for_function(f"({FACTS})(0).startsWith('negative slope 0 dropout 0.28')")
+    x, y = handle_at(page)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 90, y + 5, steps=4)
+    page.mouse.up()
+    assert "dropout 0.2 " in page.evaluate(FACTS, 0)
+
+
+def test_another_diagram_and_another_shade(visit: Any, still: Any) -> None:
+    page = visit().open(still("diagram"))
+    page.select_option("select[name=right]", "S9b")
+    assert "depth 20" in page.locator(".side").nth(1).locator(".about").inner_text()
+    assert "depth 20" in page.inner_text("[role=status]") and "Fig. 1(c)" in page.inner_text("[role=status]")
+    assert "learning rate 0.0001" in page.evaluate(FACTS, 1)  # the same corner
+    assert page.locator(".cells .share").count() == 0
+    page.get_by_role("button", name="Accuracy or energy").click()
+    assert page.locator(".cells .share").count() == 2 * 48
+    assert page.get_by_role("button", name="Accuracy or energy").get_attribute("aria-pressed") == "true"
+    page.select_option("select[name=right]", "chain")
+    assert "elastic energy" in page.evaluate(FACTS, 1)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_fits_every_width(visit: Any, still: Any, theme: str) -> None:
+    page = visit(color_scheme=theme).open(still("diagram"))
+    for key in SOURCES:
+        page.select_option("select[name=left]", key)
+        for width in (320, 660, 900):
+            resize(page, width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            sides = "[...document.querySelectorAll('.side svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
+            sides += " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
+            assert page.evaluate(f"{sides}.map((t) => t.textContent)") == [], (key, width)
+
+
+def test_on_paper_it_is_a_still_picture(visit: Any, still: Any) -> None:
+    page = visit(color_scheme="dark").open(still("diagram"))
+    page.emulate_media(media="print")
+    assert not page.get_by_role("button").first.is_visible()
+    assert page.locator(".phase svg").first.is_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('.axes text')).fill") == "rgb(72, 86, 107)"
+
+
+@pytest.mark.parametrize(
+    "parameters, told",
+    [
+        ({"left": "2z"}, "left = '2z': must be one of chain, 1a"),
+        ({"right_cell": (11, 0)}, "right_cell = (11, 0): must be a row from 0 to 10"),
+        ({"shade": "red"}, "shade = 'red'"),
+    ],
+)
+def test_bad_values_are_named(parameters: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        explorers.diagram_page(**parameters)
+
+
+def test_the_widget_is_the_same_picture_and_python_reads_the_cell(jupyter: Any) -> None:
+    explorer = explorers.DiagramExplorer(left="S8", shade="outcome")
+    assert explorer._esm == bundle("diagram") and explorer._esm in explorers.diagram_page().html
+    page = jupyter(explorer)
+    page.locator(".handle").first.focus()
+    page.keyboard.press("ArrowLeft")
+    sent = page.evaluate("Object.assign({}, ...host.sent)")
+    assert sent["left_column"] == 6 and sent["right_column"] == 9
+    explorer.left_column = sent["left_column"]
+    assert float(explorer.cell().dropout) == 0.04 and explorer.cell("right").sizes["seed"] == 10
+    with pytest.raises(traitlets.TraitError, match="must be from 0 to 7"):
+        explorer.left_column = 8
+    used = set(page.evaluate("[...host.asked(), ...host.sent.flatMap(Object.keys)]"))
+    own = {n for n in explorer.traits(sync=True) if not n.startswith("_")} - {"layout", "tabbable", "tooltip", "comm"}
+    assert used == own
+    page.evaluate("leave()")
+    assert page.evaluate("host.listening()") == 0

@@ -1,0 +1,152 @@
+"""The explorers in a real JupyterLab on this machine: a page opened as a notebook, and sliders that Python reads back."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.slow]
+
+NEEDED = ("jupyterlab", "jupytext", "jupyterlab_myst", "anywidget")
+PAGES = Path(__file__).parents[2] / "notebooks"
+LIVE = """
+```{code-cell} ipython3
+explorer = explorers.ChainExplorer(noise=0.01, running=False)
+explorer
+```
+
+```{code-cell} ipython3
+print("noise in Python:", explorer.noise, "blocks:", len(explorer.position))
+```
+"""
+"""What the page says that one can do in Jupyter, done."""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: Any) -> Iterator[tuple[str, Path]]:
+    """Address and folder of a JupyterLab that nobody but this machine reaches and that knows no settings of ours."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)} (pip install 'deepmech[lab]'): nothing was run in JupyterLab")
+    home = tmp_path_factory.mktemp("lab")
+    folder = home / "notebooks"
+    folder.mkdir()
+    quiet = home / "settings" / "@jupyterlab" / "apputils-extension"
+    quiet.mkdir(parents=True)
+    (quiet / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    own = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
+    own |= {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.root_dir={folder}"]
+    command += ["--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", "--IdentityProvider.token="]
+    with open(home / "log", "w") as log:
+        server = subprocess.Popen(command, cwd=home, env=os.environ | own, stdout=log, stderr=log)
+    try:
+        yield _address(server, home), folder
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _address(server: Any, home: Path) -> str:
+    for _ in range(300):
+        told = list((home / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json"))
+        if told:
+            return json.loads(told[0].read_text())["url"]
+        assert server.poll() is None, (home / "log").read_text()[-2000:]
+        time.sleep(0.1)
+    raise TimeoutError((home / "log").read_text()[-2000:])
+
+
+@pytest.fixture
+def opened(lab: Any, chromium: Any) -> Iterator[Any]:
+    """``opened(name, text)`` writes this page and opens it as a notebook; errors of the explorers fail the test."""
+    address, folder = lab
+    context = chromium.new_context(viewport={"width": 1100, "height": 1000})
+    page, complaints = context.new_page(), []
+    page.on("pageerror", lambda e: complaints.append(str(e)))
+    page.on("console", lambda m: m.type == "error" and "attribute" in m.text and complaints.append(m.text))
+
+    def visit(name: str, text: str) -> Any:
+        (folder / name).write_text(text, encoding="utf-8")
+        page.goto(f"{address}lab?reset")
+        open_as_notebook(page, name)
+        return page
+
+    yield visit
+    context.close()
+    assert complaints == []
+
+
+def open_as_notebook(page: Any, name: str) -> None:
+    """Right click in the list of files ▸ Open With ▸ Notebook, as the book tells its readers."""
+    file = page.locator(".jp-DirListing-item", has_text=name)
+    menu = page.locator(".lm-Menu-itemLabel")
+    for _ in range(20):  # extensions add to the menu some time after the page has loaded
+        file.click(button="right", timeout=60_000)
+        menu.get_by_text("Open With", exact=True).hover()
+        page.wait_for_timeout(500)
+        if menu.get_by_text("Jupytext Notebook", exact=True).count():
+            break
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+    menu.get_by_text("Notebook", exact=True).click()
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=40_000)  # the kernel is there
+
+
+def run_all(page: Any) -> None:
+    """Run ▸ Run All Cells, as a reader would."""
+    page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
+    page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
+
+
+def run_last(page: Any) -> str:
+    """Run the last cell once more, and what it prints."""
+    cell = page.locator(".jp-CodeCell").last
+    before = cell.locator(".jp-InputPrompt").inner_text()
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function(
+        "([cell, before]) => { const p = cell.querySelector('.jp-InputPrompt').innerText;"
+        " return p !== before && !p.includes('*'); }",
+        arg=[cell.element_handle(), before],
+    )
+    return cell.locator(".jp-OutputArea-output").last.inner_text()
+
+
+def test_page_opens_as_a_notebook_and_its_sliders_reach_python(opened: Any) -> None:
+    page = opened("chain.md", (PAGES / "spring_block" / "explorer.md").read_text(encoding="utf-8") + LIVE)
+    run_all(page)
+    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 2", timeout=60_000)
+    explorer = page.locator(".deepmech-explorer").nth(1)
+    noise = explorer.locator("input[name=noise]")
+    assert noise.input_value() == "0.01"
+
+    noise.scroll_into_view_if_needed()
+    box = noise.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    page.mouse.up()
+    dragged = float(noise.input_value())
+    assert dragged > 0.014
+    assert run_last(page).startswith(f"noise in Python: {dragged} blocks: 9")
+
+    # In command mode JupyterLab takes the arrow keys for its own, unless it is told not to.
+    noise.focus()
+    for key in ("ArrowRight", "ArrowUp", "ArrowLeft"):
+        page.keyboard.press(key)
+    pressed = float(noise.input_value())
+    assert pressed == pytest.approx(dragged + 0.0005)
+    handle = explorer.locator(".handle")
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    assert float(noise.input_value()) == pytest.approx(pressed + 0.0005)
+    assert run_last(page).startswith(f"noise in Python: {pressed + 0.0005:.4g}")
