@@ -1,5 +1,6 @@
 """The house itself: style, types, layers, declared dependencies, sources fit to be shared."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 HOUSE = House(ROOT)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-DECLARED = [*PROJECT["dependencies"], *EXTRAS["book"], *EXTRAS["cluster"], *EXTRAS["test"]]
+DECLARED = [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]
 BOOK_ONLY = [
     "jupyter_book",
     "jupytext",
@@ -27,6 +28,8 @@ BOOK_ONLY = [
     "docutils",
     "IPython",
     "nbformat",
+    "seaborn",
+    "yaml",
 ]
 
 
@@ -76,6 +79,67 @@ def test_the_lock_pins_every_dependency_within_its_bounds():
         name = wanted.name.lower().replace("_", "-")
         assert name in pinned, f"{name} is declared but not locked"
         assert wanted.specifier.contains(pinned[name]), f"{line}: the lock has {pinned[name]}"
+
+
+# Modules whose package has another name, and modules that belong to what another package offers.
+PACKAGE = {
+    "yaml": "pyyaml",
+    "sklearn": "scikit-learn",
+    "bs4": "beautifulsoup4",
+    "llvmlite": "numba",
+    "traitlets": "anywidget",
+    "nbformat": "papermill",
+    "jupyter_client": "ipykernel",
+    "IPython": "ipykernel",
+    "docutils": "jupyter-book",
+    "sphinx": "jupyter-book",
+    "packaging": "pytest",
+}
+# Why a declared package is imported nowhere.
+NOT_IMPORTED = {
+    "h5netcdf": "xarray reads and writes results with it",
+    "h5py": "h5netcdf reads and writes files with it",
+    "ipywidgets": "what explorers are linked with in notebooks",
+    "sphinx-mathjax-offline": "an extension that _config.yml names",
+    "dask": "the programs dask scheduler and dask worker",
+    "pytest-xdist": "options in the Makefile",
+    "pytest-timeout": "options in pyproject.toml",
+    "jupyterlab": "a program",
+    "jupyterlab-myst": "an extension of JupyterLab",
+    "ruff": "a program",
+    "mypy": "a program",
+    "import-linter": "a program",
+    "types-pyyaml": "read by mypy",
+    "types-tqdm": "read by mypy",
+}
+
+
+def imported(*folders: str) -> set[str]:
+    """Packages from elsewhere that the Python files below some folders import."""
+    names: set[str] = set()
+    for path in (p for folder in folders for p in (ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module or "")
+    ours = {"deepmech", "deepmech_book"} | {p.stem for p in (ROOT / "tests").rglob("*.py")}
+    tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - ours
+    return {PACKAGE.get(name, name.lower().replace("_", "-")) for name in tops}
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_used():
+    extras = {name: {requirement(line)[0] for line in lines} for name, lines in EXTRAS.items()}
+    base = {requirement(line)[0] for line in PROJECT["dependencies"]}
+    library, experiments = imported("lib/deepmech"), imported("lib/deepmech_book/experiments")
+    assert library - base - extras["cluster"] == set()
+    assert experiments - base == set()
+    assert imported("lib") - base - extras["cluster"] - extras["book"] == set()
+    declared = base.union(*extras.values())
+    used = imported("lib", "tests", "benchmarks")
+    assert used - declared == set()
+    assert declared - used == set(NOT_IMPORTED) & declared, "declared and not imported: delete it, or say its use"
+    assert base - library - experiments - set(NOT_IMPORTED) == set(), "belongs to the extra of the book"
 
 
 def test_no_path_of_a_machine_in_the_repository():
@@ -130,8 +194,9 @@ sys.meta_path.insert(0, Absent())
 import deepmech, deepmech_book
 for house in (deepmech, deepmech_book):
     for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
-        # The press, and the live host of the explorers, need the book's packages.
-        if not module.name.startswith(("deepmech_book.press.", "deepmech_book.explorers.widget")):
+        # The press, the ledger and the live host of the explorers need the book's packages.
+        needs = ("deepmech_book.press.", "deepmech_book.ledger", "deepmech_book.explorers.widget")
+        if not module.name.startswith(needs):
             importlib.import_module(module.name)
 from deepmech import cli
 try:

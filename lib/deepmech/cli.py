@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 
+from deepmech import __version__
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Bad input, a lost cluster, a full disk and
@@ -31,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="deepmech", description="The Mechanics of Feature Learning: run sweeps, verify results, make the book."
     )
+    top.add_argument("--version", action="version", version=f"deepmech {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     measure = commands.add_parser("measure", help="measure the load curve of a torch model of your own")

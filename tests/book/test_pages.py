@@ -1,5 +1,6 @@
 """The finished pages in a real browser that has no network: the miniature book, and the real one where it is built."""
 
+import csv
 import functools
 import http.server
 import json
@@ -12,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from miniature import ROOT, make_house
 
+from deepmech_book import ledger
 from deepmech_book.press import press, site
 from deepmech_book.press.sources import House
 
@@ -187,3 +189,87 @@ def test_figures_are_numbered_and_notebooks_can_be_taken_away(book):
         shown = [c for c in soup.select("div.cell.tag_parameters")]
         assert len(shown) == 1 and "Parameters of the profile" in shown[0].text, f"{page}: one parameters cell"
         assert not soup.select("div.cell.tag_injected-parameters")
+
+
+BOARD = "generated/scoreboard.html"
+
+
+def shown(tab) -> list[list[str]]:
+    """The visible rows of the scoreboard's claims."""
+    return tab.evaluate(
+        "[...document.querySelectorAll('section#scoreboard table')]"
+        ".filter(t => t.tHead.rows[0].cells[0].textContent.trim() === 'claim')"
+        ".flatMap(t => [...t.tBodies[0].rows]).filter(r => r.offsetParent)"
+        ".map(r => [...r.cells].map(c => c.textContent.trim()))"
+    )
+
+
+def test_the_scoreboard_is_sifted_and_sorted_from_the_keyboard_on_a_phone(book, chromium):
+    with Visit(chromium, book, viewport=PHONE, has_touch=True) as visit:
+        tab = visit.open(BOARD)
+        whole = shown(tab)
+        assert {row[0] for row in whole} == set(ledger.claims())
+        sieve = tab.locator(".dm-sieve")
+        assert sieve.locator("output").inner_text() == f"{len(whole)} rows"
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+        tab.get_by_label("Verdict").select_option("holds")
+        holding = shown(tab)
+        assert holding == [row for row in whole if row[5] == "holds"] != []
+        tab.get_by_label("Paper").select_option("0")
+        assert shown(tab) == [row for row in holding if row[0].startswith("A.")] != []
+        assert not tab.locator("section#scoreboard h2", has_text="locally elastic").is_visible()
+        tab.get_by_label("Words").fill("A.3.eq8")
+        assert [row[0] for row in shown(tab)] == ["A.3.eq8"]
+        tab.get_by_label("Words").fill("no such claim anywhere")
+        assert shown(tab) == [] and sieve.locator("output").inner_text() == f"0 of {len(whole)} rows"
+        tab.get_by_role("button", name="Show all").press("Enter")
+        tab.wait_for_function(
+            "n => document.querySelector('.dm-sieve output').textContent === n + ' rows'", arg=len(whole)
+        )
+        assert shown(tab) == whole
+
+        first = [row for row in whole if row[0].startswith("A.")]
+        head = tab.locator("section#scoreboard th", has=tab.locator("button", has_text="verdict")).first
+        for way, back in (("ascending", False), ("descending", True)):
+            head.locator("button").press("Enter")
+            assert head.get_attribute("aria-sort") == way
+            expected = sorted((row[5] for row in first), reverse=back)
+            assert [row[5] for row in shown(tab)[: len(first)]] == expected
+        head.locator("button").press("Enter")
+        assert head.get_attribute("aria-sort") is None and shown(tab) == whole
+        tab.locator("section#scoreboard th button", has_text="ours").first.press("Space")
+        numbers = [row[2] for row in shown(tab)[: len(first)] if re.match(r"[−\d]", row[2])]
+        values = [float(n.split()[0].replace("−", "-")) for n in numbers]
+        assert values == sorted(values) and values != []
+        assert visit.complaints == []
+
+
+def test_the_scoreboard_is_a_plain_table_without_javascript_and_works_from_disk(book, chromium):
+    context = chromium.new_context(java_script_enabled=False, viewport=DESK)
+    tab = context.new_page()
+    tab.goto((book.folder / BOARD).as_uri())
+    assert tab.locator(".dm-sieve").count() == 0
+    assert tab.locator("section#scoreboard tr", has_text="A.3.eq8").first.is_visible()
+    context.close()
+    context = chromium.new_context(viewport=DESK, color_scheme="dark", offline=True)
+    tab = context.new_page()
+    tab.goto((book.folder / BOARD).as_uri())
+    tab.get_by_label("Words").fill("A.3.eq8")
+    assert [row[0] for row in shown(tab)] == ["A.3.eq8"]
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    field = tab.evaluate("getComputedStyle(document.querySelector('.dm-sieve input')).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", field)[:3])) < 90, field
+    context.close()
+
+
+def test_the_scoreboard_is_taken_away_as_csv_and_json(book):
+    links = [a["href"] for a in book.soup(BOARD).select("a.download[href]")]
+    files = {Path(link).suffix: (book.folder / BOARD).parent / link for link in links}
+    rows = json.loads(files[".json"].read_text(encoding="utf-8"))
+    with open(files[".csv"], newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert {row["claim"] for row in rows} == set(ledger.claims())
+    assert [(r["claim"], r["verdict"]) for r in table] == [(r["claim"], r["verdict"]) for r in rows]
+    (eq8,) = (row for row in rows if row["claim"] == "A.3.eq8")
+    assert eq8["verdict"] == "holds" and isinstance(eq8["measured"], float)

@@ -9,7 +9,7 @@ from deepmech_book.ledger.findings import Finding, findings, findings_markdown
 from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
 from deepmech_book.ledger.registry import Claim, Figure, claim, claims, figure, figures
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule
-from deepmech_book.ledger.scoreboard import missing, scoreboard_markdown
+from deepmech_book.ledger.scoreboard import missing, scoreboard_csv, scoreboard_markdown, scoreboard_rows
 from deepmech_book.ledger.sections import Section, papers_markdown, sections
 from deepmech_book.ledger.sentences import Sentence, ours, sentences, sentences_markdown
 
@@ -41,7 +41,9 @@ __all__ = [
     "missing",
     "ours",
     "papers_markdown",
+    "scoreboard_csv",
     "scoreboard_markdown",
+    "scoreboard_rows",
     "sections",
     "sentences",
     "sentences_markdown",

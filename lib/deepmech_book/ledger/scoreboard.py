@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -92,6 +94,31 @@ def scoreboard_markdown(
             lines += _claims_table(claims, found, here, link)
         lines += _figures_table([f for f in registry.figures().values() if f.paper == paper], here, link)
     return "\n".join(lines)
+
+
+def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """The claims as data, in the order of the registry: one row for each measurement, one for each claim without.
+
+    ``low`` and ``high`` are the ends of the interval; what was not measured is None.
+    """
+    found, rows = claim_records(records), []
+    for c in registry.claims().values():
+        told = {"paper": c.paper, "figure": c.figure, "statement": c.statement, "page": c.page}
+        state = "not built yet" if not c.built else "not in this build"
+        for r in found.get(c.id) or [{"verdict": state, "rule": c.rule.words}]:
+            low, high = r.get("interval") or (None, None)
+            measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
+            rows.append({"claim": c.id, **told, **measured, "low": low, "high": high, "reason": r.get("reason")})
+    return rows
+
+
+def scoreboard_csv(rows: Iterable[Record]) -> str:
+    """:func:`scoreboard_rows` as a table for spreadsheets."""
+    rows, text = list(rows), io.StringIO()
+    table = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return text.getvalue()
 
 
 def claim_records(records: Iterable[Record]) -> dict[str, list[Record]]:

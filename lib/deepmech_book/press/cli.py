@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,19 @@ def commands(add: Any) -> None:
     explore.set_defaults(run=_explore)
 
 
+def needs_book(verb: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """``verb`` that says in words which package is missing where the library is installed without the book."""
+
+    def run(options: argparse.Namespace) -> int:
+        try:
+            return verb(options)
+        except ModuleNotFoundError as missing:
+            raise RuntimeError(f"needs {missing.name}: pip install 'deepmech[book]'") from None
+
+    return run
+
+
+@needs_book
 def _book(options: argparse.Namespace) -> int:
     from deepmech_book.press import plan, press, site, verdicts
     from deepmech_book.press.sources import House
@@ -86,6 +100,7 @@ def _book(options: argparse.Namespace) -> int:
     return 0
 
 
+@needs_book
 def _plan(options: argparse.Namespace) -> int:
     from deepmech_book.press import plan
     from deepmech_book.press.sources import House
@@ -97,6 +112,7 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
+@needs_book
 def _run(options: argparse.Namespace) -> int:
     from deepmech_book.press import run
     from deepmech_book.press.sources import House

@@ -3,6 +3,7 @@ is; and the pieces of prose pages that follow from what the notebooks found."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from deepmech_book.press import api
@@ -59,12 +60,24 @@ def status(sheets: list[Sheet], profile: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) -> str:
-    """The scoreboard page, written by the ledger from what the notebooks ``names`` showed."""
+SCOREBOARD_HEAD = """\
+All rows of the claims, with every digit: {download}`CSV <scoreboard.csv>`, {download}`JSON <scoreboard.json>`.
+"""
+# The address is that of the page in the site.
+SCOREBOARD_FOOT = '<script src="../_static/scoreboard.js"></script>\n'
+
+
+def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) -> dict[str, str]:
+    """The scoreboard page by file name, from what the notebooks ``names`` showed, and its rows as CSV and as JSON."""
     from deepmech_book import ledger
 
     table = ledger.scoreboard_markdown(records, profile, pages=names, link="{}.ipynb".format)
-    return _wide("Scoreboard", table)
+    rows = ledger.scoreboard_rows(records)
+    return {
+        "scoreboard.md": _wide("Scoreboard", f"{SCOREBOARD_HEAD}\n{table}\n{SCOREBOARD_FOOT}"),
+        "scoreboard.csv": ledger.scoreboard_csv(rows),
+        "scoreboard.json": json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False),
+    }
 
 
 SENTENCES_HEAD = """\

@@ -108,7 +108,7 @@ def build(
     demand_complete(records, None if whole else names)
     demand_verdicts(house, sheets, profile, whole=whole, accept=accept, say=say)
     wanted = {house.page(s.name): _printable(s) for s in ready}
-    wanted[house.generated / "scoreboard.md"] = pages.scoreboard(records, profile, names)
+    wanted |= {house.generated / name: text for name, text in pages.scoreboard(records, profile, names).items()}
     wanted[house.generated / "sentences.md"] = pages.sentences(records, names)
     wanted[house.generated / "papers.md"] = pages.papers(names)
     reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
