@@ -157,6 +157,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("steps of 0.001, batches of 100"),
         Paper(r"the paper's own regularised networks, at $\lambda$ = 0.01"),
     ],
+    "spring_block/chain": [Setting(r"$\eta = 0.01$ where a page names no other")],
     "spring_block/convolutional": [
         Paper("Then 5 % dropout sets in"),
         Paper("Then 30 %: the curve"),
@@ -171,6 +172,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Follows(r"at fixed $\bar\varepsilon = %.1f$", lambda: (0.01 / math.sqrt(0.01),)),
         Setting(r"$\mu_\rightarrow = 0.04$, $\mu_\leftarrow = 0.12$"),
         Setting(r"(three blocks, $\mu_\rightarrow = 0.03$)"),
+        Setting(r"name no step have $\eta = 0.01$"),
     ],
     "spring_block/explorer": [
         Words(r"set $\mu_\leftarrow = 0.2$ and $\mu_\rightarrow = 0.12$", "an invitation to the reader"),
@@ -209,6 +211,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     ],
     "spring_block/phase_diagram": [
         Setting(r"$\mu_\leftarrow = 0.2$, load curves at $t = 100$"),
+        Setting(r"With steps of $\eta = 0.01$", ("deepmech.simulators.spring_block.simulate",)),
         Setting(r"$\mu_\leftarrow = 0.12$, seven blocks, $t = 100$"),
         Setting(r"$k = 0.1$, $\gamma = 1$, $\tau = 0.002$, $\mu_\leftarrow = 0.016$, seven blocks, $t = 300$"),
     ],
