@@ -15,6 +15,7 @@ LIBRARY = ROOT / "lib"
 PAPERS = {
     "A": (
         "spring_block",
+        "metrics/load_curve",
         "metrics/separation",
         "trainers/train",
         "trainers/specs",
