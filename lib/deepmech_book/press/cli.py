@@ -88,6 +88,7 @@ def _book(options: argparse.Namespace) -> int:
     house = House.find()
     if options.accept and options.profile != verdicts.PROFILE:
         raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
+    house.select(options.chapters)  # what is misspelt is said first
     say(plan.total_line(house, options.profile))
     with site.only_press(house):
         sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=say)
