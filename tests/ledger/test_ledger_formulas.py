@@ -16,6 +16,7 @@ PAPERS = {
     "A": (
         "spring_block",
         "metrics/separation",
+        "metrics/load_curve",
         "trainers/train",
         "trainers/specs",
         "figures/sketches",
