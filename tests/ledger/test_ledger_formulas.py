@@ -17,6 +17,7 @@ PAPERS = {
         "spring_block",
         "metrics/load_curve",
         "metrics/separation",
+        "metrics/load_curve",
         "trainers/train",
         "trainers/specs",
         "figures/sketches",

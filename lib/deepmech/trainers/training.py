@@ -74,7 +74,7 @@ def train(
     metrics : ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
     class_means : whether to record the mean features of every class as well.
     layers : for a network of your own, which layers to measure, as for
-        :func:`deepmech.metrics.separation.load_curve`; None takes the input and every activation module.
+        :func:`deepmech.metrics.load_curve.load_curve`; None takes the input and every activation module.
     together : most members of equal shape that ``"torch"`` trains at once; None takes one on a CPU, as many as the
         memory holds on a GPU. Small networks are trained several times faster together.
     threads : members, or groups of them, trained at a time on a CPU; None uses every core available.

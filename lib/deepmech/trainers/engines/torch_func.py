@@ -235,7 +235,7 @@ class Torch:
     ----------
     members, draws : of each network.
     shared : what :meth:`prepare` returned.
-    layers : for networks of a user's own, as for :func:`deepmech.metrics.separation.load_curve`.
+    layers : for networks of a user's own, as for :func:`deepmech.metrics.load_curve.load_curve`.
 
     Raises
     ------
