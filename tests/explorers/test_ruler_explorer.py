@@ -15,7 +15,13 @@ PULLS: dict[str, dict[str, Any]] = {
     "slow": {"duration": 400},
     "jerked": {"jerk_speed": 2.0, "seed": 3},
     "shaken": {"shake_speed": 1.0},
-    "both, on a rough table": {"jerk_speed": 4.0, "shake_speed": 0.05, "table_friction": 0.5, "duration": 20, "seed": 99},
+    "both, on a rough table": {
+        "jerk_speed": 4.0,
+        "shake_speed": 0.05,
+        "table_friction": 0.5,
+        "duration": 20,
+        "seed": 99,
+    },
     "on ice": {"table_friction": 0.0, "jerk_speed": 1.0},
 }
 
