@@ -23,8 +23,7 @@ class Kind(NamedTuple):
     picture: str
     """What moves."""
     across: tuple[str, int, str] | None
-    """The parameter along the plane's horizontal axis, which way it grows, and how a screen reader hears it; None without a
-    plane."""
+    """The parameter along the plane's horizontal axis, which way it grows, how a screen reader hears it; None without."""
 
 
 KINDS = {

@@ -1,4 +1,4 @@
-"""The explorers in a real JupyterLab on this machine: a page opened as a notebook, and sliders that Python reads back."""
+"""The explorers in a real JupyterLab on this machine: pages opened as notebooks, sliders that Python reads back."""
 
 import importlib.util
 import json

@@ -34,7 +34,10 @@ def test_steps_equal_the_simulator(ruler_engine: Any, name: str) -> None:
       new Normals(s.noise_keys[s.seed], s.purpose).draw(0, strengths.length - 4, strengths);
       const ruler = new Ruler(s, s.setting, (turn) => Math.abs(strengths[turn])), out = [Array.from(ruler.x)];
       const steps = Math.ceil(s.duration / 0.02 - 1e-9);
-      for (const end of [Math.round(steps / 2), steps]) { ruler.advance(s, end - ruler.steps); out.push(Array.from(ruler.x)); }
+      for (const end of [Math.round(steps / 2), steps]) {
+        ruler.advance(s, end - ruler.steps);
+        out.push(Array.from(ruler.x));
+      }
       return out;
     }"""
     found = ruler_engine(script, state)

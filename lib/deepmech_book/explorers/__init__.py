@@ -1,11 +1,11 @@
 """Pictures to play with: the same component on a page without kernel and, as a widget, live in Jupyter.
 
-- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`, :func:`diagram_page`,
-  :func:`relaxation_page`: a spring–block chain, locally elastic points, a folding ruler, the phase diagrams and the walks
-  that ship with the book, as self-contained HTML, for the book and for files.
+- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`: a spring–block chain, locally elastic points, a folding
+  ruler; :func:`diagram_page`, :func:`relaxation_page`: the phase diagrams and the walks that ship with the book;
+  :func:`training_page`: a training's record. Each is self-contained HTML, for the book and for files.
 - :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
-  :class:`RelaxationExplorer`: the same in Jupyter, their parameters shared with Python (need the extra ``deepmech[book]``).
-- :func:`training_page`, :class:`TrainOne`: a small network's training, as a record, and live in Jupyter.
+  :class:`RelaxationExplorer`: the same in Jupyter, their parameters shared with Python; :class:`TrainOne` trains live
+  (need the extra ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 

@@ -1,4 +1,4 @@
-"""The explorer that trains: a small network's load curve, epoch by epoch, beside the chain at the same place of its diagram."""
+"""The explorer that trains: a small network's load curve, epoch by epoch, beside the chain's."""
 
 from __future__ import annotations
 

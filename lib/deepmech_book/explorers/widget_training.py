@@ -36,7 +36,7 @@ class TrainOne(ipywidgets.VBox):
     """A small network to train in Jupyter: choose, press *Train*, and watch its load curve beside the chain's.
 
     The network trains in a thread of its own, so that the notebook goes on and *Cancel* is heard after the epoch. The
-    controls are ipywidgets: ``train_one.slope.value = 0.5`` moves a slider, ``train_one.dropout.observe(...)`` listens to one.
+    controls are ipywidgets: ``one.slope.value = 0.5`` moves a slider, ``one.dropout.observe(...)`` listens to one.
 
     Parameters
     ----------
