@@ -23,7 +23,7 @@ class Kind(NamedTuple):
     picture: str
     """What moves."""
     across: tuple[str, int, str] | None
-    """The parameter along the plane's horizontal axis, which way it grows, how a screen reader hears it; None without."""
+    """The parameter along the plane's horizontal axis, which way it grows, its words for a screen reader; or None."""
 
 
 KINDS = {

@@ -86,7 +86,7 @@ _DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
 
 @cache
 def diagram(name: str) -> xr.Dataset:
-    """A diagram as the explorer shows it: rows from the most linear, columns from the noisiest, over ``seed``, ``layer``.
+    """A diagram as the explorer shows it: from the most linear row, the noisiest column, over ``seed``, ``layer``.
 
     The last two variables are what cells are shaded by: ``curvature``, and ``accuracy`` or ``elastic_energy``.
     """

@@ -103,7 +103,8 @@ class Explorer extends View {
     this.plots.network.draw(lines(curves));
     this.plots.chain.draw(lines(chain));
     const bend = curvature(curves[at]), regime = bend > LINEAR ? "concave" : bend < -LINEAR ? "convex" : "linear";
-    this.show(regime, regime[0].toUpperCase() + regime.slice(1), WORDS[regime], [
+    const [word, meaning] = at ? [regime[0].toUpperCase() + regime.slice(1), WORDS[regime]] : ["Untrained", "the network as it was drawn"];
+    this.show(at ? regime : "", word, meaning, [
       `curvature ${number(bend, 2, true)}`, `the chain's ${number(curvature(chain[at]), 2, true)}`,
       `test accuracy ${number(100 * this.model.get("accuracy")[at], 1)} %`,
     ]);

@@ -60,7 +60,7 @@ class TrainOne(ipywidgets.VBox):
     def __init__(self, **settings: Any) -> None:
         how = Settings(**settings)
         wide = {"style": {"description_width": "8em"}, "layout": {"width": "24em"}}
-        self.slope = ipywidgets.FloatSlider(how.slope, min=0, max=1, step=0.1, description="negative slope α", **wide)
+        self.slope = ipywidgets.FloatSlider(how.slope, min=0, max=1, step=0.1, description="slope α", **wide)
         self.dropout = ipywidgets.FloatSlider(how.dropout, min=0, max=0.5, step=0.02, description="dropout", **wide)
         self.learning_rate = ipywidgets.SelectionSlider(
             options=[(f"{rate:g}", rate) for rate in sorted({*RATES, how.learning_rate})], value=how.learning_rate,
