@@ -76,7 +76,10 @@ def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, c
 
 def test_explore_names_its_explorers(capsys):
     assert cli.main(["explore", "glass"]) == 1
-    assert capsys.readouterr().err == "deepmech explore: explorer = 'glass': must be one of chain, elastic, ruler, relaxation, diagram\n"
+    assert (
+        capsys.readouterr().err
+        == "deepmech explore: explorer = 'glass': must be one of chain, elastic, ruler, relaxation, training, diagram\n"
+    )
 
 
 def test_module_and_script_are_the_same_program():

@@ -112,8 +112,12 @@ def test_fits_every_width(visit: Any, still: Any, theme: str) -> None:
         for width in (320, 660, 900):
             resize(page, width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            sides = "[...document.querySelectorAll('.side svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
-            sides += " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
+            sides = (
+                "[...document.querySelectorAll('.side svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
+            )
+            sides += (
+                " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
+            )
             assert page.evaluate(f"{sides}.map((t) => t.textContent)") == [], (key, width)
 
 

@@ -23,8 +23,7 @@ class Kind(NamedTuple):
     picture: str
     """What moves."""
     across: tuple[str, int, str] | None
-    """The parameter along the plane's horizontal axis, which way it grows, and how a screen reader hears it; None without a
-    plane."""
+    """The parameter along the plane's horizontal axis, which way it grows, its words for a screen reader; or None."""
 
 
 KINDS = {
@@ -98,7 +97,9 @@ def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) ->
     monkeypatch.setattr("webbrowser.open", opened.append)
     path = explorers.cli_explore(kind, tmp_path / "page.html")
     assert opened == [path.as_uri()] and f"data-deepmech-{kind}" in path.read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="explorer = 'glass': must be one of chain, elastic, ruler, relaxation, diagram"):
+    with pytest.raises(
+        ValueError, match="explorer = 'glass': must be one of chain, elastic, ruler, relaxation, training, diagram"
+    ):
         explorers.cli_explore("glass")
 
 
@@ -167,7 +168,15 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
         page.keyboard.press("Tab")
         reached.append(page.evaluate("(e => e.name || e.textContent || e.className)(document.activeElement)"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached[-1]
-    wanted = [*KINDS[kind].sliders, *["handle"] * bool(KINDS[kind].across), "Start", "Step", "Reset", "New noise", *KINDS[kind].presets]
+    wanted = [
+        *KINDS[kind].sliders,
+        *["handle"] * bool(KINDS[kind].across),
+        "Start",
+        "Step",
+        "Reset",
+        "New noise",
+        *KINDS[kind].presets,
+    ]
     assert sorted(wanted) == sorted(reached[1:-1])
 
 
@@ -180,9 +189,7 @@ def test_fits_the_page(visit: Any, still: Any, kind: str, theme: str) -> None:
     }).map((text) => text.textContent)"""
     for width in (320, 360, 660, 900):
         resize(page, width)
-        page.wait_for_function(
-            "w => document.querySelector('.plot svg').getBoundingClientRect().right <= w", arg=width
-        )
+        page.wait_for_function("w => document.querySelector('.plot svg').getBoundingClientRect().right <= w", arg=width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(clipped) == []
         assert min(button.bounding_box()["height"] for button in page.get_by_role("button").all()) >= 40

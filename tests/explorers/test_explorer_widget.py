@@ -11,7 +11,11 @@ from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book import explorers
 from deepmech_book.explorers.elastic import elastic_state
 
-PAGES = {"ChainExplorer": explorers.chain_page, "ElasticExplorer": explorers.elastic_page, "RulerExplorer": explorers.ruler_page}
+PAGES = {
+    "ChainExplorer": explorers.chain_page,
+    "ElasticExplorer": explorers.elastic_page,
+    "RulerExplorer": explorers.ruler_page,
+}
 
 
 @pytest.fixture(params=PAGES)

@@ -1,4 +1,4 @@
-"""The explorers in a real JupyterLab on this machine: a page opened as a notebook, and sliders that Python reads back."""
+"""The explorers in a real JupyterLab on this machine: pages opened as notebooks, sliders that Python reads back."""
 
 import importlib.util
 import json
@@ -117,6 +117,7 @@ def run_last(page: Any) -> str:
         "([cell, before]) => { const p = cell.querySelector('.jp-InputPrompt').innerText;"
         " return p !== before && !p.includes('*'); }",
         arg=[cell.element_handle(), before],
+        timeout=150_000,
     )
     return cell.locator(".jp-OutputArea-output").last.inner_text()
 
@@ -124,7 +125,7 @@ def run_last(page: Any) -> str:
 def test_page_opens_as_a_notebook_and_its_sliders_reach_python(opened: Any) -> None:
     page = opened("chain.md", (PAGES / "spring_block" / "explorer.md").read_text(encoding="utf-8") + LIVE)
     run_all(page)
-    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 2", timeout=60_000)
+    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 2", timeout=150_000)
     explorer = page.locator(".deepmech-explorer").nth(1)
     noise = explorer.locator("input[name=noise]")
     assert noise.input_value() == "0.01"
@@ -150,3 +151,29 @@ def test_page_opens_as_a_notebook_and_its_sliders_reach_python(opened: Any) -> N
     page.keyboard.press("ArrowLeft")
     assert float(noise.input_value()) == pytest.approx(pressed + 0.0005)
     assert run_last(page).startswith(f"noise in Python: {pressed + 0.0005:.4g}")
+
+
+TRAIN = """
+```{code-cell} ipython3
+one = explorers.TrainOne(epochs=5)
+one
+```
+
+```{code-cell} ipython3
+print("slope:", one.slope.value, "epochs:", one.result().sizes["epoch"] - 1, one.said.value)
+```
+"""
+
+
+def test_train_one_trains_in_the_notebook(opened: Any) -> None:
+    page = opened("train.md", (PAGES / "beyond" / "train_one.md").read_text(encoding="utf-8") + TRAIN)
+    run_all(page)
+    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 2", timeout=150_000)
+    slope = page.locator(".widget-slider .noUi-handle").first
+    slope.focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.locator("[role=status]", has_text="trained: test accuracy").wait_for(timeout=150_000)
+    assert page.locator(".deepmech-explorer").nth(1).locator(".slider output").inner_text() == "5 of 5"
+    told = run_last(page)
+    assert told.startswith("slope: 0.1 epochs: 5") and "trained" in told

@@ -73,7 +73,9 @@ def test_fits_every_width(visit: Any, still: Any, theme: str) -> None:
         resize(page, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         outside = "[...document.querySelectorAll('svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
-        outside += " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
+        outside += (
+            " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
+        )
         assert page.evaluate(f"{outside}.map((t) => t.textContent)") == []
 
 

@@ -15,7 +15,13 @@ PULLS: dict[str, dict[str, Any]] = {
     "slow": {"duration": 400},
     "jerked": {"jerk_speed": 2.0, "seed": 3},
     "shaken": {"shake_speed": 1.0},
-    "both, on a rough table": {"jerk_speed": 4.0, "shake_speed": 0.05, "table_friction": 0.5, "duration": 20, "seed": 99},
+    "both, on a rough table": {
+        "jerk_speed": 4.0,
+        "shake_speed": 0.05,
+        "table_friction": 0.5,
+        "duration": 20,
+        "seed": 99,
+    },
     "on ice": {"table_friction": 0.0, "jerk_speed": 1.0},
 }
 
@@ -28,7 +34,10 @@ def test_steps_equal_the_simulator(ruler_engine: Any, name: str) -> None:
       new Normals(s.noise_keys[s.seed], s.purpose).draw(0, strengths.length - 4, strengths);
       const ruler = new Ruler(s, s.setting, (turn) => Math.abs(strengths[turn])), out = [Array.from(ruler.x)];
       const steps = Math.ceil(s.duration / 0.02 - 1e-9);
-      for (const end of [Math.round(steps / 2), steps]) { ruler.advance(s, end - ruler.steps); out.push(Array.from(ruler.x)); }
+      for (const end of [Math.round(steps / 2), steps]) {
+        ruler.advance(s, end - ruler.steps);
+        out.push(Array.from(ruler.x));
+      }
       return out;
     }"""
     found = ruler_engine(script, state)

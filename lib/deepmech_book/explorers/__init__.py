@@ -1,10 +1,11 @@
 """Pictures to play with: the same component on a page without kernel and, as a widget, live in Jupyter.
 
-- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`, :func:`diagram_page`,
-  :func:`relaxation_page`: a spring–block chain, locally elastic points, a folding ruler, the phase diagrams and the walks
-  that ship with the book, as self-contained HTML, for the book and for files.
+- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`: a spring–block chain, locally elastic points, a folding
+  ruler; :func:`diagram_page`, :func:`relaxation_page`: the phase diagrams and the walks that ship with the book;
+  :func:`training_page`: a training's record. Each is self-contained HTML, for the book and for files.
 - :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
-  :class:`RelaxationExplorer`: the same in Jupyter, their parameters shared with Python (need the extra ``deepmech[book]``).
+  :class:`RelaxationExplorer`: the same in Jupyter, their parameters shared with Python; :class:`TrainOne` trains live
+  (need the extra ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 
@@ -20,8 +21,10 @@ from deepmech_book.explorers.ruler import ruler_page
 if TYPE_CHECKING:
     from deepmech_book.explorers.diagram import diagram_page
     from deepmech_book.explorers.relaxation import relaxation_page
+    from deepmech_book.explorers.training import training_page
     from deepmech_book.explorers.widget import ChainExplorer, ElasticExplorer, RulerExplorer
     from deepmech_book.explorers.widget_results import DiagramExplorer, RelaxationExplorer
+    from deepmech_book.explorers.widget_training import TrainOne
 
 __all__ = [
     "ChainExplorer",
@@ -30,12 +33,14 @@ __all__ = [
     "Page",
     "RelaxationExplorer",
     "RulerExplorer",
+    "TrainOne",
     "chain_page",
     "cli_explore",
     "diagram_page",
     "elastic_page",
     "relaxation_page",
     "ruler_page",
+    "training_page",
 ]
 
 # Widgets need Jupyter's packages, which servers lack; results bring the trainers, which the chain does without.
@@ -44,8 +49,10 @@ __getattr__, __dir__, _ = lazy.homes(
     {
         "diagram": ("diagram_page",),
         "relaxation": ("relaxation_page",),
+        "training": ("training_page",),
         "widget": ("ChainExplorer", "ElasticExplorer", "RulerExplorer"),
         "widget_results": ("DiagramExplorer", "RelaxationExplorer"),
+        "widget_training": ("TrainOne",),
     },
     extra="book",
 )

@@ -86,7 +86,7 @@ _DATA = {"mnist": "MNIST", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
 
 @cache
 def diagram(name: str) -> xr.Dataset:
-    """A diagram as the explorer shows it: rows from the most linear, columns from the noisiest, over ``seed`` and ``layer``.
+    """A diagram as the explorer shows it: from the most linear row, the noisiest column, over ``seed``, ``layer``.
 
     The last two variables are what cells are shaded by: ``curvature``, and ``accuracy`` or ``elastic_energy``.
     """
@@ -168,8 +168,8 @@ def diagram_state(
         row, column = (shape[0] - 1, shape[1] - 1) if cell is None else cell
         if row not in range(shape[0]) or column not in range(shape[1]):
             raise ValueError(
-                f"diagram explorer: {side}_cell = {cell!r}: must be a row from 0 to {shape[0] - 1}, counted from the most "
-                f"linear, and a column from 0 to {shape[1] - 1}, counted from the noisiest"
+                f"diagram explorer: {side}_cell = {cell!r}: must be a row from 0 to {shape[0] - 1}, counted from the "
+                f"most linear, and a column from 0 to {shape[1] - 1}, counted from the noisiest"
             )
         state |= {f"{side}_row": row, f"{side}_column": column}
     return state | {"diagrams": {name: _in_page(name) for name in SOURCES}}

@@ -14,6 +14,7 @@ EXPLORERS = {
     "elastic": ("elastic-points.html", "Locally elastic points to play with"),
     "ruler": ("folding-ruler.html", "A folding ruler to pull and shake"),
     "relaxation": ("walking-weights.html", "Weights that walk"),
+    "training": ("training.html", "A network in training, beside the chain"),
     "diagram": ("phase-diagrams.html", "Phase diagrams, cell by cell"),
 }
 """Every explorer: the file it is written to unless told otherwise, and its title."""

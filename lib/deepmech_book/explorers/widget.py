@@ -153,7 +153,8 @@ class ElasticExplorer(_Explorer):
 class RulerExplorer(_Explorer):
     """A folding ruler to pull and shake in Jupyter (paper A's supplement: eight pairs, steps of 0.02).
 
-    The last line of a cell shows it. Its traits can be read and set while it runs, observed and linked to other widgets.
+    The last line of a cell shows it. Its traits can be read and set while it runs, observed and linked to other
+    widgets.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def commands(add: Any) -> None:
         nargs="?",
         default="chain",
         metavar="NAME",
-        help="chain (the default), elastic, ruler, relaxation or diagram",
+        help="chain (the default), elastic, ruler, relaxation, training or diagram",
     )
     explore.add_argument("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
     explore.add_argument("--no-browser", action="store_true", help="only write the file")
