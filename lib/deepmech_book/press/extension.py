@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
-from deepmech_book.press import api
+from deepmech_book.press import api, gallery
 from deepmech_book.press.press import clock
 
 
@@ -91,4 +91,5 @@ def setup(app: Any) -> dict[str, Any]:
     if "sphinx.ext.autodoc" in app.extensions:
         app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
+    app.connect("doctree-resolved", gallery.put_beside)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
