@@ -1,5 +1,5 @@
 """Sphinx extension of the book: every executed page says how it was made and offers its notebook; terms of the glossary
-tell their meaning where they are used."""
+tell their meaning where they are used; figures can be taken away; and screen readers find names for what they meet."""
 
 from __future__ import annotations
 
@@ -84,6 +84,21 @@ def explain_terms(app: Any, doctree: nodes.document, name: str) -> None:
             reference["reftitle"] = known[reference.get("refid") or reference["refuri"].partition("#")[2]]
 
 
+def make_audible(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Mend what those who hear a page would miss: nameless folds beside it, and roles that do not fit together."""
+    contents = context["generate_toctree_html"]
+
+    def named(*args: Any, **how: Any) -> Any:
+        soup = contents(*args, **how)
+        for summary in soup.select("li > details > summary"):
+            summary["aria-label"] = f"Pages of {summary.find_parent('li').a.get_text(strip=True)}"
+        return soup
+
+    context["generate_toctree_html"] = named
+    for written, meant in (("<th></th>", "<td></td>"), (' role="doc-biblioentry"', ' role="listitem"')):
+        context["body"] = context.get("body", "").replace(written, meant)
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.connect("doctree-read", add_stamp)
     app.connect("env-updated", api.add_addresses)
@@ -92,4 +107,5 @@ def setup(app: Any) -> dict[str, Any]:
         app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
     app.connect("doctree-resolved", gallery.put_beside)
+    app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
