@@ -99,7 +99,6 @@ PACKAGE = {
 NOT_IMPORTED = {
     "h5netcdf": "xarray reads and writes results with it",
     "h5py": "h5netcdf reads and writes files with it",
-    "ipywidgets": "what explorers are linked with in notebooks",
     "sphinx-mathjax-offline": "an extension that _config.yml names",
     "dask": "the programs dask scheduler and dask worker",
     "pytest-xdist": "options in the Makefile",
@@ -123,7 +122,8 @@ def imported(*folders: str) -> set[str]:
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 names.add(node.module or "")
-    ours = {"deepmech", "deepmech_book"} | {p.stem for p in (ROOT / "tests").rglob("*.py")}
+    ours = {"deepmech", "deepmech_book"}
+    ours |= {p.stem for folder in ("tests", "benchmarks") for p in (ROOT / folder).rglob("*.py")}
     tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - ours
     return {PACKAGE.get(name, name.lower().replace("_", "-")) for name in tops}
 
