@@ -20,7 +20,7 @@ def stamp(made: dict[str, Any], download: str) -> str:
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
     hover = html.escape(f"{made['machine']}; {made['versions']}")
-    results = "".join(f"<li>{html.escape(_said(one))}</li>" for one in made["results"])
+    results = "".join(f"<li>{_said(one)}</li>" for one in made["results"])
     listed = f"<details><summary>{_counted(made['results'])}</summary><ul>{results}</ul></details>" if results else ""
     return (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
@@ -31,8 +31,12 @@ def stamp(made: dict[str, Any], download: str) -> str:
 
 
 def _said(one: dict[str, Any]) -> str:
-    """One result of a page in words."""
-    return one["words"] if one["obtained"] == "shipped" else f"{one['name']}: {one['of']} cells computed by this code"
+    """One result of a page in words, with the command that computes the same cells again."""
+    if one["obtained"] != "shipped":
+        return html.escape(f"{one['name']}: {one['of']} cells computed by this code")
+    again = f"deepmech verify {one['source']} --cells {len(one['cells']) or 1} --seed {one['seed']}"
+    which = f", {one['where']}" if len(one["cells"]) == 1 else ""
+    return f"{html.escape(one['words'] + which)}. Yourself: <code>{html.escape(again)}</code>"
 
 
 def _counted(results: list[dict[str, Any]]) -> str:
