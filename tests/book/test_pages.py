@@ -210,6 +210,31 @@ def test_figures_are_numbered_and_notebooks_can_be_taken_away(book):
         assert not soup.select("div.cell.tag_injected-parameters")
 
 
+def test_every_figure_can_be_taken_away_and_is_in_the_gallery(book):
+    starts = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG", ".nc": b"\x89HDF", ".csv": b"quantity,"}
+    gallery = {a["href"].partition("#")[2] for a in book.soup("generated/gallery.html").select(".dm-thumb a")}
+    names = set()
+    for page in book.pages:
+        pictures = [f for f in book.soup(page).select("figure") if f.select(".deepmech-picture")]
+        for figure in pictures:
+            assert not figure.select("img[src^='data:']"), f"{page}: an image inside the page weighs a third more"
+            line = figure.find_next_sibling(class_="dm-take")
+            files = [(book.folder / page).parent / a["href"] for a in line.select("a[download]")]
+            assert {".svg", ".pdf", ".png"} <= {file.suffix for file in files}, page
+            for file in files:
+                with open(file, "rb") as written:
+                    assert written.read(9).startswith(starts[file.suffix]), file
+            number = figure.select_one(".caption-number").text.strip()
+            assert number in line.select_one("details p").text and number in line.select_one("pre").text
+            names.add(figure["id"])
+    assert names == gallery and names
+
+
+def test_no_page_is_heavy(book):
+    heavy = {page: size for page in book.pages if (size := (book.folder / page).stat().st_size) > 1_500_000}
+    assert heavy == {}
+
+
 # Pages of each kind: prose, a chapter, figures and tables, explorers, the reference, what the press makes.
 HEARD = (
     *("intro.html", "springs.html", "bibliography.html", "search.html", "generated/gallery.html"),
