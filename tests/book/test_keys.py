@@ -76,7 +76,7 @@ def result(tmp_path):
     notebook = {"cells": cells, "metadata": {"deepmech": {"key": "k"}}}
     path = tmp_path / "result.ipynb"
     keys.figures(path).mkdir()
-    (keys.figures(path) / "01.csv").write_text("quantity,value\ndata,2\n")
+    (keys.figures(path) / "01.csv").write_text("array,value\ndata,2\n")
     figures = keys.tree_digest(keys.figures(path))
     notebook["metadata"]["deepmech"] |= {"seal": keys.seal(notebook), "figures": figures}
     write_whole(path, json.dumps(notebook))
@@ -102,7 +102,7 @@ def test_a_result_changed_by_hand_is_not_trusted(result):
 
 
 def test_a_result_with_other_figures_is_not_trusted(result):
-    (keys.figures(result) / "01.csv").write_text("quantity,value\ndata,3\n")
+    (keys.figures(result) / "01.csv").write_text("array,value\ndata,3\n")
     assert keys.trusted(result) is None
     (keys.figures(result) / "01.csv").unlink()
     assert keys.trusted(result) is None

@@ -58,7 +58,7 @@ def test_what_is_drawn_can_be_taken_away(tmp_path, monkeypatch):
     with xr.open_dataset(kept[".nc"], engine="h5netcdf") as stored:
         for name, drawn in {"data": curve + 0.1, "low": curve, "high": curve + 0.2, "theory": curve}.items():
             xr.testing.assert_equal(stored[name], drawn)
-    rows = pd.read_csv(kept[".csv"]).set_index(["quantity", "noise"])["value"]
+    rows = pd.read_csv(kept[".csv"]).set_index(["array", "noise"])["value"]
     assert np.array_equal(rows["data"], curve + 0.1) and rows.index[-1] == ("theory", 0.4)
     Picture(line, alt="One line peaks.")._repr_mimebundle_()
     assert sorted(p.name for p in (tmp_path / "own").glob("02*")) == ["02.pdf", "02.png", "02.svg"]

@@ -87,6 +87,6 @@ def table(data: xr.Dataset) -> pd.DataFrame:
     parts = []
     for name, array in data.data_vars.items():
         rows = array.to_dataframe(name="value").reset_index() if array.ndim else pd.DataFrame({"value": [array.item()]})
-        parts.append(rows[[*map(str, array.dims), "value"]].assign(quantity=str(name)))
+        parts.append(rows[[*map(str, array.dims), "value"]].assign(array=str(name)))
     rows = pd.concat(parts)
-    return rows[["quantity", *(c for c in rows if c not in ("quantity", "value")), "value"]]
+    return rows[["array", *(c for c in rows if c not in ("array", "value")), "value"]]
