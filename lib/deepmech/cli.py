@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
+from pathlib import Path
 
 from deepmech import __version__
 
@@ -62,7 +63,12 @@ def parser() -> argparse.ArgumentParser:
     sweep.set_defaults(run=_sweep)
 
     verify = commands.add_parser("verify", help="recompute a sample of stored cells and compare")
-    verify.add_argument("paths", nargs="*", metavar="PATH", help="results or stores (default: the book's results)")
+    verify.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH|NAME",
+        help="results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)",
+    )
     verify.add_argument("--cells", type=positive, default=3, help="cells per result (default: 3)")
     verify.add_argument("--fraction", type=float, help="share of the cells, in place of --cells")
     verify.add_argument("--seed", type=int, default=0, help="which sample is drawn (default: 0)")
@@ -136,7 +142,13 @@ def _sweep(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from deepmech.sweeps import cli_verify, results
 
-    paths = options.paths or [results.required_folder()]
+    paths = [path for given in options.paths for path in _results(given)] or [results.required_folder()]
+    skipped = []
+
+    def tell(line: str) -> None:
+        say(line)
+        skipped.extend([line] if line.startswith("skipped") else [])
+
     summary, passed = cli_verify(
         paths,
         n=options.cells,
@@ -145,10 +157,21 @@ def _verify(options: argparse.Namespace) -> int:
         tolerance=options.tolerance,
         whole=options.whole,
         noted=options.note,
-        say=say,
+        say=tell,
     )
+    if skipped:
+        say("what was skipped needs a data set that is not here: deepmech data says which, and fetches it")
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1
+
+
+def _results(given: str) -> list[Path]:
+    """What is at a path, or the shipped results whose names begin so."""
+    from deepmech.sweeps.results import folder
+
+    ships = folder()
+    named = [file for file in sorted(ships.glob("*.nc")) if given and file.name.startswith(given)] if ships else []
+    return [Path(given)] if Path(given).exists() or not named else named
 
 
 def _data(options: argparse.Namespace) -> int:

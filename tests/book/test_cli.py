@@ -48,6 +48,9 @@ def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
     assert "3 cells" in capsys.readouterr().out
     assert cli.main(["verify", store, shipped, "--cells", "2"]) == 0
     capsys.readouterr()
+    monkeypatch.setenv("DEEPMECH_RESULTS", shipped)
+    assert cli.main(["verify", "powers", "--cells", "1", "--seed", "7"]) == 0  # as a page of the book names it
+    assert "recomputed 1 of 3 cells (seed 7): equal" in capsys.readouterr().err
     assert cli.main(["verify", str(tmp_path / "nothing")]) == 1
     assert capsys.readouterr().err.startswith(f"deepmech verify: {tmp_path}")
 

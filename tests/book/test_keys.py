@@ -74,8 +74,11 @@ def test_the_key_does_not_mind(house, path):
 def result(tmp_path):
     cells = [{"cell_type": "code", "source": "1 + 1", "outputs": [{"data": {"text/plain": "2"}}], "metadata": {}}]
     notebook = {"cells": cells, "metadata": {"deepmech": {"key": "k"}}}
-    notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
     path = tmp_path / "result.ipynb"
+    keys.figures(path).mkdir()
+    (keys.figures(path) / "01.csv").write_text("quantity,value\ndata,2\n")
+    figures = keys.tree_digest(keys.figures(path))
+    notebook["metadata"]["deepmech"] |= {"seal": keys.seal(notebook), "figures": figures}
     write_whole(path, json.dumps(notebook))
     return path
 
@@ -95,6 +98,13 @@ def test_no_part_of_a_result_is_trusted(result):
 
 def test_a_result_changed_by_hand_is_not_trusted(result):
     result.write_text(result.read_text().replace('"2"', '"3"'))
+    assert keys.trusted(result) is None
+
+
+def test_a_result_with_other_figures_is_not_trusted(result):
+    (keys.figures(result) / "01.csv").write_text("quantity,value\ndata,3\n")
+    assert keys.trusted(result) is None
+    (keys.figures(result) / "01.csv").unlink()
     assert keys.trusted(result) is None
 
 

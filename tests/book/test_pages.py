@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from miniature import ROOT, make_house
 
@@ -189,6 +190,47 @@ def test_figures_are_numbered_and_notebooks_can_be_taken_away(book):
         shown = [c for c in soup.select("div.cell.tag_parameters")]
         assert len(shown) == 1 and "Parameters of the profile" in shown[0].text, f"{page}: one parameters cell"
         assert not soup.select("div.cell.tag_injected-parameters")
+
+
+# Pages of each kind: prose, a chapter, figures and tables, explorers, the reference, what the press makes.
+HEARD = (
+    *("intro.html", "springs.html", "bibliography.html", "search.html", "generated/gallery.html"),
+    *("generated/spring_block/chain.html", "generated/glass/transitions.html", "generated/beyond/your_network.html"),
+    *("generated/spring_block/diagram_explorer.html", "generated/api/plots.html", "generated/status.html"),
+    *("generated/springs/one.html", "generated/springs/two.html"),
+)
+
+
+@pytest.mark.parametrize(("scheme", "screen"), [("light", DESK), ("dark", PHONE)], ids=["light desk", "dark phone"])
+def test_axe_finds_nothing_serious(book, chromium, scheme, screen):
+    """No violation that axe-core calls serious or critical, with all that is folded laid open."""
+    pages = [page for page in HEARD if (book.folder / page).is_file()]
+    assert len(pages) > 5
+    with Visit(chromium, book, viewport=screen, color_scheme=scheme) as visit:
+        for page in pages:
+            tab = visit.open(page)
+            assert tab.evaluate("document.documentElement.dataset.theme") == scheme
+            tab.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+            tab.evaluate(
+                "document.getAnimations().forEach(moving => { try { moving.finish(); } catch { /* endless */ } })"
+            )
+            found = Axe().run(tab).response["violations"]
+            told = [
+                f"{one['id']}: {node['html'][:120]}"
+                for one in found
+                if one["impact"] in ("serious", "critical")
+                for node in one["nodes"]
+            ]
+            assert told == [], page
+
+
+def test_a_silent_fold_would_be_found(book, chromium):
+    with Visit(chromium, book, viewport=DESK) as visit:
+        tab = visit.open("intro.html")
+        tab.evaluate(
+            "document.querySelector('main').insertAdjacentHTML('beforeend', '<details><summary></summary>x</details>')"
+        )
+        assert "summary-name" in {one["id"] for one in Axe().run(tab).response["violations"]}
 
 
 BOARD = "generated/scoreboard.html"

@@ -35,7 +35,8 @@ def test_a_notebook_comes_with_its_figures_results_and_claims(own, capsys):
     there = own.root / "there"
     notebook = json.loads((there / "a.ipynb").read_text())
     assert notebook["metadata"]["deepmech"]["parameters"]["n"] == 4
-    assert {f.name for f in (there / "figures").iterdir()} == {"01-A.3.svg", "01-A.3.pdf", "01-A.3.png"}
+    kinds = ("svg", "pdf", "png", "nc", "csv")
+    assert {f.name for f in (there / "a.figures").iterdir()} == {f"01-A.3.{kind}" for kind in kinds}
     (result,) = (there / "data").glob("powers-*.nc")
     from deepmech.sweeps.store import read_netcdf
 

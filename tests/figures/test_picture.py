@@ -6,6 +6,7 @@ import struct
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
@@ -44,6 +45,23 @@ def test_mime_bundle():
     assert ["display:none" in i for i in images] == [False, True]
     assert "http" not in re.sub('base64,[^"]*', "", bundle["text/html"])
     assert RECORD not in Picture(line, alt="One line peaks.")._repr_mimebundle_()
+
+
+def test_what_is_drawn_can_be_taken_away(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEPMECH_FIGURES", str(tmp_path / "own"))
+    picture = ALL["lines"]()
+    html = picture._repr_mimebundle_()["text/html"]
+    assert 'class="deepmech-picture" data-files="01"' in html
+    kept = {path.suffix: path for path in (tmp_path / "own").iterdir()}
+    assert set(kept) == {".svg", ".pdf", ".png", ".nc", ".csv"} and {p.stem for p in kept.values()} == {"01"}
+    assert kept[".svg"].read_bytes() == picture.svg() and kept[".png"].read_bytes() == picture.png()
+    with xr.open_dataset(kept[".nc"], engine="h5netcdf") as stored:
+        for name, drawn in {"data": curve + 0.1, "low": curve, "high": curve + 0.2, "theory": curve}.items():
+            xr.testing.assert_equal(stored[name], drawn)
+    rows = pd.read_csv(kept[".csv"]).set_index(["quantity", "noise"])["value"]
+    assert np.array_equal(rows["data"], curve + 0.1) and rows.index[-1] == ("theory", 0.4)
+    Picture(line, alt="One line peaks.")._repr_mimebundle_()
+    assert sorted(p.name for p in (tmp_path / "own").glob("02*")) == ["02.pdf", "02.png", "02.svg"]
 
 
 def test_images_are_what_they_say_and_differ_by_theme():

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.labels import end_labels
 from deepmech_book.figures.picture import Picture
@@ -18,6 +19,7 @@ PANEL = 2.4
 """Height in inches of one panel of trajectories."""
 
 
+@drawn.takes
 def trajectories(
     load: xr.DataArray,
     *,

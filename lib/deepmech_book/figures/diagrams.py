@@ -9,6 +9,7 @@ import xarray as xr
 from deepmech import plots
 from deepmech.plots.arrays import arranged
 from deepmech.plots.phase import height
+from deepmech_book.figures import drawn
 from deepmech_book.figures.picture import Picture
 from deepmech_book.figures.plots import scatter
 
@@ -21,6 +22,7 @@ NOISES = {
 }
 
 
+@drawn.takes
 def load_curves(load: xr.DataArray, *, alt: str, figure: str | None = None, **how: Any) -> Picture:
     """:func:`deepmech.plots.load_curves` (which explains the arguments) as a picture."""
     return Picture(
@@ -29,6 +31,7 @@ def load_curves(load: xr.DataArray, *, alt: str, figure: str | None = None, **ho
     )  # fmt: skip
 
 
+@drawn.takes
 def phase_diagram(
     load: xr.DataArray, *, x: str, y: str, alt: str, layer: str = "block", figure: str | None = None, **how: Any
 ) -> Picture:

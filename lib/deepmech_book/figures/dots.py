@@ -9,10 +9,12 @@ from matplotlib.figure import Figure
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import legend
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def dots(
     data: xr.DataArray,
     *,

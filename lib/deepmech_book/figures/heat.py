@@ -15,9 +15,11 @@ from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def heat(
     values: xr.DataArray,
     *,

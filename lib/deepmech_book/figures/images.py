@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.picture import Picture
 
@@ -17,6 +18,7 @@ HALF = 0.47
 """Half the side of an image, where half the distance of two is 0.5."""
 
 
+@drawn.takes
 def images(
     maps: xr.DataArray,
     *,

@@ -10,10 +10,12 @@ from matplotlib.figure import Figure
 from deepmech.plots.arrays import arranged
 from deepmech.plots.layers import in_words, layer_names, plot
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid, legend
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def layer_curves(
     curves: Mapping[str, xr.DataArray],
     *,

@@ -9,10 +9,12 @@ from matplotlib.ticker import MaxNLocator
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid, legend, logarithmic
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def curve_panels(
     data: xr.DataArray,
     *,

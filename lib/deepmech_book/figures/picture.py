@@ -12,16 +12,21 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import xarray as xr
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
 from deepmech.plots.style import Theme
+from deepmech_book.figures.drawn import table
 
 RECORD = "application/vnd.deepmech+json"
 """MIME type under which a notebook's output carries records for the press."""
 
 HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""
+
+LONG = 20_000
+"""Rows beyond which the data drawn come as netCDF alone."""
 
 # No date and no version inside: equal pictures are equal bytes. Beyond its first level, compression of pixels doubles
 # the time and saves a tenth.
@@ -58,6 +63,11 @@ class Picture:
     figure : str, optional
         Registry id of the figure this picture reproduces, such as ``"A.3"``.
 
+    Attributes
+    ----------
+    data : Dataset or None
+        The labelled arrays drawn, where a function of :mod:`deepmech_book.figures` made the picture from some.
+
     Raises
     ------
     ValueError
@@ -78,6 +88,7 @@ class Picture:
         if figure is not None and not isinstance(figure, str):
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
         self.draw, self.alt, self.height, self.figure = draw, " ".join(alt.split()), height, figure
+        self.data: xr.Dataset | None = None
         self._built = lru_cache(maxsize=None)(self._build)
         self._encoded = lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
@@ -137,25 +148,31 @@ class Picture:
             data, mime = self.png(theme), "image/png"
         display = "none" if hidden else "block"
         return (
-            f'<img class="only-{theme.name}" alt="{html.escape(self.alt)}" width="{round(100 * style.WIDTH)}" '
+            f'<img class="only-{theme.name}" alt="{html.escape(self.alt)}" '
+            f'width="{round(100 * style.WIDTH)}" height="{round(100 * self.height)}" '
             f'style="display:{display};max-width:100%;height:auto;margin:0 auto;padding:0;background:none" '
             f'src="data:{mime};base64,{base64.b64encode(data).decode()}">'
         )
 
-    def _take_away(self, folder: Path) -> None:
-        """Write SVG, PDF and PNG into ``folder``, numbered in the order in which pictures are shown."""
+    def _take_away(self, folder: Path) -> str:
+        """Write SVG, PDF, PNG and data into ``folder``; the stem of their names is a number in the order of showing."""
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.glob("*.svg"))) + 1
         stem = f"{number:02d}" + (f"-{self.figure}" if self.figure else "")
         for kind in _SAVING:
             self.save(folder / f"{stem}.{kind}")
+        if self.data is not None:
+            self.data.to_netcdf(folder / f"{stem}.nc", engine="h5netcdf")
+            if sum(array.size for array in self.data.values()) <= LONG:
+                table(self.data).to_csv(folder / f"{stem}.csv", index=False)
+        return stem
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        if folder := os.environ.get("DEEPMECH_FIGURES"):
-            self._take_away(Path(folder))
+        folder = os.environ.get("DEEPMECH_FIGURES")
+        stem = f' data-files="{self._take_away(Path(folder))}"' if folder else ""
         images = self._image(style.LIGHT, hidden=False) + self._image(style.DARK, hidden=True)
         bundle: dict[str, Any] = {
-            "text/html": f'<div class="deepmech-picture">{_STYLE}{images}</div>',
+            "text/html": f'<div class="deepmech-picture"{stem}>{_STYLE}{images}</div>',
             "text/plain": self.alt,
         }
         if self.figure is not None:

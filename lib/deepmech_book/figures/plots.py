@@ -13,11 +13,13 @@ from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import legend, logarithmic
 from deepmech_book.figures.labels import end_labels
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def lines(
     data: xr.DataArray,
     *,
@@ -118,6 +120,7 @@ def lines(
     return Picture(draw, alt=alt, height=height, figure=figure)
 
 
+@drawn.takes
 def scatter(
     x: xr.DataArray,
     y: xr.DataArray,

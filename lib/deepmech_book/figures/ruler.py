@@ -11,6 +11,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.picture import Picture
 
@@ -18,6 +19,7 @@ DROP = 0.62
 """Distance from one drawn moment to the next below it, in lengths of a straight pair."""
 
 
+@drawn.takes
 def folding_ruler(
     position: xr.DataArray,
     *,

@@ -11,10 +11,12 @@ from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named, same_labels
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def slices(
     values: xr.DataArray,
     *,

@@ -10,10 +10,12 @@ from matplotlib.figure import Figure
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged, same_labels
 from deepmech.plots.style import Theme
+from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid, legend
 from deepmech_book.figures.picture import Picture
 
 
+@drawn.takes
 def clouds(
     points: xr.DataArray,
     group: xr.DataArray,

@@ -7,7 +7,7 @@ record in the notebook's output; the press gathers the records into the scoreboa
 from deepmech_book.ledger.entry import MIME, Entry, check
 from deepmech_book.ledger.findings import Finding, findings, findings_markdown
 from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
-from deepmech_book.ledger.registry import Claim, Figure, claim, claims, figure, figures
+from deepmech_book.ledger.registry import PAPERS, Claim, Figure, claim, claims, figure, figures
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule
 from deepmech_book.ledger.scoreboard import missing, scoreboard_csv, scoreboard_markdown, scoreboard_rows
 from deepmech_book.ledger.sections import Section, papers_markdown, sections
@@ -18,6 +18,7 @@ __all__ = [
     "HOLDS",
     "MIME",
     "NOT_TESTABLE",
+    "PAPERS",
     "TRIVIAL",
     "UNDECIDED",
     "VERDICTS",

@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from deepmech_book.press import kernels, keys
 from deepmech_book.press.sources import House, Source, with_values
 
 RECORD = "application/vnd.deepmech+json"
+FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -26,7 +28,7 @@ class NotebookFailed(Exception):
 
 
 def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) -> tuple[dict[str, Any], str]:
-    """Execute one notebook in the working directory; ``folder`` takes its temporary files.
+    """Execute one notebook in the working directory; ``folder`` takes temporary files and the figures to take away.
 
     Returns
     -------
@@ -44,8 +46,8 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
-    written, drawn = folder / "written.ipynb", folder / "drawn"
-    os.environ["DEEPMECH_DRAWN"] = str(drawn)
+    written, drawn, figures = folder / "written.ipynb", folder / "drawn", folder / FIGURES
+    os.environ.update(DEEPMECH_DRAWN=str(drawn), DEEPMECH_FIGURES=str(figures))
     nbformat.write(source.notebook, written)
     try:
         done = papermill.execute_notebook(
@@ -64,6 +66,7 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
         "seconds": round(seconds, 1),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "seal": keys.seal(notebook),
+        "figures": keys.tree_digest(figures),
         "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
         **_hardware(),
     }
@@ -189,7 +192,12 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
         notebook, chatter = execute(source, job["parameters"], job["key"], folder)
         if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
             notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
-        write_whole(Path(job["target"]), json.dumps(notebook, indent=1, ensure_ascii=False))
+        target = Path(job["target"])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(keys.figures(target), ignore_errors=True)
+        if (folder / FIGURES).is_dir():
+            shutil.move(folder / FIGURES, keys.figures(target))
+        write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))
         answer.send({"chatter": chatter})
     except NotebookFailed as failure:
         answer.send({"failed": str(failure)})

@@ -1,5 +1,5 @@
 """Sphinx extension of the book: every executed page says how it was made and offers its notebook; terms of the glossary
-tell their meaning where they are used."""
+tell their meaning where they are used; figures can be taken away; and screen readers find names for what they meet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
-from deepmech_book.press import api
+from deepmech_book.press import api, gallery
 from deepmech_book.press.press import clock
 
 
@@ -20,7 +20,7 @@ def stamp(made: dict[str, Any], download: str) -> str:
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
     hover = html.escape(f"{made['machine']}; {made['versions']}")
-    results = "".join(f"<li>{html.escape(_said(one))}</li>" for one in made["results"])
+    results = "".join(f"<li>{_said(one)}</li>" for one in made["results"])
     listed = f"<details><summary>{_counted(made['results'])}</summary><ul>{results}</ul></details>" if results else ""
     return (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
@@ -31,8 +31,12 @@ def stamp(made: dict[str, Any], download: str) -> str:
 
 
 def _said(one: dict[str, Any]) -> str:
-    """One result of a page in words."""
-    return one["words"] if one["obtained"] == "shipped" else f"{one['name']}: {one['of']} cells computed by this code"
+    """One result of a page in words, with the command that computes the same cells again."""
+    if one["obtained"] != "shipped":
+        return html.escape(f"{one['name']}: {one['of']} cells computed by this code")
+    again = f"deepmech verify {one['source']} --cells {len(one['cells']) or 1} --seed {one['seed']}"
+    which = f", {one['where']}" if len(one["cells"]) == 1 else ""
+    return f"{html.escape(one['words'] + which)}. Yourself: <code>{html.escape(again)}</code>"
 
 
 def _counted(results: list[dict[str, Any]]) -> str:
@@ -84,6 +88,21 @@ def explain_terms(app: Any, doctree: nodes.document, name: str) -> None:
             reference["reftitle"] = known[reference.get("refid") or reference["refuri"].partition("#")[2]]
 
 
+def make_audible(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Mend what those who hear a page would miss: nameless folds beside it, and roles that do not fit together."""
+    contents = context["generate_toctree_html"]
+
+    def named(*args: Any, **how: Any) -> Any:
+        soup = contents(*args, **how)
+        for summary in soup.select("li > details > summary"):
+            summary["aria-label"] = f"Pages of {summary.find_parent('li').a.get_text(strip=True)}"
+        return soup
+
+    context["generate_toctree_html"] = named
+    for written, meant in (("<th></th>", "<td></td>"), (' role="doc-biblioentry"', ' role="listitem"')):
+        context["body"] = context.get("body", "").replace(written, meant)
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.connect("doctree-read", add_stamp)
     app.connect("env-updated", api.add_addresses)
@@ -91,4 +110,6 @@ def setup(app: Any) -> dict[str, Any]:
     if "sphinx.ext.autodoc" in app.extensions:
         app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
+    app.connect("doctree-resolved", gallery.put_beside)
+    app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -74,12 +74,17 @@ def seal(notebook: Any) -> str:
     return digest(notebook["cells"])
 
 
+def figures(path: Path) -> Path:
+    """The folder beside the executed notebook at ``path`` in which its figures lie, to be taken away."""
+    return path.with_suffix(".figures")
+
+
 def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
     """The executed notebook at ``path`` if it is whole (and made under the key ``expected``), else None."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         made = notebook["metadata"]["deepmech"]
-        whole = made["seal"] == seal(notebook)
+        whole = made["seal"] == seal(notebook) and made["figures"] == tree_digest(figures(path))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return notebook if whole and expected in (None, made["key"]) else None

@@ -37,7 +37,7 @@ def status(sheets: list[Sheet], profile: str) -> str:
     total = sum(_made(s)["seconds"] for s in ready)
     lines += [f"{len(ready)} pages, {clock(total)} of execution in all.", ""]
     lines += [":::{table} Execution of each page", ":name: tab-status", ""]
-    lines += ["| page | time | executed | | parameters |", "| :-- | --: | :-- | :-- | :-- |"]
+    lines += ["| page | time | executed | by | parameters |", "| :-- | --: | :-- | :-- | :-- |"]
     for s in ready:
         made = _made(s)
         parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")

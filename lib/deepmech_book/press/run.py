@@ -1,7 +1,7 @@
 """One notebook with parameters of one's own, or a grid of them: ``deepmech run``.
 
 Papermill executes it as it does for the book, with the same checks. What comes of it lies in a folder: the executed
-notebook, its figures (SVG, PDF, PNG), the results it drew (netCDF) and its claims (claims.json).
+notebook, its figures (SVG, PDF, PNG, and the data drawn), the results it drew (netCDF) and its claims (claims.json).
 """
 
 from __future__ import annotations
@@ -166,11 +166,9 @@ def _here(house: House, todo: Mapping[Point, press.Sheet], jobs: int, say: Say) 
     with press.Runner(jobs, len(todo)) as runner:
         waiting = {}
         for point, sheet in todo.items():
-            for old in ("figures", "data"):
-                shutil.rmtree(point.folder / old, ignore_errors=True)
-            figures = {"DEEPMECH_FIGURES": str((point.folder / "figures").resolve())}
+            shutil.rmtree(point.folder / "data", ignore_errors=True)
             target = _executed(point, sheet.source).resolve()
-            waiting[runner.submit(house, sheet, target, {**press.places(house), **figures}, say)] = point
+            waiting[runner.submit(house, sheet, target, press.places(house), say)] = point
         for future in as_completed(waiting):
             done, _, chatter = future.result()
             if chatter:

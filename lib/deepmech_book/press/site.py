@@ -22,7 +22,7 @@ import yaml
 import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
-from deepmech_book.press import api, execution, keys, pages, verdicts
+from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import Say, Sheet
 from deepmech_book.press.sources import REFERENCE, BookError, House, files_of
 
@@ -111,6 +111,7 @@ def build(
     wanted |= {house.generated / name: text for name, text in pages.scoreboard(records, profile, names).items()}
     wanted[house.generated / "sentences.md"] = pages.sentences(records, names)
     wanted[house.generated / "papers.md"] = pages.papers(names)
+    wanted[house.generated / "gallery.md"] = gallery.page(ready)
     reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
     wanted[house.generated / "formulas.md"] = pages.formulas(names, reference)
     if reference:

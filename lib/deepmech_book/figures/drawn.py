@@ -1,0 +1,92 @@
+"""The labelled arrays that a picture draws, to be taken away: one dataset, and one table."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+if TYPE_CHECKING:
+    from deepmech_book.figures.picture import Picture
+
+Given = ParamSpec("Given")
+
+
+def takes(draw: Callable[Given, Picture]) -> Callable[Given, Picture]:
+    """The pictures of the function ``draw`` hold the arrays it was given, by the names of its arguments."""
+    signature = inspect.signature(draw)
+
+    @functools.wraps(draw)
+    def drawing(*args: Given.args, **kwargs: Given.kwargs) -> Picture:
+        picture = draw(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
+        more = given.pop("how", {})  # what is handed on to the library
+        picture.data = dataset(dict(_arrays({**given, **more})), picture.alt)
+        return picture
+
+    return drawing
+
+
+def _arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:
+    for name, value in given.items():
+        if isinstance(value, xr.DataArray):
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from _arrays({str(key): one for key, one in value.items()})
+        elif name == "interval" and value is not None:
+            yield from _arrays(dict(zip(("low", "high"), value, strict=True)))
+
+
+def dataset(arrays: Mapping[str, xr.DataArray], alt: str) -> xr.Dataset:
+    """Arrays side by side, fit for a file; a dimension whose labels differ from an earlier array's gets its own name.
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([1.0, 2.0], {"x": [0, 1]}, "x")
+    >>> list(dataset({"data": curve, "theory": curve.isel(x=[0])}, "A curve.").sizes)
+    ['x', 'x_theory']
+    """
+    whole = xr.Dataset(attrs={"description": alt})
+    for name, array in arrays.items():
+        name = re.sub(r"\W+", "_", name).strip("_")
+        array = array.reset_coords(drop=True)
+        array = array.rename({d: f"{d}_{name}" for d in array.dims if d in whole.sizes and not _alike(whole, array, d)})
+        # A variable of a dimension's name would be taken for its labels.
+        whole[f"{name}_values" if name in {*array.dims, *whole.dims} else name] = _plain(array).variable
+        whole = whole.assign_coords({d: _plain(array[d]) for d in array.dims if d in array.coords})
+    return whole
+
+
+def _alike(whole: xr.Dataset, array: xr.DataArray, dim: Any) -> bool:
+    if dim in whole.coords and dim in array.coords:
+        return bool(np.array_equal(whole[dim].values, array[dim].values))
+    return dim not in whole.coords and dim not in array.coords and whole.sizes[dim] == array.sizes[dim]
+
+
+def _plain(array: xr.DataArray) -> xr.DataArray:
+    """With names and units, and without what a file cannot hold."""
+    kept = {k: v for k, v in array.attrs.items() if k in ("long_name", "units") and isinstance(v, str)}
+    return (array.astype(str) if array.dtype == object else array).drop_attrs().assign_attrs(kept)
+
+
+def table(data: xr.Dataset) -> pd.DataFrame:
+    """One row a number: which array it is of, its labels, and its value.
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([1.0, 2.0], {"x": [0, 1]}, "x")
+    >>> table(xr.Dataset({"data": curve})).values.tolist()
+    [['data', 0, 1.0], ['data', 1, 2.0]]
+    """
+    parts = []
+    for name, array in data.data_vars.items():
+        rows = array.to_dataframe(name="value").reset_index() if array.ndim else pd.DataFrame({"value": [array.item()]})
+        parts.append(rows[[*map(str, array.dims), "value"]].assign(quantity=str(name)))
+    rows = pd.concat(parts)
+    return rows[["quantity", *(c for c in rows if c not in ("quantity", "value")), "value"]]
