@@ -141,6 +141,24 @@ def test_search_finds(book, chromium):
         assert visit.complaints == []
 
 
+def test_search_from_disk_says_what_a_page_says_of_a_word(book, chromium):
+    context = chromium.new_context(offline=True)
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.goto(f"{(book.folder / 'search.html').as_uri()}?q=spring")
+    tab.wait_for_selector("#search-results ul.search li p.context", timeout=20_000)
+    assert "spring" in tab.locator("#search-results ul.search li p.context").first.inner_text().lower()
+    if (book.folder / "generated/api/metrics.html").is_file():
+        tab.goto(f"{(book.folder / 'search.html').as_uri()}?q=load_curve")
+        link = tab.locator("#search-results ul.search li a").first
+        assert link.get_attribute("href").startswith(
+            "generated/api/metrics.html#deepmech.metrics.load_curve.load_curve"
+        )
+    context.close()
+    assert complaints == []
+
+
 def test_every_internal_link_leads_somewhere(book):
     anchors = {p: {t["id"] for t in book.soup(p).select("[id]")} for p in [*book.pages, "search.html", "genindex.html"]}
     broken = []

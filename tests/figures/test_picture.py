@@ -162,6 +162,15 @@ def test_nothing_public_is_left_out_here():
     assert {*ALL, "Picture"} == set(figures.__all__)
 
 
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"analogy", "friction_law"}))
+def test_every_picture_of_arrays_brings_them_along_fit_for_a_file(name, tmp_path):
+    data = ALL[name]().data
+    assert data is not None and data.data_vars
+    data.to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "drawn.nc", engine="h5netcdf") as stored:
+        xr.testing.assert_identical(stored.load(), data)
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_text_is_large_enough_and_has_contrast(name):
     picture = ALL[name]()
