@@ -21,6 +21,7 @@ from deepmech_book.experiments.spring_block import (
     metrics_compared,
     networks,
     networks_in_time,
+    recorded,
     regression,
     tuning,
 )
@@ -74,6 +75,7 @@ def shipping():
     yield linear_networks.figure_5a(n_seeds=3)
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")
+    yield recorded.recorded()
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
     yield from (
         lenets.as_published(name) for name in ("sizes", "corruption-independent", "imbalance", "cifar", "cifar-2")
