@@ -57,7 +57,7 @@ def known_chains(
     loads, waited = _followed({name: values.ravel() for name, values in numbers.items()}, epochs, n_blocks)
     loads = loads / np.ptp(loads, axis=(1, 2), keepdims=True)
     axes, curve = ("group", "chain"), ("layer", "at_epoch")
-    made = {name: (axes, values) for name, values in numbers.items()}
+    made: dict[str, Any] = {name: (axes, values) for name, values in numbers.items()}
     made["load_curve"] = ((*axes, *curve), loads.reshape(*shape, *loads.shape[1:]))
     made["waited"] = ((*axes, "layer"), waited.reshape(*shape, -1))
     return xr.Dataset(made, {"layer": np.arange(n_blocks + 1), "at_epoch": np.asarray(epochs)})
@@ -177,11 +177,11 @@ def dealt(fit: xr.Dataset, pair: str, n_draws: int = 1000) -> xr.DataArray:
 
 
 def foretold(load: xr.DataArray, fit: xr.Dataset, rival: xr.Dataset) -> xr.DataArray:
-    """R² of the trajectories of cells from what was fitted to all others, over ``rule``, ``slope``, ``dropout``, ``seed``.
+    """R² of each network's trajectory, foretold from what was fitted to all other cells; over ``rule`` and networks.
 
     Every number of a model is interpolated over the plane: a quadratic in slope and dropout, fitted to the other cells
-    of the same seed. ``chain``: of its four numbers (noise and time on a logarithm), scale and shift. ``relaxation``: of
-    its six. ``interpolation``: no model, the same quadratic for every layer and epoch.
+    of the same seed. Rules: ``chain``, of its four numbers (noise and time on a logarithm), scale and shift;
+    ``relaxation``, of its six; ``interpolation``, no model, the same quadratic for every layer and epoch.
     """
     load = load.transpose("seed", "slope", "dropout", "layer", "at_epoch").astype(float)
     shape, epochs = load.shape[:3], load.at_epoch.values

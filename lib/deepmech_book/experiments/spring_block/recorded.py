@@ -17,7 +17,7 @@ from deepmech.trainers import MLP, Training, train
 DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
 SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
-#: What deepmech.data.load is asked for. Test samples are measured in each record too, and few will do: nobody uses them.
+#: What deepmech.data.load is asked for. Test samples are measured in each record too; few will do, as nobody uses them.
 DATA: dict[str, dict[str, Any]] = {
     "mnist": {"name": "mnist", "size": 10, "n_train": 2560, "n_test": 500},
     "digits": {"name": "digits"},
