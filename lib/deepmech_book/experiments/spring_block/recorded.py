@@ -28,7 +28,7 @@ def recorded(
     data: str = "mnist",
     slopes: Sequence[float] = SLOPES,
     dropouts: Sequence[float] = DROPOUTS,
-    n_seeds: int = 6,
+    n_seeds: int = 3,
     epochs: int = 100,
     every: int = 5,
 ) -> Sweep:
