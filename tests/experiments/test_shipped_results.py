@@ -23,6 +23,7 @@ from deepmech_book.experiments.spring_block import (
     networks_in_time,
     recorded,
     regression,
+    travels,
     tuning,
 )
 
@@ -76,6 +77,8 @@ def shipping():
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")
     yield recorded.recorded()
+    yield from (travels.diagram(kind, trained=trained) for kind in travels.KINDS for trained in (True, False))
+    yield travels.resolutions()
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
     yield from (
         lenets.as_published(name) for name in ("sizes", "corruption-independent", "imbalance", "cifar", "cifar-2")
