@@ -97,9 +97,9 @@ def transformer(slope: float, dropout: float, width: int = 24) -> nn.Module:
 KINDS: dict[str, tuple[Any, dict[str, Any], list[str], dict[str, Any]]] = {
     "plain": (stack, {"skip": False}, [str(i) for i in range(1, DEPTH + 2)], {"learning_rate": 1e-3, "epochs": 40}),
     "residual": (stack, {"skip": True}, [str(i) for i in range(1, DEPTH + 2)], {"learning_rate": 1e-3, "epochs": 40}),
-    "transformer": (transformer, {}, [str(i) for i in range(DEPTH + 1)], {"learning_rate": 2e-3, "epochs": 25}),
+    "transformer": (transformer, {}, [str(i) for i in range(DEPTH + 1)], {"learning_rate": 2e-3, "epochs": 15}),
 }
-UNTRAINED = {"learning_rate": 1e-30, "epochs": 15, "stop_change": 0.0}
+UNTRAINED = {"learning_rate": 1e-30, "epochs": 10, "stop_change": 0.0}
 SLOPES = (0.0, 0.5, 1.0)
 DROPOUTS = (0.0, 0.15, 0.3, 0.5)
 DIGITS: dict[str, Any] = {"name": "digits", "n_train": 500}
