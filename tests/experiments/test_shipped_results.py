@@ -21,7 +21,9 @@ from deepmech_book.experiments.spring_block import (
     metrics_compared,
     networks,
     networks_in_time,
+    recorded,
     regression,
+    travels,
     tuning,
 )
 
@@ -74,6 +76,9 @@ def shipping():
     yield linear_networks.figure_5a(n_seeds=3)
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")
+    yield recorded.recorded()
+    yield from (travels.diagram(kind, trained=trained) for kind in travels.KINDS for trained in (True, False))
+    yield travels.resolutions()
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
     yield from (
         lenets.as_published(name) for name in ("sizes", "corruption-independent", "imbalance", "cifar", "cifar-2")
