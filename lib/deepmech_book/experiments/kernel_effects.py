@@ -63,7 +63,7 @@ def compared(run: xr.Dataset, window: int = WINDOW) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``intra`` and ``inter`` over ``source``: "inferred", by Eq. 11 from logits alone; "real", by the kernels;
+        ``intra`` and ``inter`` over ``source``: "inferred" from logits alone; "real", by the kernels;
         "frozen", by the kernels of the initial weights with the residuals and logits of the time.
     """
     log = xr.Dataset({"mean": run["mean"].rename(block="time")})
