@@ -9,6 +9,7 @@ import pytest
 
 from deepmech.sweeps.results import NOTES, filename, notes, sweep_of
 from deepmech.sweeps.store import checksum, read_netcdf
+from deepmech_book.experiments import finite_steps, tangent_kernel, two_populations
 from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 from deepmech_book.experiments.elastic_sde import networks as lenets
 from deepmech_book.experiments.glass import cifar, landscape, scaling, transitions, walks, wells
@@ -21,7 +22,9 @@ from deepmech_book.experiments.spring_block import (
     metrics_compared,
     networks,
     networks_in_time,
+    recorded,
     regression,
+    travels,
     tuning,
 )
 
@@ -74,6 +77,9 @@ def shipping():
     yield linear_networks.figure_5a(n_seeds=3)
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")
+    yield recorded.recorded()
+    yield from (travels.diagram(kind, trained=trained) for kind in travels.KINDS for trained in (True, False))
+    yield travels.resolutions()
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
     yield from (
         lenets.as_published(name) for name in ("sizes", "corruption-independent", "imbalance", "cifar", "cifar-2")
@@ -81,6 +87,8 @@ def shipping():
     yield from (lenets.as_published(name) for name in ("cifar-sizes", "cifar-text", "cifar-text-2"))
     yield extensions.own_fits()
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))
+    yield from (tangent_kernel.measured(), tangent_kernel.measured(jpeg, 50), finite_steps.stepped())
+    yield from (two_populations.weights(phase) for phase in two_populations.COLDEST)
     yield from (walks.standard(phase, name) for phase in walks.PHASES for name in ("mnist", jpeg))
     yield walks.batch_sweep({"name": "mnist", "n_data": 4000})
     alone = walks.batch_sweep({"name": "mnist", "n_data": 4000}, n_seeds=1)

@@ -79,6 +79,17 @@ def test_a_result_of_this_code_is_taken_and_says_so(place):
     assert np.array_equal(found["y"], read_netcdf(shipped)["y"])
 
 
+def test_what_ships_anew_loses_the_note_of_its_former_bytes(place):
+    shipped = ship(run(sweep()), place / "results")
+    edit(place, "2.0", "4.0 / 2.0")
+    for report in results.verify(shipped, noted=True):
+        assert report.passed and report.cells
+    assert shipped.name in results.notes(place / "results")
+    ship(run(sweep()), place / "results")
+    assert results.notes(place / "results") == {}
+    assert "this code" in result(sweep()).attrs["obtained"]
+
+
 def test_an_edit_of_the_code_that_changes_numbers_refuses_what_ships(place):
     ship(run(sweep()), place / "results")
     edit(place, "FACTOR = 2.0", "FACTOR = 2.0001")

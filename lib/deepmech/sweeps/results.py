@@ -62,6 +62,9 @@ def ship(dataset: xr.Dataset, directory: str | Path) -> Path:
     path = directory / filename(sweep)
     with atomically(path) as temporary:
         write_netcdf(dataset, temporary, compress=True)
+    if path.name in (kept := notes(directory)):  # what was verified were other bytes
+        del kept[path.name]
+        _write_notes(directory, kept)
     return path
 
 
@@ -376,7 +379,11 @@ def note(path: Path, report: Report) -> None:
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
     }
     kept = {name: e for name, e in notes(path.parent).items() if (path.parent / name).exists()} | {path.name: entry}
-    write_whole(path.parent / NOTES, json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
+    _write_notes(path.parent, kept)
+
+
+def _write_notes(directory: Path, kept: Mapping[str, dict[str, Any]]) -> None:
+    write_whole(directory / NOTES, json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
 
 
 def compare(

@@ -5,6 +5,8 @@ Both see the first part of the epochs and are judged by the rest.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -43,19 +45,16 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, t_end: float = 200.0,
     """
     load, measured, fitted = _networks(load, seen)
     varied = {name: over(name, list(values)) for name, values in CHAINS.items()}
-    times = np.arange(round(t_end / STEP) + 1) * STEP
-    run = averaged(Chain(n_blocks=load.sizes["layer"] - 1, **varied), t_end, dt=STEP, record=times)
-    loads = run["load_curve"].transpose(*varied, "block", "time").values[..., :-1, :]
-    loads = loads.reshape(-1, *loads.shape[-2:])
+    loads = pulled(load.sizes["layer"] - 1, t_end, **varied)
     epochs = load.at_epoch.values / load.at_epoch.values[-1]
     rates = np.geomspace(1.0, t_end, n_rates)
     y = _unit(measured[..., fitted])
-    fit = np.stack([y @ _unit(_at(loads, rate * epochs[fitted])).T for rate in rates], 1)  # (network, rate, chain)
+    fit = np.stack([y @ _unit(at_times(loads, rate * epochs[fitted])).T for rate in rates], 1)  # (network, rate, chain)
     # A chain upside down is none, so that the scale may not be negative.
     best = [np.unravel_index(np.argmax(one), one.shape) for one in fit]
     curves = np.empty(measured.shape)
     for j, (k, c) in enumerate(best):
-        model = _at(loads[[c]], rates[k] * epochs)[0]
+        model = at_times(loads[[c]], rates[k] * epochs)[0]
         curves[j] = np.polyval(np.polyfit(model[:, fitted].ravel(), measured[j][:, fitted].ravel(), 1), model)
     chosen = np.unravel_index([c for _, c in best], [len(v) for v in CHAINS.values()])
     like = load.isel(layer=0, at_epoch=0, drop=True)
@@ -71,22 +70,46 @@ def relaxation(load: xr.DataArray, seen: float = 2 / 3, n_times: int = 200) -> x
     Layer ℓ goes from its start to its end in a time that all share; ends are a parabola over ℓ and ways to go a
     straight line. That is six numbers, as many as the chain has with its scale, its shift and its rate.
     """
+    return relaxed(load, seen, n_times)["r2"]
+
+
+def relaxed(load: xr.DataArray, seen: float = 2 / 3, n_times: int = 200) -> xr.Dataset:
+    """:func:`relaxation` with its six numbers, ``number``: the logarithm of the time, and what terms are weighed by."""
     load, measured, fitted = _networks(load, seen)
-    epoch, layer = load.at_epoch.values.astype(float), np.linspace(0, 1, load.sizes["layer"])[:, None]
+    epoch = load.at_epoch.values.astype(float)
     best, curves = np.full(len(measured), np.inf), np.empty(measured.shape)
+    numbers = np.empty((len(measured), 6))
     for time in np.geomspace(0.1, 100 * epoch[-1], n_times):
-        decay = np.broadcast_to(np.exp(-(epoch - epoch[0]) / time), (len(layer), len(epoch)))
-        terms = [np.broadcast_to(t, decay.shape) for t in (np.ones_like(layer), layer, layer**2)]
-        design = np.stack([*terms, decay, layer * decay], -1)
-        numbers = np.linalg.lstsq(
+        design = relaxing_terms(time, load.sizes["layer"], epoch)
+        weights = np.linalg.lstsq(
             design[:, fitted].reshape(-1, 5), measured[..., fitted].reshape(len(measured), -1).T, rcond=None
         )[0]
-        model = np.moveaxis(design @ numbers, -1, 0)
+        model = np.moveaxis(design @ weights, -1, 0)
         left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
         better = left < best
         best[better], curves[better] = left[better], model[better]
+        numbers[better] = np.column_stack([np.full(better.sum(), np.log(time)), weights.T[better]])
     like = load.isel(layer=0, at_epoch=0, drop=True)
-    return like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))
+    named = like.expand_dims(number=6, axis=-1).copy(data=numbers.reshape(*like.shape, 6))
+    return xr.Dataset(
+        {"r2": like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape)), "number": named}
+    )
+
+
+def relaxing_terms(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
+    """What the rival adds up, (layer, epoch, term): a parabola over the layers, and a fading straight line."""
+    layer = np.linspace(0, 1, n_layers)[:, None]
+    decay = np.broadcast_to(np.exp(-(epoch - epoch[0]) / time), (n_layers, len(epoch)))
+    terms = [np.broadcast_to(t, decay.shape) for t in (np.ones_like(layer), layer, layer**2)]
+    return np.stack([*terms, decay, layer * decay], -1)
+
+
+def pulled(n_blocks: int, t_end: float, **numbers: Any) -> np.ndarray:
+    """Loads of wall and blocks of noise-averaged chains, (chain, block, time), recorded every :data:`STEP`."""
+    times = np.arange(round(t_end / STEP) + 1) * STEP
+    run = averaged(Chain(n_blocks=n_blocks, **numbers), t_end, dt=STEP, record=times)
+    loads = run["load_curve"].transpose(..., "block", "time").values[..., :-1, :]
+    return loads.reshape(-1, *loads.shape[-2:])
 
 
 def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:
@@ -100,7 +123,7 @@ def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray
     return load, load.values.reshape(-1, *load.shape[-2:]), fitted
 
 
-def _at(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
+def at_times(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Loads recorded every STEP along the last axis, linearly interpolated at ``times``."""
     where = np.clip(times / STEP, 0, loads.shape[-1] - 1)
     low = np.minimum(where.astype(int), loads.shape[-1] - 2)

@@ -1,0 +1,156 @@
+"""Where slow weights sit, and what it costs to prune them or to set them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import evaluate, layer_sizes
+from deepmech_book.experiments.glass import walks
+
+IDLE = 1e-3
+"""A unit is idle if no output changes by so much when it is taken out. Outputs are about 1 where a sample is learnt."""
+SLOW = 3.0
+"""A weight is slow if it has gone less than so many times what a free walk goes, as in the chapter on glass."""
+N_DRAWS = 20
+"""Random choices of as many weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Flat weights at t_w, half-way and at the end, and what belongs to them."""
+
+    sizes: tuple[int, ...]
+    stops: np.ndarray
+    frames: np.ndarray
+    layer: np.ndarray
+    temperature: float
+
+    def slow(self, first: int = 0, last: int = -1) -> np.ndarray:
+        """Which weights have hardly moved between two frames."""
+        time = float(self.stops[last] - self.stops[first])
+        free = np.sqrt(2 * walks.RATE * self.temperature / walks.P_D * time)
+        return np.abs(self.frames[last] - self.frames[first]) < SLOW * free
+
+
+def networks(run: xr.Dataset, inputs: int = 10, hidden: int = 6) -> list[Network]:
+    """The networks of a result of :func:`.two_populations.weights`."""
+    how = sweep_of(run).fixed
+    sizes = layer_sizes(inputs, int(how["width"]), hidden)
+    layer = np.repeat(np.arange(len(sizes) - 1), [a * b for a, b in pairwise(sizes)])
+    frames = run["weights"].transpose("seed", "step", "weight").values
+    return [Network(sizes, run["step"].values, w, layer, float(how["temperature"])) for w in frames]
+
+
+def matrices(weights: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
+    """The layers of flat weights, each (units above, units below)."""
+    ends = np.cumsum([a * b for a, b in pairwise(sizes)])
+    return [part.reshape(b, a) for part, (a, b) in zip(np.split(weights, ends[:-1]), pairwise(sizes), strict=True)]
+
+
+def outputs(layers: Sequence[np.ndarray], x: np.ndarray) -> np.ndarray:
+    """What a bias-free ReLU network says of samples (n, inputs)."""
+    for layer in layers[:-1]:
+        x = np.maximum(x @ layer.T, 0)
+    return (x @ layers[-1].T)[:, 0]
+
+
+def idle_units(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray) -> list[np.ndarray]:
+    """For each hidden layer, which units change no output by :data:`IDLE` when they are taken out."""
+    layers = matrices(weights, sizes)
+    whole, found = outputs(layers, x), []
+    for i in range(len(layers) - 1):
+        idle = np.zeros(sizes[i + 1], bool)
+        for unit in range(sizes[i + 1]):
+            without = [*layers[: i + 1], layers[i + 1].copy(), *layers[i + 2 :]]
+            without[i + 1][:, unit] = 0
+            idle[unit] = np.abs(outputs(without, x) - whole).max() < IDLE
+        found.append(idle)
+    return found
+
+
+def silent_units(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray) -> list[np.ndarray]:
+    """For each hidden layer, which units fire on no sample."""
+    return [~active for active in evaluate(weights, sizes, x, np.ones(len(x)))[2]]
+
+
+def touching(units: Sequence[np.ndarray], sizes: Sequence[int]) -> np.ndarray:
+    """Which weights, flat, come from or go to one of these hidden units.
+
+    Examples
+    --------
+    >>> touching([np.array([True, False])], (1, 2, 1)).tolist()  # in, in, out, out
+    [True, False, True, False]
+    """
+    ends = [np.zeros(sizes[0], bool), *units, np.zeros(sizes[-1], bool)]
+    return np.concatenate([(above[:, None] | below[None, :]).ravel() for below, above in pairwise(ends)])
+
+
+def by_chance(chosen: np.ndarray, which: np.ndarray, layer: np.ndarray) -> float:
+    """Share of ``which`` among as many weights as ``chosen`` of each layer, drawn at random.
+
+    Examples
+    --------
+    >>> by_chance(np.array([1, 0, 0, 0], bool), np.array([1, 0, 1, 1], bool), np.array([0, 0, 1, 1]))
+    0.5
+    """
+    n = np.bincount(layer)
+    return float(np.bincount(layer, chosen) @ (np.bincount(layer, which) / n) / chosen.sum())
+
+
+def places(network: Network, x: np.ndarray) -> dict[str, float]:
+    """Where a network's slow weights sit: shares, beside those of weights drawn at random in the same layers; nan where
+    there is none to ask."""
+    slow, start = network.slow(), network.frames[0]
+    found = {"slow": float(slow.mean())}
+    for name, units in (("idle", idle_units), ("silent", silent_units)):
+        at = touching(units(start, network.sizes, x), network.sizes)
+        found[f"at {name}"] = float(at.mean())
+        found[f"slow at {name}"] = float(at[slow].mean()) if slow.any() else np.nan
+        found[f"slow at {name} by chance"] = by_chance(slow, at, network.layer) if slow.any() else np.nan
+        found[f"{name} slow"] = float(slow[at].mean()) if at.any() else np.nan
+        found[f"{name} slow by chance"] = by_chance(at, slow, network.layer) if at.any() else np.nan
+    early, late = network.slow(0, 1), network.slow(1, 2)
+    found["stay"] = float(late[early].mean()) if early.any() else np.nan
+    found["stay by chance"] = by_chance(early, late, network.layer) if early.any() else np.nan
+    return found
+
+
+def choices(network: Network, seed: int) -> dict[str, list[np.ndarray]]:
+    """As many weights chosen in several ways: the slow ones, the smallest, and at random in the same layers."""
+    slow, end = network.slow(), network.frames[-1]
+    smallest = np.zeros(slow.size, bool)
+    smallest[np.argsort(np.abs(end), kind="stable")[: slow.sum()]] = True
+    stream, drawn = Stream.of("slow weights", seed), []
+    for draw in range(N_DRAWS):
+        u = stream.uniform("random", draw, slow.size)
+        chosen = np.zeros(slow.size, bool)
+        for i in np.unique(network.layer):
+            own = np.flatnonzero(network.layer == i)
+            chosen[own[np.argsort(u[own])[: slow[own].sum()]]] = True
+        drawn.append(chosen)
+    return {"slow": [slow], "smallest": [smallest], "random": drawn}
+
+
+def costs(network: Network, x: np.ndarray, y: np.ndarray, seed: int) -> dict[tuple[str, str], tuple[float, float]]:
+    """By (what is done, to which weights): rise of the data loss, and points of training accuracy lost, means of draws.
+
+    "pruned": the weights are set to zero at the end; "set back": to what they were at t_w. "others" are all that
+    are not slow.
+    """
+    begin, end = network.frames[0], network.frames[-1]
+    loss, error, _ = evaluate(end, network.sizes, x, y)
+    chosen = choices(network, seed)
+    found = {}
+    for act, to in (("pruned", np.zeros_like(end)), ("set back", begin)):
+        for name, sets in (chosen | {"others": [~network.slow()]}).items():
+            made = [evaluate(np.where(which, to, end), network.sizes, x, y)[:2] for which in sets]
+            rises, errors = np.mean(made, 0) - (loss, error)
+            found[act, name] = (float(rises), 100 * float(errors))
+    return found

@@ -1,0 +1,85 @@
+"""Load curves through training over the plane of Fig. 1(c): some of its networks, trained again and followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.data import fingerprint, load
+from deepmech.sweeps import Sweep, recomputed
+from deepmech.trainers import MLP, Training, train
+
+#: Every second column of Fig. 1(c) as printed, about, and all its rows.
+DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
+SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+#: What deepmech.data.load is asked for. Test samples are measured in each record too; few will do, as nobody uses them.
+DATA: dict[str, dict[str, Any]] = {
+    "mnist": {"name": "mnist", "size": 10, "n_train": 2560, "n_test": 500},
+    "digits": {"name": "digits"},
+}
+
+
+def recorded(
+    data: str = "mnist",
+    slopes: Sequence[float] = SLOPES,
+    dropouts: Sequence[float] = DROPOUTS,
+    n_seeds: int = 3,
+    epochs: int = 100,
+    every: int = 5,
+) -> Sweep:
+    """Networks of Fig. 1(c) through training, over ``slope``, ``dropout`` and ``seed``.
+
+    Epochs count from the second record on: BatchNorm's averages, with which curves are measured, lag behind the network
+    by about ten full-batch steps.
+
+    Examples
+    --------
+    >>> recorded("digits", n_seeds=2).grid.shape, recorded("digits", epochs=25).fixed["record"]
+    ((6, 5, 2), [10, 15, 20, 25])
+    """
+    cells = {
+        "slope": over("slope", list(slopes)),
+        "dropout": over("dropout", list(dropouts)),
+        "seed": over("seed", range(n_seeds)),
+    }
+    recipe = DATA[data]
+    return Sweep(
+        name=f"recorded-1c-{recipe['name']}",
+        compute=f"{__name__}:train_recorded",
+        cells=cells,
+        fixed={"data": recipe, "epochs": epochs, "record": list(range(2 * every, epochs + 1, every))},
+        data=fingerprint(**recipe),
+    )
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first records: later epochs do not reach back."""
+    record = fixed["record"][:2]
+    return fixed | {"epochs": record[-1], "record": record}, ["load_curve"]
+
+
+# Kept in single precision, to which processors of two makers may round differently.
+@recomputed(tolerance={"load_curve": 1e-6}, part=_begin)
+def train_recorded(cells: xr.Dataset, data: dict[str, Any], epochs: int, record: list[int]) -> xr.Dataset:
+    """Train one network per cell, which holds ``slope``, ``dropout`` and ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``load_curve`` of the training samples over ``at_epoch`` and ``layer``.
+    """
+    made = train(
+        MLP(slope=cells["slope"], dropout=cells["dropout"]),
+        Training(epochs=epochs),
+        load(**data),
+        seed=cells["seed"],
+        record=record,
+        experiment="figure 1",
+    )
+    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
+    return xr.Dataset({"load_curve": curves.astype(np.float32)}, attrs=made.attrs)

@@ -1,0 +1,221 @@
+"""Elasticity measured: what a step on one sample does to others, from the tangent kernels of paper B's own networks.
+
+A step of gradient descent on a sample x' with label l moves the logits of another sample x by
+
+    Δz(x) = η Θ(x, x') (e_l − p(x')),    Θ(x, x')_ij = Σ_w ∂z_i(x)/∂w ∂z_j(x')/∂w,
+
+to first order in the step size η; p are the probabilities that the network gives. :func:`measure_cells` trains the
+networks of :func:`.elastic_sde.networks.as_published` over again, stops at times evenly spread, and keeps means of
+these moves by class; :mod:`.kernel_effects` says what they are in the words of the I- and the L-model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import torch
+import xarray as xr
+from torch.func import functional_call, jacrev, vmap
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.trainers.engines.compiled.lenet import Engine, padded
+from deepmech.trainers.lenet import drawn, initial_weights
+from deepmech.trainers.modules import LeNet
+from deepmech.trainers.run import one_thread
+from deepmech_book.experiments.elastic_sde.data import SETTINGS, fingerprint, images
+from deepmech_book.experiments.elastic_sde.training import GROUP, rounded
+
+EXPERIMENT = "elastic networks"
+"""That of the networks whose logits the other pages use: the same seeds are the same networks."""
+
+
+def measured(
+    dataset: str = "geomnist",
+    n_trials: int = 100,
+    *,
+    n_times: int = 41,
+    per_class: int = 8,
+    thin: int = 50,
+    training_samples: int = 3000,
+) -> Sweep:
+    """The networks of the page on effects, and their kernels, as a sweep over groups of ten trials.
+
+    Parameters
+    ----------
+    n_trials : a multiple of ten, seeds from 0.
+    n_times : how often kernels are measured, from before the first step to after the last.
+    per_class : validation samples of each class between which a trial measures them, drawn for each trial.
+    thin : iterations averaged into one for class means of the samples trained on.
+    training_samples : of each class.
+
+    Examples
+    --------
+    >>> measured("geomnist", 20).grid.shape
+    (2,)
+    """
+    if n_trials < GROUP or n_trials % GROUP:
+        raise ValueError(f"measured: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
+    usual = SETTINGS[dataset]
+    if (usual.iterations % (n_times - 1)) or ((usual.iterations // (n_times - 1)) % thin):
+        raise ValueError(
+            f"measured: n_times = {n_times!r}, thin = {thin!r}: the {usual.iterations} iterations must fall into "
+            "equal parts between times, and these into blocks"
+        )
+    fixed = {
+        "dataset": dataset, "n_classes": 3, "iterations": usual.iterations, "every": usual.iterations // (n_times - 1),
+        "per_class": per_class, "thin": thin, "training_samples": training_samples, "validation": usual.validation,
+    }  # fmt: skip
+    return Sweep(
+        name=f"tangent-kernel-{dataset}",
+        compute="deepmech_book.experiments.tangent_kernel:measure_cells",
+        cells={"group": over("group", range(n_trials // GROUP))},
+        fixed=fixed,
+        data=fingerprint(dataset, 3, training_samples, usual.validation),
+    )
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first two times: what trials have done by then is the same."""
+    names = ["kernel", "move", "move_frozen", "logits", "mean"]
+    return fixed | {"iterations": fixed["every"]}, names
+
+
+@recomputed(tolerance={"*": 1e-3}, part=_begin)
+def measure_cells(
+    cells: xr.Dataset,
+    *,
+    dataset: str,
+    n_classes: int,
+    iterations: int,
+    every: int,
+    per_class: int,
+    thin: int,
+    training_samples: int,
+    validation: int,
+) -> xr.Dataset:
+    """Train ten trials for each ``group`` and measure their kernels on the way.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``, means over the trials of the group:
+
+        - ``kernel`` (time, class, other): trace of Θ over logits, divided by their number, mean over pairs of different
+          samples of the two classes;
+        - ``move`` (time, class, trained, logit): how much a step on a sample of the class ``trained`` moves the logits
+          of those of a class, mean over such pairs; ``move_frozen``: by the kernels of the initial weights;
+        - ``logits`` (time, class, logit): mean logits of these samples;
+        - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``
+          iterations.
+    """
+    data = images(dataset, n_classes, training_samples, validation)
+    x = padded(data.x_train, data.shape[0], "float32")
+    rate, at = SETTINGS[dataset].learning_rate, np.arange(0, iterations + 1, every)
+    rows = []
+    for cell in each(cells):
+        seeds = range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
+        with one_thread():
+            trials = [_trial(seed, data, x, rate, at, per_class) for seed in seeds]
+        found = {name: np.mean([t[name] for t in trials], 0) for name in ("kernel", "move", "move_frozen", "logits")}
+        found["mean"] = _block_means([t["log"] for t in trials], [t["label"] for t in trials], n_classes, thin)
+        rows.append(found)
+    square = ("cell", "time", "class")
+    dims = {
+        "kernel": (*square, "other"), "move": (*square, "trained", "logit"), "logits": (*square, "logit"),
+        "move_frozen": (*square, "trained", "logit"), "mean": ("cell", "block", "class", "logit"),
+    }  # fmt: skip
+    out = {name: (d, rounded(np.stack([row[name] for row in rows]))) for name, d in dims.items()}
+    blocks = np.arange(iterations // thin) * float(thin) + (thin - 1) / 2
+    return xr.Dataset(out, {"time": at.astype(float), "block": blocks}, {"device": "cpu", "dtype": "float32"})
+
+
+def _trial(seed: int, data: Any, x: np.ndarray, rate: float, at: np.ndarray, per_class: int) -> dict[str, Any]:
+    """One network, trained and stopped at the times ``at``."""
+    k, channels = data.n_classes, data.shape[0]
+    stream = Stream.of(EXPERIMENT, seed)
+    engine = Engine(initial_weights(stream, channels, k), rate, "float32")
+    order = drawn(stream, data.y_train, k, int(at[-1]), None)
+    own = Stream.of("tangent kernel", seed)
+    members = [np.flatnonzero(data.y_test == c) for c in range(k)]
+    chosen = [m[own.permutation(f"class {c}", 0, len(m))[:per_class]] for c, m in enumerate(members)]
+    samples = torch.from_numpy(np.asarray(data.x_test[np.concatenate(chosen)], np.float32))
+    module, nobody = LeNet(channels, k), (x[:0], data.y_train[:0])
+    found: dict[str, list[np.ndarray]] = {name: [] for name in ("kernel", "move", "move_frozen", "logits")}
+    log = np.empty((len(order), k), np.float32)
+    frozen = None
+    for i, stop in enumerate(at):
+        begin = at[i - 1] if i else 0
+        if stop > begin:
+            log[begin:stop] = engine.run(x, data.y_train, order[begin:stop], nobody, np.zeros(0, np.int64))[0]
+        if not engine.finite:
+            raise FloatingPointError(f"tangent kernel: trial {seed} diverged before iteration {stop}")
+        load_weights(module, engine.weights())
+        theta, z = tangent_kernel(module, samples)
+        frozen = theta if frozen is None else frozen
+        for name, kernel in (("move", theta), ("move_frozen", frozen)):
+            found[name].append(rate * class_moves(kernel, z, k))
+        found["kernel"].append(class_blocks(np.einsum("aibi->ab", theta) / k, k))
+        found["logits"].append(z.reshape(k, per_class, k).mean(1))
+    return {name: np.stack(v) for name, v in found.items()} | {"log": log, "label": data.y_train[order]}
+
+
+def load_weights(module: LeNet, weights: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Put (weight, bias) of every layer into a module."""
+    layers = [*module.convolution, *module.linear]
+    with torch.no_grad():
+        for layer, (weight, bias) in zip(layers, weights, strict=True):
+            cast(torch.nn.Linear, layer).weight.copy_(torch.from_numpy(np.ascontiguousarray(weight)))
+            cast(torch.nn.Linear, layer).bias.copy_(torch.from_numpy(np.ascontiguousarray(bias)))
+
+
+def tangent_kernel(module: torch.nn.Module, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Θ (sample, logit, sample, logit), and the logits (sample, logit), float64.
+
+    Examples
+    --------
+    >>> linear = torch.nn.Linear(2, 3)
+    >>> theta, _ = tangent_kernel(linear, torch.tensor([[1.0, 0.0], [2.0, 2.0]]))
+    >>> theta[:, 0, :, 0].tolist(), float(abs(theta[:, 0, :, 1]).max())  # x·x' + 1 for the bias, logit by logit
+    ([[2.0, 3.0], [3.0, 9.0]], 0.0)
+    """
+    parameters = {name: p.detach() for name, p in module.named_parameters()}
+
+    def logits(weights: dict[str, torch.Tensor], one: torch.Tensor) -> torch.Tensor:
+        return functional_call(module, weights, (one[None],))[0]
+
+    parts = vmap(jacrev(logits), (None, 0))(parameters, x)
+    with torch.no_grad():
+        z = module(x).double().numpy()
+    n, k = z.shape
+    flat = torch.cat([part.reshape(n * k, -1) for part in parts.values()], 1)
+    return (flat @ flat.T).double().numpy().reshape(n, k, n, k), z
+
+
+def class_blocks(pairs: np.ndarray, k: int) -> np.ndarray:
+    """Means of (n, n, …) over pairs of different samples of two classes, (K, K, …); samples are sorted by class."""
+    m = len(pairs) // k
+    sums = pairs.reshape(k, m, k, m, *pairs.shape[2:]).sum((1, 3))
+    own = pairs[np.arange(k * m), np.arange(k * m)].reshape(k, m, *pairs.shape[2:]).sum(1)
+    sums[np.arange(k), np.arange(k)] -= own
+    counts = np.where(np.eye(k, dtype=bool), m * (m - 1), m * m)
+    return sums / counts.reshape(k, k, *[1] * (sums.ndim - 2))
+
+
+def class_moves(theta: np.ndarray, z: np.ndarray, k: int) -> np.ndarray:
+    """Mean Θ(x, x')(e_l − p(x')) by class of x and class l of x': (class, trained, logit)."""
+    p = np.exp(z - z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    residual = np.repeat(np.eye(k), len(z) // k, 0) - p
+    return class_blocks(np.einsum("aibj,bj->abi", theta, residual), k)
+
+
+def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin: int) -> np.ndarray:
+    """Mean logits by class over trials, in blocks of iterations; nan where no trial drew the class."""
+    z, y = np.stack(logs).astype(float), np.stack(labels)
+    is_class = (y[..., None] == np.arange(k)).astype(float)
+    sums = np.einsum("tic,tij->icj", is_class, z).reshape(-1, thin, k, k).sum(1)
+    counts = is_class.sum(0).reshape(-1, thin, k).sum(1)[..., None]
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)

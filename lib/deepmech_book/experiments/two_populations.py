@@ -1,0 +1,84 @@
+"""Two populations: the weights themselves of the cold walks in which some are fast and others slow (Fig. 7 of paper C).
+
+The sweeps of :mod:`.glass.walks` keep sums over weights. :func:`weights` walks the same networks again, to the bit,
+and keeps every weight at the first waiting time, half-way and at the end; :mod:`.slow_weights` asks where the slow ones
+sit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.trainers.engines.compiled.langevin import Blocked
+from deepmech.trainers.langevin_walker import Walker, prepare, sizes_of
+from deepmech.trainers.specs import Dynamics, Preparation
+from deepmech_book.experiments.glass import walks
+from deepmech_book.experiments.glass.data import binary
+
+COLDEST = {"regularised": 1e-8, "underparameterised": 1e-6}
+"""The lowest temperature above 0 of each phase whose cold weights are of two kinds, in the paper's units."""
+
+
+def weights(phase: str, dataset: str = "mnist") -> Sweep:
+    """The coldest walk of a phase, one cell for each initial condition.
+
+    Examples
+    --------
+    >>> weights("regularised").fixed["stops"]
+    [10000, 65000, 120000]
+    """
+    if phase not in COLDEST:
+        raise ValueError(f"weights: phase = {phase!r}: must be one of {', '.join(map(repr, COLDEST))}")
+    like = walks.standard(phase, dataset)
+    waiting, steps = like.fixed["waiting"][0], like.fixed["steps"]
+    last = max(t for t in like.fixed["times"] if t + waiting <= steps)
+    fixed = {name: like.fixed[name] for name in ("data", "width", "regularisation", "preparation")}
+    fixed |= {"temperature": COLDEST[phase], "stops": [waiting, waiting + last // 2, waiting + last]}
+    return Sweep(
+        f"glass-weights-{phase}-{dataset}", f"{__name__}:walk_weights", {"seed": like.cells["seed"]}, fixed,
+        data=like.data,
+    )  # fmt: skip
+
+
+@recomputed(dear=True)
+def walk_weights(
+    cells: xr.Dataset,
+    data: dict[str, Any],
+    width: int,
+    regularisation: float,
+    temperature: float,
+    stops: list[int],
+    preparation: dict[str, Any],
+) -> xr.Dataset:
+    """Prepare one network per ``seed``, let it walk, and keep its weights.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``weights`` (step, weight), flat, layer after layer, each (units above, units below).
+    """
+    loaded = binary(**data)
+    dynamics = Dynamics(
+        width=width,
+        regularisation=regularisation,
+        learning_rate=walks.RATE,
+        temperature=temperature * (len(loaded.x) / walks.P_D),
+    )
+    noise, rows = float(dynamics.noise(len(loaded.x))), []
+    for cell in each(cells):
+        walker = Walker(dynamics, Preparation(**preparation), int(cell["seed"]))
+        network = Blocked(sizes_of(walker, loaded), loaded.x, loaded.y, dynamics.dtype)
+        network.set(prepare(walker, loaded, "compiled", "glass walks").weights)
+        stream, done, kept = Stream.of("glass walks", walker.seed), 0, []
+        for stop in stops:
+            network.walk(stop - done, done, walks.RATE, regularisation, noise, stream)
+            done = stop
+            kept.append(network.w.astype(float))
+        rows.append(np.stack(kept))
+    found = {"weights": (("cell", "step", "weight"), np.stack(rows))}
+    return xr.Dataset(found, {"step": stops}, {"device": "cpu", "dtype": dynamics.dtype})
