@@ -34,7 +34,7 @@ def weights(phase: str, dataset: str = "mnist", longest: int = 30_000) -> Sweep:
     Examples
     --------
     >>> weights("regularised").fixed["stops"]
-    [10000, 23335, 36670]
+    [10000, 22888, 35776]
     """
     if phase not in COLDEST:
         raise ValueError(f"weights: phase = {phase!r}: must be one of {', '.join(map(repr, COLDEST))}")
