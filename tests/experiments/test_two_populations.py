@@ -1,16 +1,15 @@
 """Slow weights: the walks are those of the chapter, and idle, silent and slow mean what the page says."""
 
 import numpy as np
-import pytest
 
 from deepmech.sweeps.results import result
 from deepmech_book.experiments import slow_weights, two_populations
 from deepmech_book.experiments.glass import walks
 
 
-@pytest.mark.parametrize("phase", two_populations.COLDEST)
-def test_the_walks_are_those_of_the_chapter(phase):
+def test_the_walks_are_those_of_the_chapter():
     """Mean square displacements of the weights are those that ship."""
+    phase = "regularised"
     ours = result(two_populations.weights(phase))["weights"]
     shipped = result(walks.standard(phase, "mnist")).isel(waiting=0).sel(temperature=two_populations.COLDEST[phase])
     begin, end = ours.isel(step=0), ours.isel(step=-1)
