@@ -24,19 +24,23 @@ COLDEST = {"regularised": 1e-8, "underparameterised": 1e-6}
 """The lowest temperature above 0 of each phase whose cold weights are of two kinds, in the paper's units."""
 
 
-def weights(phase: str, dataset: str = "mnist") -> Sweep:
+def weights(phase: str, dataset: str = "mnist", longest: int = 30_000) -> Sweep:
     """The coldest walk of a phase, one cell for each initial condition.
+
+    Parameters
+    ----------
+    longest : steps of the displacement at most; it ends at one of the times that the chapter records.
 
     Examples
     --------
     >>> weights("regularised").fixed["stops"]
-    [10000, 65000, 120000]
+    [10000, 22888, 35776]
     """
     if phase not in COLDEST:
         raise ValueError(f"weights: phase = {phase!r}: must be one of {', '.join(map(repr, COLDEST))}")
     like = walks.standard(phase, dataset)
     waiting, steps = like.fixed["waiting"][0], like.fixed["steps"]
-    last = max(t for t in like.fixed["times"] if t + waiting <= steps)
+    last = max(t for t in like.fixed["times"] if t + waiting <= steps and t <= longest)
     fixed = {name: like.fixed[name] for name in ("data", "width", "regularisation", "preparation")}
     fixed |= {"temperature": COLDEST[phase], "stops": [waiting, waiting + last // 2, waiting + last]}
     return Sweep(
