@@ -35,14 +35,16 @@ def lawful():
 
 def test_numbers_that_follow_are_found_to_follow_and_others_are_not(lawful):
     found = fitted.follows(lawful).mean("seed")
-    assert found.sel(pair="friction, with slope") == pytest.approx(-1)
-    assert found.sel(pair="noise, with dropout") == pytest.approx(1)
+    assert found.sel(number="friction_right", parameter="slope") == pytest.approx(-1)
+    assert found.sel(number="noise_bar", parameter="dropout") == pytest.approx(1)
     # What is the same everywhere follows nothing.
-    assert found.sel(pair="friction, with dropout") == 0 == found.sel(pair="noise, with slope")
+    assert (
+        found.sel(number="friction_right", parameter="dropout") == 0 == found.sel(number="noise_bar", parameter="slope")
+    )
 
 
 def test_cells_dealt_anew_follow_nothing_on_average(lawful):
-    drawn = fitted.dealt(lawful, "friction, with slope")
+    drawn = fitted.dealt(lawful, "friction_right", "slope")
     assert abs(float(drawn.mean())) < 0.05 and 0.1 < float(drawn.std()) < 0.3
 
 

@@ -5,6 +5,7 @@ Both see the first part of the epochs and are judged by the rest.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,7 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, t_end: float = 200.0,
         chain's at the last epoch.
     """
     load, measured, fitted = _networks(load, seen)
-    varied = {name: over(name, list(values)) for name, values in CHAINS.items()}
-    loads = pulled(load.sizes["layer"] - 1, t_end, **varied)
+    loads = _tried(load.sizes["layer"] - 1, t_end)
     epochs = load.at_epoch.values / load.at_epoch.values[-1]
     rates = np.geomspace(1.0, t_end, n_rates)
     y = _unit(measured[..., fitted])
@@ -110,6 +110,12 @@ def pulled(n_blocks: int, t_end: float, **numbers: Any) -> np.ndarray:
     run = averaged(Chain(n_blocks=n_blocks, **numbers), t_end, dt=STEP, record=times)
     loads = run["load_curve"].transpose(..., "block", "time").values[..., :-1, :]
     return loads.reshape(-1, *loads.shape[-2:])
+
+
+@lru_cache(maxsize=2)
+def _tried(n_blocks: int, t_end: float) -> np.ndarray:
+    """Loads of the chains of :data:`CHAINS`, (chain, block, time)."""
+    return pulled(n_blocks, t_end, **{name: over(name, list(values)) for name, values in CHAINS.items()})
 
 
 def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:

@@ -21,13 +21,8 @@ NUMBERS = (*chain_fits.CHAINS, "time")
 LONGEST = 200.0
 #: Load curves that are more bent than this are called bent (page "How straight is best?").
 BENT = 0.05
-#: Which number of the chain is asked to follow which of the network.
-PAIRS = {
-    "friction, with slope": ("friction_right", "slope"),
-    "friction, with dropout": ("friction_right", "dropout"),
-    "noise, with dropout": ("noise_bar", "dropout"),
-    "noise, with slope": ("noise_bar", "slope"),
-}
+#: What the networks differ in; each with the other, at fixed values of which a number is followed.
+OTHER = {"slope": "dropout", "dropout": "slope"}
 
 
 def known_chains(
@@ -150,29 +145,27 @@ def told_apart(known: xr.Dataset, fit: xr.Dataset) -> xr.Dataset:
 
 
 def follows(fit: xr.Dataset) -> xr.DataArray:
-    """How fitted numbers follow those of the networks, over ``pair`` (:data:`PAIRS`) and ``seed``.
+    """How fitted numbers follow those of the networks, over ``number``, ``parameter`` (:data:`OTHER`) and ``seed``.
 
     Rank correlation along one parameter at each value of the other, then the mean over the latter.
     """
-    found = []
-    for number, parameter in PAIRS.values():
-        (other,) = {"slope", "dropout"} - {parameter}
-        found.append(_ranked(fit[number], fit[parameter], parameter).mean(other))
-    return xr.concat(found, xr.Variable("pair", list(PAIRS))).transpose("pair", "seed")
+    found = [
+        xr.concat([_ranked(fit[n], fit[p], p).mean(o) for p, o in OTHER.items()], xr.Variable("parameter", list(OTHER)))
+        for n in NUMBERS
+    ]
+    return xr.concat(found, xr.Variable("number", list(NUMBERS)))
 
 
-def dealt(fit: xr.Dataset, pair: str, n_draws: int = 1000) -> xr.DataArray:
+def dealt(fit: xr.Dataset, number: str, parameter: str, n_draws: int = 1000) -> xr.DataArray:
     """The mean over seeds of one of :func:`follows`, over draws that deal the cells of every row or column anew.
 
     The networks of a cell stay together, as seeds of one cell are more alike than cells are.
     """
-    number, parameter = PAIRS[pair]
-    (other,) = {"slope", "dropout"} - {parameter}
-    values = fit[number].transpose("seed", other, parameter).values
-    at = fit[parameter].values
-    order = np.argsort(Stream.of("friction fitted").uniform(pair, 0, (n_draws, *values.shape[1:])), -1)
+    values = fit[number].transpose("seed", OTHER[parameter], parameter).values
+    purpose = f"{number}, with {parameter}"
+    order = np.argsort(Stream.of("friction fitted").uniform(purpose, 0, (n_draws, *values.shape[1:])), -1)
     mixed = np.take_along_axis(values[None], order[:, None], -1)
-    rho = np.nan_to_num(spearman(np.broadcast_to(at, mixed.shape), mixed))
+    rho = np.nan_to_num(spearman(np.broadcast_to(fit[parameter].values, mixed.shape), mixed))
     return xr.DataArray(rho.mean((1, 2)), dims="draw")
 
 
