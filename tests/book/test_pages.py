@@ -257,6 +257,7 @@ def test_axe_finds_nothing_serious(book, chromium, scheme, screen):
             tab.evaluate(
                 "document.getAnimations().forEach(moving => { try { moving.finish(); } catch { /* endless */ } })"
             )
+            assert tab.evaluate("document.documentElement.scrollWidth") <= screen["width"], page
             found = Axe().run(tab).response["violations"]
             told = [
                 f"{one['id']}: {node['html'][:120]}"
