@@ -9,7 +9,7 @@ import pytest
 
 from deepmech.sweeps.results import NOTES, filename, notes, sweep_of
 from deepmech.sweeps.store import checksum, read_netcdf
-from deepmech_book.experiments import tangent_kernel, two_populations
+from deepmech_book.experiments import finite_steps, tangent_kernel, two_populations
 from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 from deepmech_book.experiments.elastic_sde import networks as lenets
 from deepmech_book.experiments.glass import cifar, landscape, scaling, transitions, walks, wells
@@ -82,7 +82,7 @@ def shipping():
     yield from (lenets.as_published(name) for name in ("cifar-sizes", "cifar-text", "cifar-text-2"))
     yield extensions.own_fits()
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))
-    yield from (tangent_kernel.measured(), tangent_kernel.measured(jpeg, 50))
+    yield from (tangent_kernel.measured(), tangent_kernel.measured(jpeg, 50), finite_steps.stepped())
     yield two_populations.weights("regularised")
     yield from (walks.standard(phase, name) for phase in walks.PHASES for name in ("mnist", jpeg))
     yield walks.batch_sweep({"name": "mnist", "n_data": 4000})

@@ -1,0 +1,121 @@
+"""Whole steps in place of kernels: what a step on one sample does to others, curvature included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.core.random import Stream
+from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.trainers.engines.compiled.lenet import Engine, padded
+from deepmech.trainers.lenet import drawn, initial_weights
+from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
+from deepmech_book.experiments.elastic_sde.training import GROUP, rounded
+from deepmech_book.experiments.tangent_kernel import EXPERIMENT, class_blocks, measured
+
+
+def stepped(dataset: str = "geomnist", n_trials: int = 30) -> Sweep:
+    """The first trials of :func:`.tangent_kernel.measured`, stopped at the same times, with the same samples.
+
+    Examples
+    --------
+    >>> stepped().grid.shape
+    (3,)
+    """
+    like = measured(dataset, n_trials)
+    return replace(
+        like,
+        name=f"finite-steps-{dataset}",
+        compute=f"{__name__}:step_cells",
+        cells={"group": over("group", range(n_trials // GROUP))},
+        fixed={name: value for name, value in like.fixed.items() if name != "thin"},
+    )
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first two times: what trials have done by then is the same."""
+    return fixed | {"iterations": fixed["every"]}, ["move", "logits"]
+
+
+@recomputed(tolerance={"*": 1e-3}, part=_begin)
+def step_cells(
+    cells: xr.Dataset,
+    *,
+    dataset: str,
+    n_classes: int,
+    iterations: int,
+    every: int,
+    per_class: int,
+    training_samples: int,
+    validation: int,
+) -> xr.Dataset:
+    """Train ten trials for each ``group``; at each time take a step on every sample, look at the others, and undo it.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``, ``move`` and ``logits`` as of :func:`.tangent_kernel.measure_cells`, but of whole steps.
+    """
+    data = images(dataset, n_classes, training_samples, validation)
+    x = padded(data.x_train, data.shape[0], "float32")
+    rate, at = SETTINGS[dataset].learning_rate, np.arange(0, iterations + 1, every)
+    rows = []
+    for cell in each(cells):
+        seeds = range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
+        rows.append(np.mean([_trial(seed, data, x, rate, at, per_class) for seed in seeds], 0))
+    found = np.stack(rows)
+    out = {
+        "move": (("cell", "time", "class", "trained", "logit"), rounded(found[:, :, :, :-1])),
+        "logits": (("cell", "time", "class", "logit"), rounded(found[:, :, :, -1])),
+    }
+    return xr.Dataset(out, {"time": at.astype(float)}, {"device": "cpu", "dtype": "float32"})
+
+
+def _trial(seed: int, data: Any, x: np.ndarray, rate: float, at: np.ndarray, per_class: int) -> np.ndarray:
+    """Moves by class (time, class, trained, logit) with, behind the last class trained on, the logits themselves."""
+    k, stream = data.n_classes, Stream.of(EXPERIMENT, seed)
+    engine = Engine(initial_weights(stream, data.shape[0], k), rate, "float32")
+    order = drawn(stream, data.y_train, k, int(at[-1]), None)
+    own = Stream.of("tangent kernel", seed)
+    members = [np.flatnonzero(data.y_test == c) for c in range(k)]
+    chosen = np.concatenate([m[own.permutation(f"class {c}", 0, len(m))[:per_class]] for c, m in enumerate(members)])
+    samples, labels = padded(data.x_test[chosen], data.shape[0], "float32"), data.y_test[chosen]
+    nobody, never = (x[:0], data.y_train[:0]), np.zeros(0, np.int64)
+    found = []
+    for i, stop in enumerate(at):
+        begin = at[i - 1] if i else 0
+        if stop > begin:
+            engine.run(x, data.y_train, order[begin:stop], nobody, never)
+        if not engine.finite:
+            raise FloatingPointError(f"finite steps: trial {seed} diverged before iteration {stop}")
+        moves, z = finite_moves(engine, samples, labels)
+        means = z.reshape(k, per_class, k).mean(1)
+        found.append(np.concatenate([class_blocks(moves, k), means[:, None]], 1))
+    return np.stack(found)
+
+
+def finite_moves(engine: Engine, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a whole step on each sample does to the logits of every other (sample, stepped on, logit); and the logits.
+
+    ``x`` are images as the engine takes them; the engine is left as it was.
+    """
+    nobody, never, every = (x[:0], y[:0]), np.zeros(0, np.int64), np.arange(len(x))
+    kept, rate = [a.copy() for a in engine.parameters], engine.rate
+
+    def answers() -> np.ndarray:
+        engine.rate = 0.0
+        return engine.run(x, y, every, nobody, never)[0].astype(float)
+
+    before, after = answers(), []
+    for i in every:
+        engine.rate = rate
+        engine.run(x, y, every[i : i + 1], nobody, never)
+        after.append(answers() - before)
+        for now, old in zip(engine.parameters, kept, strict=True):
+            now[:] = old
+    engine.rate = rate
+    return np.stack(after, 1), before
