@@ -63,14 +63,15 @@ def outputs(layers: Sequence[np.ndarray], x: np.ndarray) -> np.ndarray:
 
 def idle_units(weights: np.ndarray, sizes: Sequence[int], x: np.ndarray) -> list[np.ndarray]:
     """For each hidden layer, which units change no output by :data:`IDLE` when they are taken out."""
-    layers = matrices(weights, sizes)
-    whole, found = outputs(layers, x), []
-    for i in range(len(layers) - 1):
+    layers, found, below = matrices(weights, sizes), [], np.asarray(x, float)
+    whole = outputs(layers, below)
+    for i, layer in enumerate(layers[:-1]):
+        below = np.maximum(below @ layer.T, 0)
         idle = np.zeros(sizes[i + 1], bool)
         for unit in range(sizes[i + 1]):
-            without = [*layers[: i + 1], layers[i + 1].copy(), *layers[i + 2 :]]
-            without[i + 1][:, unit] = 0
-            idle[unit] = np.abs(outputs(without, x) - whole).max() < IDLE
+            without = below.copy()
+            without[:, unit] = 0
+            idle[unit] = np.abs(outputs(layers[i + 1 :], without) - whole).max() < IDLE
         found.append(idle)
     return found
 
@@ -146,10 +147,11 @@ def costs(network: Network, x: np.ndarray, y: np.ndarray, seed: int) -> dict[tup
     """
     begin, end = network.frames[0], network.frames[-1]
     loss, error, _ = evaluate(end, network.sizes, x, y)
-    chosen = choices(network, seed)
-    found = {}
+    slow, idle = network.slow(), touching(idle_units(begin, network.sizes, x), network.sizes)
+    more = {"slow, at idle units": [slow & idle], "slow, elsewhere": [slow & ~idle], "others": [~slow]}
+    chosen, found = choices(network, seed) | more, {}
     for act, to in (("pruned", np.zeros_like(end)), ("set back", begin)):
-        for name, sets in (chosen | {"others": [~network.slow()]}).items():
+        for name, sets in chosen.items():
             made = [evaluate(np.where(which, to, end), network.sizes, x, y)[:2] for which in sets]
             rises, errors = np.mean(made, 0) - (loss, error)
             found[act, name] = (float(rises), 100 * float(errors))
