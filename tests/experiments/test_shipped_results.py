@@ -78,7 +78,6 @@ def shipping():
     yield regression.figure_s12()
     yield tuning.validated("data_noise", "mnist")
     yield recorded.recorded()
-    yield from (travels.diagram(kind, trained=trained) for kind in travels.KINDS for trained in (True, False))
     yield travels.resolutions()
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
     yield from (
