@@ -68,7 +68,7 @@ def shipping():
     yield networks_in_time.regimes("mnist", n_seeds=10)
     fine = {"name": "mnist", "size": 28, "n_train": 2560}
     yield networks_in_time.on_both_sets("mnist", n_seeds=10)
-    yield networks_in_time.on_both_sets(fine, n_seeds=3)
+    yield networks_in_time.on_both_sets(fine, n_seeds=10)
     yield networks_in_time.on_both_sets(fine, [1e-3], width=100, n_seeds=10)
     yield beside_the_print.with_fewer_images()
     yield diagrams.diagram("without-norm", "mnist", training={"learning_rate": 1e-4})
@@ -79,6 +79,7 @@ def shipping():
     yield tuning.validated("data_noise", "mnist")
     yield recorded.recorded()
     yield travels.resolutions()
+    yield from (travels.diagram(kind, trained=trained) for kind in travels.KINDS for trained in (True, False))
     yield from (lenets.as_published(name) for name in ("geomnist", "geomnist-long", "corruption", "corruption-long"))
     yield from (
         lenets.as_published(name) for name in ("sizes", "corruption-independent", "imbalance", "cifar", "cifar-2")
