@@ -103,7 +103,8 @@ def test_every_page_renders_without_complaint_on_a_phone_and_a_desk(book, chromi
             # Lazy images count as well; those that are hidden would never be fetched, and be waited for without an end.
             bad = tab.evaluate(
                 "async () => { const bad = []; for (const i of document.images) i.loading = 'eager';"
-                " for (const i of document.images) { try { await i.decode(); } catch (e) { bad.push(i.src.slice(0, 80)); } } return bad; }"
+                " for (const i of document.images)"
+                " try { await i.decode(); } catch (e) { bad.push(i.src.slice(0, 80)); } return bad; }"
             )
             assert bad == [], page
             for screen in (PHONE, DESK):

@@ -166,8 +166,11 @@ def _lenet(sweep: Sweep) -> Work:
     fixed = dict(sweep.fixed)
     colours = 3 if str(fixed["dataset"]).startswith("cifar") else 1
     weights = 784 * 25 * 6 * colours + 100 * 150 * 16 + 400 * 120 + 120 * 84 + 84 * fixed["n_classes"]
-    per_class = max(np.atleast_1d(sweep.cells.get("per_class", fixed.get("per_class", 0))).tolist())
-    held = 4 * 1024 * colours * (per_class * fixed["n_classes"] + fixed["validation"]) + 16 * 62_000
+
+    def largest(name: str) -> float:
+        return max(np.atleast_1d(sweep.cells.get(name, fixed.get(name, 0))).tolist())
+
+    held = 4 * 1024 * colours * (largest("per_class") * fixed["n_classes"] + largest("validation")) + 16 * 62_000
     iterations = 20 * fixed["coarse"]
     brief = {**fixed, "iterations": iterations, "n_trials": min(2, fixed["n_trials"]), "n_checks": 1, "moments": 0}
     short = brief if iterations < fixed["iterations"] else None
