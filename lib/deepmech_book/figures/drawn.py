@@ -52,13 +52,13 @@ def dataset(arrays: Mapping[str, xr.DataArray], alt: str) -> xr.Dataset:
     >>> list(dataset({"data": curve, "theory": curve.isel(x=[0])}, "A curve.").sizes)
     ['x', 'x_theory']
     """
-    whole = xr.Dataset(attrs={"description": alt})
+    whole, dims = xr.Dataset(attrs={"description": alt}), {d for array in arrays.values() for d in array.dims}
     for name, array in arrays.items():
         name = re.sub(r"\W+", "_", name).strip("_")
         array = array.reset_coords(drop=True)
         array = array.rename({d: f"{d}_{name}" for d in array.dims if d in whole.sizes and not _alike(whole, array, d)})
         # A variable of a dimension's name would be taken for its labels.
-        whole[f"{name}_values" if name in {*array.dims, *whole.dims} else name] = _plain(array).variable
+        whole[f"{name}_values" if name in dims | {*whole.dims} else name] = _plain(array).variable
         whole = whole.assign_coords({d: _plain(array[d]) for d in array.dims if d in array.coords})
     return whole
 
