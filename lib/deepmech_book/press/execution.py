@@ -45,13 +45,16 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
     import nbformat
     import papermill
     from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config
 
     written, drawn, figures = folder / "written.ipynb", folder / "drawn", folder / FIGURES
     os.environ.update(DEEPMECH_DRAWN=str(drawn), DEEPMECH_FIGURES=str(figures))
     nbformat.write(source.notebook, written)
+    # Sockets in this folder, not ports: two kernels that start together may be given the same free port.
+    sockets = Config(KernelManager={"transport": "ipc", "connection_file": str(folder / "kernel.json")})
     try:
         done = papermill.execute_notebook(
-            written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False
+            written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False, config=sockets
         )
     except PapermillExecutionError as error:
         # Papermill has by now put a cell of its own (the parameters) into the notebook it numbers.
