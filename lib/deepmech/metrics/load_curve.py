@@ -21,7 +21,6 @@ from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights
 from deepmech.metrics.probing import LayerProbe
 from deepmech.metrics.reading import Reading, read
 from deepmech.metrics.regression import probe_error
-from deepmech.metrics.separation import over_positions
 from deepmech.metrics.untouched import undisturbed, unwrapped
 
 if TYPE_CHECKING:
@@ -370,6 +369,23 @@ class OfCurve:
     def read(self) -> Reading:
         """Say in words what it shows: :func:`deepmech.metrics.reading.read`."""
         return read(self._curve)
+
+
+def over_positions(features: torch.Tensor) -> torch.Tensor:
+    """Mean over positions, as ``pool`` of :func:`load_curve`: what is left when it does not matter *where* things are.
+
+    Feature maps (n, channels, height, width, …) are averaged over all axes from the third on, sequences
+    (n, tokens, features) over the second; (n, features) stays as it is. The channels-first sequences of ``nn.Conv1d``
+    look like tokens: give ``lambda h: h.mean(2)`` for those.
+
+    Examples
+    --------
+    >>> over_positions(torch.zeros(5, 16, 8, 8)).shape, over_positions(torch.zeros(5, 10, 32)).shape
+    (torch.Size([5, 16]), torch.Size([5, 32]))
+    """
+    if features.ndim > 3:
+        return features.flatten(2).mean(2)
+    return features.mean(1) if features.ndim == 3 else features
 
 
 def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:

@@ -26,15 +26,11 @@ nan; means that coincide up to rounding give a large positive number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import torch
-import xarray as xr
-from torch import nn
 
-from deepmech.core import checks
 from deepmech.metrics.moments import (
     ClassMoments,
     Metric,
@@ -42,12 +38,9 @@ from deepmech.metrics.moments import (
     class_labels,
     count_classes,
     real_numbers,
-    require_classes,
 )
-from deepmech.metrics.probing import LayerProbe
-from deepmech.metrics.untouched import undisturbed, unwrapped
 
-__all__ = ["ClassMoments", "data_separation", "load_curve", "over_positions"]
+__all__ = ["ClassMoments", "data_separation"]
 
 
 def data_separation(
@@ -100,132 +93,3 @@ def data_separation(
         moments = ClassMoments(classes, metric, weights)
         out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation()
     return out if lead else float(out)
-
-
-def load_curve(
-    model: nn.Module,
-    x: Any,
-    y: Any,
-    layers: Iterable[str] | None = None,
-    metric: Metric = "D",
-    batch_size: int = 1024,
-    n_classes: int | None = None,
-    weights: Weights = "samples",
-    pool: Callable[[Any], torch.Tensor] | None = None,
-    diverged_to_nan: bool = False,
-) -> xr.DataArray:
-    """Data separation at each layer of a model: D (paper A, Eq. 3) or D̂ (Eq. 9).
-
-    The samples go through the model once, in evaluation mode and without gradients. Nothing of the model is changed,
-    nor any random state (:func:`deepmech.metrics.untouched.undisturbed`), and all hooks are removed, also after an
-    error.
-
-    Parameters
-    ----------
-    model
-        Any module that is called with one tensor. Inside ``torch.compile`` or ``DistributedDataParallel`` the module
-        within is measured, on this process alone.
-    x
-        Inputs, array or tensor of shape (n, ...). Taken to the device of the model's parameters, and if floating to
-        their precision. Never modified.
-    y
-        Classes 0 … K − 1, shape (n,).
-    layers
-        Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for ``x`` itself and
-        ``"output"`` for what the model returns. By default as paper A measures: first the input, or the output of a
-        normalisation layer if the model applies one directly to it; then every activation module (``nn.ReLU``,
-        ``nn.GELU``, …) in the order of their calls, hence before dropout. The output (logits) is left out. A module
-        that is called several times in a pass is several layers: ``"act:1"``, ``"act:2"``, … in the order of calls.
-    metric
-        ``"D"`` or ``"D_hat"``.
-    batch_size
-        Samples per forward pass; changes memory and rounding only.
-    n_classes
-        K; by default the largest label plus one.
-    weights
-        Which reading of Eq. 2, see :mod:`deepmech.metrics.separation`.
-    pool
-        Applied to what each layer returns, the input included, before it is measured: for example
-        :func:`over_positions`, or ``lambda h: h[:, 0]`` for the class token of a sequence.
-    diverged_to_nan
-        A layer with values that are not finite becomes nan instead of an error.
-
-    Returns
-    -------
-    DataArray
-        Dimension ``layer`` with the layers' names; further coordinates along it: ``depth`` counts 0, 1, …, and ``kind``
-        names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each position
-        of a feature map or sequence counts as features of its own.
-
-    Raises
-    ------
-    ValueError
-        For unknown layer names; a layer that is never called; a plain name of a layer that is called more than once per
-        pass; an output that is not a tensor or has no sample axis; values that are not finite (the layer is named); a
-        class without samples.
-
-    Examples
-    --------
-    >>> from torch import nn
-    >>> model = nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10))
-    >>> from deepmech.data import load
-    >>> digits = load("digits")
-    >>> load_curve(model, digits.x_train, digits.y_train).layer.values.tolist()
-    ['0', '2']
-    """
-    checks.instance("load_curve: model", model, nn.Module)
-    model = unwrapped(model)
-    inputs, labels = _tensors(model, x, y)
-    checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
-    most = count_classes(labels.numpy())
-    classes = most if n_classes is None else checks.whole("load_curve: n_classes", n_classes, most)
-    require_classes(np.bincount(labels.numpy(), minlength=classes))
-    if isinstance(layers, str) or not (layers is None or isinstance(layers, Iterable)):
-        raise ValueError(f"load_curve: layers = {layers!r}: give a list of names")
-    names = None if layers is None else list(layers)
-    if not isinstance(diverged_to_nan, bool):
-        checks.refuse("load_curve: diverged_to_nan", diverged_to_nan, "True or False")
-    if pool is not None and not callable(pool):
-        checks.refuse("load_curve: pool", pool, "a function of what a layer returns, such as over_positions")
-    probe = LayerProbe(model, names, classes, metric, weights, pool, diverged_to_nan)
-    with undisturbed(model), probe.attached():
-        for start in range(0, len(inputs), batch_size):
-            probe.run(inputs[start : start + batch_size], labels[start : start + batch_size])
-    curve = probe.curve()
-    return xr.DataArray(
-        list(curve.values()),
-        dims="layer",
-        coords={
-            "layer": list(curve),
-            "depth": ("layer", np.arange(len(curve))),
-            "kind": ("layer", [probe.kind(name) for name in curve]),
-        },
-        name=metric,
-        attrs={"metric": metric, "weights": weights, "samples": len(inputs), "classes": classes},
-    )
-
-
-def over_positions(features: torch.Tensor) -> torch.Tensor:
-    """Mean over positions, as ``pool`` of :func:`load_curve`: what is left when it does not matter *where* things are.
-
-    Feature maps (n, channels, height, width, …) are averaged over all axes from the third on, sequences
-    (n, tokens, features) over the second; (n, features) stays as it is. The channels-first sequences of ``nn.Conv1d``
-    look like tokens: give ``lambda h: h.mean(2)`` for those.
-
-    Examples
-    --------
-    >>> over_positions(torch.zeros(5, 16, 8, 8)).shape, over_positions(torch.zeros(5, 10, 32)).shape
-    (torch.Size([5, 16]), torch.Size([5, 32]))
-    """
-    if features.ndim > 3:
-        return features.flatten(2).mean(2)
-    return features.mean(1) if features.ndim == 3 else features
-
-
-def _tensors(model: nn.Module, x: Any, y: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    inputs = x.detach() if isinstance(x, torch.Tensor) else torch.tensor(real_numbers("load_curve: x", x))
-    labels = torch.tensor(class_labels(y))
-    if inputs.ndim == 0 or labels.shape != inputs.shape[:1]:
-        raise ValueError(f"load_curve: x {tuple(inputs.shape)} and y {tuple(labels.shape)}: expected (n, ...) and (n,)")
-    dtype = next((p.dtype for p in model.parameters() if p.is_floating_point()), None)
-    return (inputs.to(dtype) if dtype and inputs.is_floating_point() else inputs), labels

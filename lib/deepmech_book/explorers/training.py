@@ -12,7 +12,7 @@ from torch import nn
 
 from deepmech.core import checks
 from deepmech.data import load
-from deepmech.metrics.separation import load_curve
+from deepmech.metrics.load_curve import load_curve
 from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book.experiments.spring_block.chains import DIAGRAMS
 from deepmech_book.experiments.spring_block.networks import PANELS
