@@ -16,10 +16,10 @@ DATA = images("geomnist", 3, 40, 10)
 
 def test_a_stopped_trial_is_the_trial_that_nobody_stops():
     whole = train_lenet(SingleSample(0.005, 60), DATA, seed=over("trial", [4]), experiment=tangent_kernel.EXPERIMENT)
-    x = padded(DATA.x_train, 1, "float32")
-    stopped = tangent_kernel._trial(4, DATA, x, 0.005, np.array([0, 20, 60]), 2)
-    np.testing.assert_array_equal(stopped["log"], whole["logits"].values[0])
-    np.testing.assert_array_equal(stopped["label"], whole["label"].values[0])
+    stopped = tangent_kernel.Trial(4, DATA, 0.005, np.array([0, 20, 60]), 2)
+    assert len(list(stopped.stops())) == 3
+    np.testing.assert_array_equal(stopped.log, whole["logits"].values[0])
+    np.testing.assert_array_equal(stopped.label, whole["label"].values[0])
 
 
 def test_small_steps_are_what_the_kernel_says():

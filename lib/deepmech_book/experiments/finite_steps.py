@@ -9,13 +9,11 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.random import Stream
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.lenet import drawn, initial_weights
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
 from deepmech_book.experiments.elastic_sde.training import GROUP, rounded
-from deepmech_book.experiments.tangent_kernel import EXPERIMENT, class_blocks, measured
+from deepmech_book.experiments.tangent_kernel import Trial, class_blocks, groups, measured
 
 
 def stepped(dataset: str = "geomnist", n_trials: int = 30) -> Sweep:
@@ -60,14 +58,9 @@ def step_cells(
     Dataset
         Over ``cell``, ``move`` and ``logits`` as of :func:`.tangent_kernel.measure_cells`, but of whole steps.
     """
-    data = images(dataset, n_classes, training_samples, validation)
-    x = padded(data.x_train, data.shape[0], "float32")
-    rate, at = SETTINGS[dataset].learning_rate, np.arange(0, iterations + 1, every)
-    rows = []
-    for cell in each(cells):
-        seeds = range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
-        rows.append(np.mean([_trial(seed, data, x, rate, at, per_class) for seed in seeds], 0))
-    found = np.stack(rows)
+    data, at = images(dataset, n_classes, training_samples, validation), np.arange(0, iterations + 1, every)
+    how = data, SETTINGS[dataset].learning_rate, at, per_class
+    found = np.stack([np.mean([_moves(Trial(seed, *how)) for seed in seeds], 0) for seeds in groups(cells)])
     out = {
         "move": (("cell", "time", "class", "trained", "logit"), rounded(found[:, :, :, :-1])),
         "logits": (("cell", "time", "class", "logit"), rounded(found[:, :, :, -1])),
@@ -75,25 +68,13 @@ def step_cells(
     return xr.Dataset(out, {"time": at.astype(float)}, {"device": "cpu", "dtype": "float32"})
 
 
-def _trial(seed: int, data: Any, x: np.ndarray, rate: float, at: np.ndarray, per_class: int) -> np.ndarray:
+def _moves(trial: Trial) -> np.ndarray:
     """Moves by class (time, class, trained, logit) with, behind the last class trained on, the logits themselves."""
-    k, stream = data.n_classes, Stream.of(EXPERIMENT, seed)
-    engine = Engine(initial_weights(stream, data.shape[0], k), rate, "float32")
-    order = drawn(stream, data.y_train, k, int(at[-1]), None)
-    own = Stream.of("tangent kernel", seed)
-    members = [np.flatnonzero(data.y_test == c) for c in range(k)]
-    chosen = np.concatenate([m[own.permutation(f"class {c}", 0, len(m))[:per_class]] for c, m in enumerate(members)])
-    samples, labels = padded(data.x_test[chosen], data.shape[0], "float32"), data.y_test[chosen]
-    nobody, never = (x[:0], data.y_train[:0]), np.zeros(0, np.int64)
-    found = []
-    for i, stop in enumerate(at):
-        begin = at[i - 1] if i else 0
-        if stop > begin:
-            engine.run(x, data.y_train, order[begin:stop], nobody, never)
-        if not engine.finite:
-            raise FloatingPointError(f"finite steps: trial {seed} diverged before iteration {stop}")
-        moves, z = finite_moves(engine, samples, labels)
-        means = z.reshape(k, per_class, k).mean(1)
+    data, k, found = trial.data, trial.data.n_classes, []
+    samples, labels = padded(data.x_test[trial.chosen], data.shape[0], "float32"), data.y_test[trial.chosen]
+    for _ in trial.stops():
+        moves, z = finite_moves(trial.engine, samples, labels)
+        means = z.reshape(k, -1, k).mean(1)
         found.append(np.concatenate([class_blocks(moves, k), means[:, None]], 1))
     return np.stack(found)
 

@@ -11,6 +11,7 @@ these moves by class; :mod:`.kernel_effects` says what they are in the words of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -111,14 +112,11 @@ def measure_cells(
         - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``
           iterations.
     """
-    data = images(dataset, n_classes, training_samples, validation)
-    x = padded(data.x_train, data.shape[0], "float32")
-    rate, at = SETTINGS[dataset].learning_rate, np.arange(0, iterations + 1, every)
-    rows = []
-    for cell in each(cells):
-        seeds = range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
+    data, at = images(dataset, n_classes, training_samples, validation), np.arange(0, iterations + 1, every)
+    rate, rows = SETTINGS[dataset].learning_rate, []
+    for seeds in groups(cells):
         with one_thread():
-            trials = [_trial(seed, data, x, rate, at, per_class) for seed in seeds]
+            trials = [_trial(seed, data, rate, at, per_class) for seed in seeds]
         found = {name: np.mean([t[name] for t in trials], 0) for name in ("kernel", "move", "move_frozen", "logits")}
         found["mean"] = _block_means([t["log"] for t in trials], [t["label"] for t in trials], n_classes, thin)
         rows.append(found)
@@ -132,34 +130,64 @@ def measure_cells(
     return xr.Dataset(out, {"time": at.astype(float), "block": blocks}, {"device": "cpu", "dtype": "float32"})
 
 
-def _trial(seed: int, data: Any, x: np.ndarray, rate: float, at: np.ndarray, per_class: int) -> dict[str, Any]:
-    """One network, trained and stopped at the times ``at``."""
-    k, channels = data.n_classes, data.shape[0]
-    stream = Stream.of(EXPERIMENT, seed)
-    engine = Engine(initial_weights(stream, channels, k), rate, "float32")
-    order = drawn(stream, data.y_train, k, int(at[-1]), None)
-    own = Stream.of("tangent kernel", seed)
-    members = [np.flatnonzero(data.y_test == c) for c in range(k)]
-    chosen = [m[own.permutation(f"class {c}", 0, len(m))[:per_class]] for c, m in enumerate(members)]
-    samples = torch.from_numpy(np.asarray(data.x_test[np.concatenate(chosen)], np.float32))
-    module, nobody = LeNet(channels, k), (x[:0], data.y_train[:0])
+def groups(cells: xr.Dataset) -> Iterator[range]:
+    """The seeds of each group of trials."""
+    for cell in each(cells):
+        yield range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
+
+
+class Trial:
+    """A network of paper B's that is stopped on its way; :meth:`stops` trains it.
+
+    Attributes
+    ----------
+    engine : where it is now.
+    chosen : the validation samples between which it is measured, ``per_class`` of each class, sorted by class.
+    label, log : what was trained on in each iteration, and the logits just before.
+    """
+
+    def __init__(self, seed: int, data: Any, rate: float, at: np.ndarray, per_class: int) -> None:
+        k, channels, stream = data.n_classes, data.shape[0], Stream.of(EXPERIMENT, seed)
+        self.seed, self.data, self.at = seed, data, at
+        self.engine = Engine(initial_weights(stream, channels, k), rate, "float32")
+        self._order = drawn(stream, data.y_train, k, int(at[-1]), None)
+        self.label, self.log = data.y_train[self._order], np.empty((len(self._order), k), np.float32)
+        own, members = Stream.of("tangent kernel", seed), [np.flatnonzero(data.y_test == c) for c in range(k)]
+        few = [m[own.permutation(f"class {c}", 0, len(m))[:per_class]] for c, m in enumerate(members)]
+        self.chosen = np.concatenate(few)
+
+    def stops(self) -> Iterator[None]:
+        """Train from one of the times ``at`` to the next.
+
+        Raises
+        ------
+        FloatingPointError
+            If it has diverged.
+        """
+        x, y = padded(self.data.x_train, self.data.shape[0], "float32"), self.data.y_train
+        nobody, never = (x[:0], y[:0]), np.zeros(0, np.int64)
+        for begin, stop in zip([0, *self.at], self.at, strict=False):
+            if stop > begin:
+                self.log[begin:stop] = self.engine.run(x, y, self._order[begin:stop], nobody, never)[0]
+            if not self.engine.finite:
+                raise FloatingPointError(f"trial {self.seed} diverged before iteration {stop}")
+            yield
+
+
+def _trial(seed: int, data: Any, rate: float, at: np.ndarray, per_class: int) -> dict[str, Any]:
+    k, trial = data.n_classes, Trial(seed, data, rate, at, per_class)
+    samples = torch.from_numpy(np.asarray(data.x_test[trial.chosen], np.float32))
+    module, frozen = LeNet(data.shape[0], k), None
     found: dict[str, list[np.ndarray]] = {name: [] for name in ("kernel", "move", "move_frozen", "logits")}
-    log = np.empty((len(order), k), np.float32)
-    frozen = None
-    for i, stop in enumerate(at):
-        begin = at[i - 1] if i else 0
-        if stop > begin:
-            log[begin:stop] = engine.run(x, data.y_train, order[begin:stop], nobody, np.zeros(0, np.int64))[0]
-        if not engine.finite:
-            raise FloatingPointError(f"tangent kernel: trial {seed} diverged before iteration {stop}")
-        load_weights(module, engine.weights())
+    for _ in trial.stops():
+        load_weights(module, trial.engine.weights())
         theta, z = tangent_kernel(module, samples)
         frozen = theta if frozen is None else frozen
         for name, kernel in (("move", theta), ("move_frozen", frozen)):
             found[name].append(rate * class_moves(kernel, z, k))
         found["kernel"].append(class_blocks(np.einsum("aibi->ab", theta) / k, k))
         found["logits"].append(z.reshape(k, per_class, k).mean(1))
-    return {name: np.stack(v) for name, v in found.items()} | {"log": log, "label": data.y_train[order]}
+    return {name: np.stack(v) for name, v in found.items()} | {"log": trial.log, "label": trial.label}
 
 
 def load_weights(module: LeNet, weights: list[tuple[np.ndarray, np.ndarray]]) -> None:
