@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import sys
 import warnings
@@ -16,6 +15,7 @@ import torch
 import xarray as xr
 from torch import nn
 
+from deepmech.core.lazy import named
 from deepmech.metrics.load_curve import Partial, load_curve
 
 _INSIDE = ("state_dict", "model_state_dict", "model")
@@ -58,15 +58,9 @@ def cli_measure(
 
 
 def _model(reference: str) -> nn.Module:
-    module, _, name = reference.partition(":")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as python -m does
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"measure: {reference!r}: give 'module:factory' of a function that makes the model ({error})"
-        ) from None
+    found = named(reference, f"measure: {reference!r}: give 'module:factory' of a function that makes the model")
     made = found if isinstance(found, nn.Module) else found() if callable(found) else found
     if not isinstance(made, nn.Module):
         raise ValueError(f"measure: {reference!r} gives a {type(made).__name__}, not a torch.nn.Module")

@@ -1,4 +1,4 @@
-"""Names of a package that are imported from their modules when they are first asked for."""
+"""Names that are imported from their modules when they are asked for: those of a package, and those that users give."""
 
 from __future__ import annotations
 
@@ -6,6 +6,26 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
+
+
+def named(reference: str, otherwise: str) -> Any:
+    """What ``"module:name"`` stands for.
+
+    Raises
+    ------
+    ValueError
+        If there is no such thing: in the words ``otherwise``, and why.
+
+    Examples
+    --------
+    >>> named("math:factorial", "a function is needed")(5)
+    120
+    """
+    module, _, name = reference.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{otherwise} ({error})") from None
 
 
 def homes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +12,7 @@ from typing import Any
 import xarray as xr
 
 from deepmech.core import provenance
+from deepmech.core.lazy import named
 from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.results import Report, ship, verify
 from deepmech.sweeps.runner import run
@@ -22,13 +22,7 @@ from deepmech.sweeps.store import read_manifest
 
 def resolve(reference: str) -> Sweep:
     """The sweep that ``"module:name"`` stands for: a :class:`Sweep`, or a function without arguments that makes one."""
-    module, _, name = reference.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"sweep {reference!r}: give 'module:name' of a Sweep or of a function that makes one ({error})"
-        ) from None
+    found = named(reference, f"sweep {reference!r}: give 'module:name' of a Sweep or of a function that makes one")
     if callable(found):
         found = found()
     if not isinstance(found, Sweep):
@@ -91,6 +85,8 @@ def cli_verify(
             reports.append(report)
             outcome = "skipped" if not report.cells else "verified" if report.passed else "FAILED"
             say(f"{outcome}: {report}")
+    if not all(report.cells for report in reports):
+        say("what was skipped needs a data set that is not here: deepmech data says which, and fetches it")
     done = [r for r in reports if r.cells]
     bits = sum(len(r.cells) for r in done if r.largest == 0)
     worst = max((r.largest for r in done), default=0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import xarray as xr
 
 from deepmech.core import code
 from deepmech.core.labels import Batch, align, each
+from deepmech.core.lazy import named
 from deepmech.core.spec import Spec, decode, digest
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
@@ -116,11 +116,7 @@ class Sweep(Spec):
 
     def function(self) -> Callable[..., xr.Dataset]:
         """The function that computes cells."""
-        module, name = self.compute.split(":")
-        try:
-            return getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise ValueError(f"Sweep.compute = {self.compute!r}: cannot be imported ({error})") from None
+        return named(self.compute, f"Sweep.compute = {self.compute!r}: cannot be imported")
 
     def slice(self, indices: Sequence[int]) -> xr.Dataset:
         """The parameters of some cells as labelled arrays over ``cell``, as specs take them.
