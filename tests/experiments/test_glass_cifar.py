@@ -12,7 +12,7 @@ from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
-from deepmech_book.experiments.glass import cifar, groups, relaxation, scaling, shapes, transitions, walks
+from deepmech_book.experiments.glass import cifar, groups, protocol, relaxation, scaling, shapes, transitions, walks
 from deepmech_book.experiments.glass.data import Binary, binary
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -24,7 +24,7 @@ def run():
     sweep = walks.phase_sweep(
         "regularised", data, [1e-2, 1e-6, 0.0], 2, steps=300, waiting=[10, 40], preparation=BRIEF, width=6
     )
-    return walks.kept(sweeps.run(sweep, chunk=6))
+    return protocol.kept(sweeps.run(sweep, chunk=6))
 
 
 def test_labels_dealt_out_anew_are_as_many_and_in_another_order():
@@ -135,4 +135,4 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
         == pytest.approx(4 * np.diff(MOTILITY_EDGES)[0], rel=1e-3)
         == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
     )
-    assert walks.origin(run).startswith("digits parity, P_D = 300, width 6")
+    assert protocol.origin(run).startswith("digits parity, P_D = 300, width 6")

@@ -14,6 +14,7 @@ from deepmech.trainers.langevin import log_times
 from deepmech_book.experiments.glass import (
     ageing,
     displacement,
+    protocol,
     relaxation,
     shapes,
     superposition,
@@ -87,7 +88,7 @@ def test_two_regimes_and_their_crossover():
     assert "not_testable" in few.for_claim()
     far, around = relaxation.distance_from_free(run, 0.1)
     assert 0 < far < 0.03 and around.low <= far <= around.high
-    assert walks.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
+    assert protocol.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
     assert "T*" in relaxation.summary({"phase": run}).index
 
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from deepmech import sweeps
-from deepmech_book.experiments.glass import relaxation, transitions, walks, wells
+from deepmech_book.experiments.glass import protocol, relaxation, transitions, walks, wells
 from deepmech_book.experiments.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
@@ -58,7 +58,7 @@ def test_hot_walks_are_free_in_time_and_in_shape():
     sweep = walks.phase_sweep(
         "underparameterised", SMALL, [1.0, 0.0], 4, steps=400, waiting=[20], preparation=BRIEF, width=6
     )
-    run = walks.kept(sweeps.run(sweep, chunk=8))
+    run = protocol.kept(sweeps.run(sweep, chunk=8))
     hot = relaxation.taus(run).sel(temperature=1.0)
     assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)
     assert relaxation.distance_from_free(run, 1.0)[0] < 0.1

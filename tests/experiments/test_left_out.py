@@ -8,7 +8,7 @@ from slices import cells
 
 from deepmech.sweeps import run
 from deepmech_book.experiments.elastic_sde import networks as elastic
-from deepmech_book.experiments.glass import transitions, walks
+from deepmech_book.experiments.glass import protocol, transitions, walks
 from deepmech_book.experiments.spring_block import regression, summaries
 
 LENETS = {
@@ -69,12 +69,12 @@ def test_survivors_say_how_many_did_not():
     grid = {"temperature": [0.0, 1.0], "seed": range(4)}
     lost = np.zeros((2, 4), bool)
     lost[1, [0, 2]] = True
-    run_ = walks.kept(xr.Dataset({"diverged": (tuple(grid), lost)}, grid))
+    run_ = protocol.kept(xr.Dataset({"diverged": (tuple(grid), lost)}, grid))
     assert run_.sizes["seed"] == 2 and run_.attrs["left_out"] == 2
     spec = walks.standard("regularised", "mnist").to_json()
     run_ = run_.assign(n_weights=("seed", [322, 322])).assign_attrs(spec=json.dumps(spec))
-    assert walks.origin(run_).endswith("2 initial conditions (2 more diverged).")
-    assert walks.origin(walks.kept(run_)).endswith("2 initial conditions.")
+    assert protocol.origin(run_).endswith("2 initial conditions (2 more diverged).")
+    assert protocol.origin(protocol.kept(run_)).endswith("2 initial conditions.")
 
 
 SMALL = {"name": "digits", "n_data": 300}

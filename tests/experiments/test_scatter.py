@@ -7,7 +7,7 @@ import pytest
 
 from deepmech.sweeps.results import filename
 from deepmech.sweeps.store import read_netcdf
-from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.experiments.glass import protocol, relaxation, walks
 from deepmech_book.experiments.spring_block import tuning
 from deepmech_book.experiments.spring_block.networks import figure_1
 
@@ -62,7 +62,7 @@ def test_accuracies_of_six_networks(name):
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10-jpeg"])
 def test_times_and_shapes_of_walks(dataset):
     for phase in walks.PHASES:
-        run = walks.kept(stored(f"glass-{phase}-{dataset}"))
+        run = protocol.kept(stored(f"glass-{phase}-{dataset}"))
         table = relaxation.taus(run)
         if (phase, dataset) == (
             "overparameterised",

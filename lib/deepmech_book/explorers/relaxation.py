@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.simulators.brownian import free_overlap
 from deepmech.sweeps import result
-from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.experiments.glass import protocol, relaxation, walks
 from deepmech_book.explorers.packed import packed
 from deepmech_book.explorers.page import Page, page_of
 
@@ -32,7 +31,7 @@ CHI = 1
 def phase_run(name: str) -> xr.Dataset:
     """The walks of a phase that ship with the book, without those that diverged; temperatures rise."""
     _, phase, data = PHASES[name]
-    return walks.kept(result(walks.standard(phase, data))).sortby("temperature")
+    return protocol.kept(result(walks.standard(phase, data))).sortby("temperature")
 
 
 @cache
@@ -41,22 +40,17 @@ def _in_page(name: str) -> dict[str, Any]:
     dims = ("temperature", "waiting", "seed", "time")
     log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
     taus = [relaxation.taus(run, chi=CHI, waiting=w) for w in range(run.sizes["waiting"])]
-    windows = walks.window(run, CHI).transpose("temperature", "seed").values
-    free = [
-        np.mean([free_overlap(run.time.values, e, walks.RATE * float(t) / walks.P_D) for e in row], axis=0)
-        for row, t in zip(windows, run.temperature.values, strict=True)
-    ]
     return {
         "title": PHASES[name][0],
-        "about": walks.origin(run),
+        "about": protocol.origin(run),
         "temperatures": run.temperature.values.tolist(),
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),
         "seeds": run.sizes["seed"],
-        "window": float(f"{float(np.mean(windows)):.4g}"),
+        "window": float(f"{float(walks.window(run, CHI).mean()):.4g}"),
         "overlap": packed(run["overlap"].isel(chi=CHI).transpose(*dims), STEPS["overlap"]),
         "log_msd": packed(log_msd, STEPS["log_msd"]),
-        "free": packed(free, STEPS["overlap"]),
+        "free": packed(walks.free_curve(run, CHI), STEPS["overlap"]),
         "free_tau": [_plain(v) for v in taus[0]["free"].values],
         "taus": [
             [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]

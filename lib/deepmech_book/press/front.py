@@ -75,9 +75,10 @@ def elastic() -> str:
 
 def glass() -> str:
     """Overlaps of hot and cold networks and of free weights over time: paper C's Fig. 2(b), from what ships."""
-    from deepmech_book.experiments.glass import walks
+    from deepmech.sweeps import result
+    from deepmech_book.experiments.glass import protocol, walks
 
-    runs = walks.survivors("mnist", 4000, [12, 12, 8], [120_000, 60_000, 40_000])["regularised"]
+    runs = protocol.kept(result(walks.standard("regularised", "mnist")))
     two = runs.sel(temperature=[0.1, 1e-6]).isel(waiting=0, drop=True)
     network = two.overlap.isel(chi=1, drop=True).mean("seed").dropna("time")
     free = walks.free_curve(two).sel(time=network.time)

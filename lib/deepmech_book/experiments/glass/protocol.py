@@ -1,4 +1,4 @@
-"""What pages ask of the three phases: sweeps and survivors from a page's parameters, one entry for each phase.
+"""What pages ask of the three phases, and say of them: sweeps, survivors, and where these come from.
 
 Apart from :mod:`.walks`, which computes, so that what a page may ask for can change without any result being another's.
 """
@@ -10,10 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.sweeps import Sweep, result
+from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import landscape, walks
+from deepmech_book.experiments.glass.data import title_of
+from deepmech_book.experiments.glass.settings import OTHER_PAPER, PAPER, PAPER_PHASES
 
 
 def preparations(
@@ -68,8 +73,47 @@ def sweeps(
 
 
 def survivors(of: Mapping[str, Sweep]) -> dict[str, xr.Dataset]:
-    """The results of sweeps, without initial conditions that diverged (:func:`.walks.kept`)."""
-    return {phase: walks.kept(result(sweep)) for phase, sweep in of.items()}
+    """The results of sweeps, without initial conditions that diverged (:func:`kept`)."""
+    return {phase: kept(result(sweep)) for phase, sweep in of.items()}
+
+
+def kept(run: xr.Dataset) -> xr.Dataset:
+    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did)."""
+    dims = [d for d in run.diverged.dims if d != "seed"]
+    good = ~run.diverged.any(dims)
+    return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
+
+
+def origin(run: xr.Dataset) -> str:
+    """Where a run's numbers come from, in words, for the detail of a claim."""
+    how = sweep_of(run).fixed
+    n_data, n = how["data"]["n_data"], int(run.n_weights.values.ravel()[0])
+    size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
+    lost = f" ({run.attrs['left_out']} more diverged)" if run.attrs.get("left_out") else ""
+    return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
+
+
+def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """What walked, one row per phase; numbers are ours / the paper's (a dash: it does not say)."""
+    rows = {}
+    for phase, run in runs.items():
+        how = sweep_of(run)
+        name, n_data, width = how.fixed["data"]["name"], how.fixed["data"]["n_data"], how.fixed["width"]
+        paper = PAPER | PAPER_PHASES[phase] | OTHER_PAPER.get(name, {}).get(phase, {})
+        ours = {
+            "samples": n_data,
+            "width": width,
+            "initial conditions": run.sizes["seed"],
+            "steps": how.fixed["steps"],
+            "first wait": how.fixed["waiting"][0],
+            "motilities after": int(run.msd.isel(waiting=0).dropna("time").time[-1]),
+        }
+        each = {k: f"{v:,} / " + (f"{paper[k]:,.0f}" if np.isfinite(paper[k]) else "–") for k, v in ours.items()}
+        sizes = ((width, n_data), (paper["width"], paper["samples"]))
+        ratios = [n_weights(layer_sizes(10, int(w), 6)) / n for w, n in sizes]
+        each |= {"weights per sample": f"{ratios[0]:.3f} / {ratios[1]:.3f}", "diverged": str(run.attrs["left_out"])}
+        rows[phase] = each | {"silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %"}
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def batches(

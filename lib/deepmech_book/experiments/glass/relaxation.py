@@ -23,7 +23,7 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
 
     Parameters
     ----------
-    run : survivors of a phase (:func:`~deepmech_book.experiments.glass.walks.kept`).
+    run : survivors of a phase (:func:`~deepmech_book.experiments.glass.protocol.kept`).
     chi, waiting : which of the recorded windows and waiting times.
 
     Returns

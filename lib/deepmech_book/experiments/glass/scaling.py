@@ -18,7 +18,7 @@ from deepmech.core.statistics import Interval, interval_of, together
 from deepmech.metrics.glass_times import Exponent
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
-from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.experiments.glass import protocol, relaxation, walks
 from deepmech_book.experiments.glass.settings import PREPARATION, SETTINGS
 
 CHI = 2
@@ -65,7 +65,7 @@ def standard(
 
 def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dataset]:
     """Survivors at every size that have learnt, at the common temperatures; ``how`` as for :func:`standard`."""
-    runs = {n: walks.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
+    runs = {n: protocol.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
     shared = [t for t in TEMPERATURES if all(t in run.temperature for run in runs.values())]
     return {n: awake(run.sel(temperature=shared)) for n, run in runs.items()}
 

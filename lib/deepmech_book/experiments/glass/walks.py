@@ -8,30 +8,20 @@ silent, and the landscape, of fewer samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.metrics import glass
 from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import Sweep, recomputed, result
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
-from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
-from deepmech_book.experiments.glass.settings import (
-    OTHER_PAPER,
-    OTHER_PHASES,
-    PAPER,
-    PAPER_PHASES,
-    PHASES,
-    PREPARATION,
-    SETTINGS,
-)
+from deepmech_book.experiments.glass.data import binary, fingerprint
+from deepmech_book.experiments.glass.settings import OTHER_PHASES, PHASES, PREPARATION, SETTINGS
 
 P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
@@ -62,17 +52,6 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
         first = min(how[phase]["waiting"])
         raise ValueError(f"standard: steps = {arguments['steps']}: must be more than the first waiting time, {first}")
     return phase_sweep(phase, {"name": dataset, "n_data": int(arguments.pop("n_data"))}, **arguments)
-
-
-def survivors(
-    dataset: str, n_data: int | Sequence[int], n_seeds: Sequence[int], steps: Sequence[int]
-) -> dict[str, xr.Dataset]:
-    """:func:`kept` results of every phase; numbers are for all of them, or for each in the order of :data:`PHASES`."""
-    numbers = zip(*(np.broadcast_to(n, len(PHASES)).tolist() for n in (n_data, n_seeds, steps)), strict=True)
-    return {
-        phase: kept(result(standard(phase, dataset, n_data=n, n_seeds=seeds, steps=long)))
-        for phase, (n, seeds, long) in zip(PHASES, numbers, strict=True)
-    }
 
 
 def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
@@ -233,45 +212,6 @@ def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr
     return xr.DataArray(values, dims=[d for d in one.dims if d != "group"]).assign_coords(
         {d: one[d] for d in one.dims if d != "group"}
     )
-
-
-def kept(run: xr.Dataset) -> xr.Dataset:
-    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did)."""
-    dims = [d for d in run.diverged.dims if d != "seed"]
-    good = ~run.diverged.any(dims)
-    return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
-
-
-def origin(run: xr.Dataset) -> str:
-    """Where a run's numbers come from, in words, for the detail of a claim."""
-    how = sweep_of(run).fixed
-    n_data, n = how["data"]["n_data"], int(run.n_weights.values.ravel()[0])
-    size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
-    lost = f" ({run.attrs['left_out']} more diverged)" if run.attrs.get("left_out") else ""
-    return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
-
-
-def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """What walked, one row per phase; numbers are ours / the paper's (a dash: it does not say)."""
-    rows = {}
-    for phase, run in runs.items():
-        how = sweep_of(run)
-        name, n_data, width = how.fixed["data"]["name"], how.fixed["data"]["n_data"], how.fixed["width"]
-        paper = PAPER | PAPER_PHASES[phase] | OTHER_PAPER.get(name, {}).get(phase, {})
-        ours = {
-            "samples": n_data,
-            "width": width,
-            "initial conditions": run.sizes["seed"],
-            "steps": how.fixed["steps"],
-            "first wait": how.fixed["waiting"][0],
-            "motilities after": int(run.msd.isel(waiting=0).dropna("time").time[-1]),
-        }
-        each = {k: f"{v:,} / " + (f"{paper[k]:,.0f}" if np.isfinite(paper[k]) else "–") for k, v in ours.items()}
-        sizes = ((width, n_data), (paper["width"], paper["samples"]))
-        ratios = [n_weights(layer_sizes(10, int(w), 6)) / n for w, n in sizes]
-        each |= {"weights per sample": f"{ratios[0]:.3f} / {ratios[1]:.3f}", "diverged": str(run.attrs["left_out"])}
-        rows[phase] = each | {"silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %"}
-    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def window(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
