@@ -1,4 +1,7 @@
-"""Where slow weights sit, and what it costs to prune them or to set them back."""
+"""Where slow weights sit, and what it costs to prune them or to set them back.
+
+:func:`look_cells` asks it of the walks that :mod:`.two_populations` keeps, and of the samples they walked on.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.random import Stream
-from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps import Sweep, each, recomputed, result
 from deepmech.trainers.engines.compiled.langevin import evaluate, layer_sizes
+from deepmech_book.experiments import two_populations
 from deepmech_book.experiments.glass import walks
+from deepmech_book.experiments.glass.data import binary
 
 IDLE = 1e-3
 """A unit is idle if no output changes by so much when it is taken out. Outputs are about 1 where a sample is learnt."""
@@ -39,13 +44,54 @@ class Network:
         return np.abs(self.frames[last] - self.frames[first]) < SLOW * free
 
 
-def networks(run: xr.Dataset, inputs: int = 10, hidden: int = 6) -> list[Network]:
-    """The networks of a result of :func:`.two_populations.weights`."""
-    how = sweep_of(run).fixed
-    sizes = layer_sizes(inputs, int(how["width"]), hidden)
+def looked(phase: str, dataset: str = "mnist") -> Sweep:
+    """:func:`look_cells` for every network of :func:`.two_populations.weights`.
+
+    Examples
+    --------
+    >>> looked("regularised").grid.shape
+    (12,)
+    """
+    source = two_populations.weights(phase, dataset)
+    fixed = {"phase": phase, "dataset": dataset}
+    return Sweep(f"slow-weights-{phase}-{dataset}", f"{__name__}:look_cells", source.cells, fixed, data=source.key)
+
+
+@recomputed()
+def look_cells(cells: xr.Dataset, phase: str, dataset: str) -> xr.Dataset:
+    """Look at the slow weights of a network for each ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: ``place`` (of), :func:`places`; ``share`` (kind, layer), of the weights of each layer, from the
+        input up, those that are slow, at idle and at silent units; ``cost`` (act, which, number), :func:`costs`.
+    """
+    source = two_populations.weights(phase, dataset)
+    how, run = source.fixed, result(source)
+    data = binary(**how["data"])
+    sizes = layer_sizes(data.x.shape[1], int(how["width"]), 6)
     layer = np.repeat(np.arange(len(sizes) - 1), [a * b for a, b in pairwise(sizes)])
-    frames = run["weights"].transpose("seed", "step", "weight").values
-    return [Network(sizes, run["step"].values, w, layer, float(how["temperature"])) for w in frames]
+    found = []
+    for cell in each(cells):
+        frames = run["weights"].sel(seed=cell["seed"]).transpose("step", "weight").values
+        network = Network(sizes, run["step"].values, frames, layer, float(how["temperature"]))
+        at, price = places(network, data.x), costs(network, data.x, data.y, int(cell["seed"]))
+        acts, names = (list(dict.fromkeys(key[i] for key in price)) for i in (0, 1))
+        found.append(
+            xr.Dataset(
+                {
+                    "place": ("of", list(at.values())),
+                    "share": (("kind", "layer"), by_layer(network, data.x)),
+                    "cost": (("act", "which", "number"), [[price[act, name] for name in names] for act in acts]),
+                },
+                {
+                    "of": list(at), "kind": ["slow", "at idle units", "at silent units"],
+                    "layer": np.arange(1, len(sizes)), "act": acts, "which": names, "number": ["loss", "points"],
+                },
+            )
+        )  # fmt: skip
+    return xr.concat(found, "cell").assign_attrs(device="cpu", dtype="float64")
 
 
 def matrices(weights: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
@@ -121,6 +167,13 @@ def places(network: Network, x: np.ndarray) -> dict[str, float]:
     found["stay"] = float(late[early].mean()) if early.any() else np.nan
     found["stay by chance"] = by_chance(early, late, network.layer) if early.any() else np.nan
     return found
+
+
+def by_layer(network: Network, x: np.ndarray) -> list[np.ndarray]:
+    """Of the weights of each layer, the share that is slow, and those that touch an idle and a silent unit."""
+    start, sizes, n = network.frames[0], network.sizes, np.bincount(network.layer)
+    idle, silent = (touching(units(start, sizes, x), sizes) for units in (idle_units, silent_units))
+    return [np.bincount(network.layer, which) / n for which in (network.slow(), idle, silent)]
 
 
 def choices(network: Network, seed: int) -> dict[str, list[np.ndarray]]:
