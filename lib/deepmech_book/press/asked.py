@@ -123,7 +123,10 @@ def _defines(node: ast.stmt) -> set[str]:
         return {node.name}
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(a.asname or a.name).partition(".")[0] for a in node.names}
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    loops = [n.target for n in ast.walk(node) if isinstance(n, ast.comprehension)]
+    inside = {id(n) for target in loops for n in ast.walk(target)}  # a comprehension's variable ends with it
+    names = {n.id for n in stored if id(n) not in inside}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
     for target in targets:
         while isinstance(target, ast.Subscript | ast.Attribute):
