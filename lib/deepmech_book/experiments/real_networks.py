@@ -57,19 +57,19 @@ def resnet() -> nn.Sequential:
 
 
 class Patches(nn.Module):
-    """Patches of 4×4 pixels as tokens, each with a learnt position added."""
+    """Patches of 8×8 pixels as tokens, each with a learnt position added."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(3, width, 4, 4)
-        self.position = nn.Parameter(0.02 * torch.randn(64, width))
+        self.conv = nn.Conv2d(3, width, 8, 8)
+        self.position = nn.Parameter(0.02 * torch.randn(16, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.conv(x).flatten(2).mT + self.position
 
 
-def vit(width: int = 48) -> nn.Sequential:
-    """Six blocks of attention over 64 patches, with the mean over tokens at the end."""
+def vit(width: int = 64) -> nn.Sequential:
+    """Six blocks of attention over 16 patches, with the mean over tokens at the end."""
     parts: list[tuple[str, nn.Module]] = [
         ("image", nn.Unflatten(1, (3, 32, 32))),
         ("input_norm", nn.BatchNorm2d(3)),
@@ -83,7 +83,7 @@ def vit(width: int = 48) -> nn.Sequential:
 NETWORKS = {"ResNet": resnet, "ViT": vit}
 
 
-def photographs(n_seeds: int = 3, steps: int = 500) -> Sweep:
+def photographs(n_seeds: int = 3, steps: int = 300) -> Sweep:
     """Both networks on small colour photographs (ten classes, a hundred samples a step), from several seeds.
 
     Examples
