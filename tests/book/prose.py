@@ -1,5 +1,6 @@
 """Typed numbers in what a reader reads: markdown cells, captions and the pages of prose, and how they are found."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ NUMERAL = re.compile(
     | (?<![\w.]) \d[\d,]* \s* \\cdot \s* 10\^\{{?-?\d+\}}?                      # 3·10⁵
     | (?<![\w.]) 10\^\{{?-?\d+\}}? | (?<![\w.]) \d+[eE][-+]?\d+                 # 10⁻⁴, 1e-4
     | \d[\d,.]* \s* % | \d[\d,.]* \s+ {_UNIT} \b                                # 7 %, 2 points
-    | {_ABOUT} \s* \$? \d[\d,]*                                                 # about 40
+    | {_ABOUT} \s* \$? \d[\d,]* (?: \. \d+ )?                                    # about 40
     | \b {_WORD} \s+ {_UNIT} \b | {_ABOUT} \s+ {_WORD} \b                       # two points, about half
     """,
     re.VERBOSE,
@@ -31,6 +32,32 @@ REFERENCE = re.compile(rf"(?:{_KIND})\s*{_PLACE}(?:(?:\s*[-–,]\s*|,?\s+(?:and|
 _SPREAD = r"intervals?|bands?|bars?|bootstrap|over\s+initial\s+conditions|over resampled|of the samples of each class"
 INTERVAL = re.compile(rf"\b95\s*%(?=\s+(?:{_SPREAD}))")
 FENCED = re.compile(r"^```(?P<math>\{math\})?[^\n]*\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+EXERCISES = re.compile(r"^## Exercises?\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced pieces of code of a page, without its cells."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def exercises() -> dict[str, str]:
+    """What stands under the heading of exercises, by page; its numbers are :mod:`test_exercises`' business."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*/*.md"))}
+    found = {f"{path.parent.name}/{path.stem}": EXERCISES.search(text) for path, text in texts.items()}
+    return {page: section["body"] for page, section in found.items() if section}
+
+
+def values(text: str) -> list[float]:
+    """The sizes of the numbers in a phrase, powers of ten included."""
+    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
+    text = re.sub(r"(?:(\d)\s*\\cdot\s*)?10\^\{?(-?\d+)\}?", lambda m: f"{m[1] or 1}e{m[2]}", text)
+    return [float(v) for v in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w(])", text)]
+
+
+def literals(code: str) -> set[float]:
+    """The numbers in a piece of code."""
+    constants = (n.value for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Constant))
+    return {float(value) for value in constants if isinstance(value, int | float)}
 
 
 def plain(text: str) -> str:
@@ -58,7 +85,7 @@ def pages() -> dict[str, str]:
         said = []
         for cell in jupytext.read(path, fmt="md:myst").cells:
             if cell.cell_type == "markdown":
-                said.append(cell.source)
+                said.append(EXERCISES.sub("", cell.source))
             elif "figure" in cell.metadata.get("mystnb", {}):
                 said.append(cell.metadata["mystnb"]["figure"]["caption"])
         found[f"{path.parent.name}/{path.stem}"] = " ¶ ".join(plain(text) for text in said)

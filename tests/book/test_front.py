@@ -1,5 +1,8 @@
-"""The front page: its pictures are those that the book draws, and its pieces come from the notebooks."""
+"""The front page, whose pictures and pieces come from the book itself, and the chapters' maps of their pages."""
 
+import re
+
+import pytest
 from docutils import nodes
 from miniature import ROOT
 from sphinx import addnodes
@@ -14,6 +17,20 @@ def test_the_pictures_are_what_the_book_draws():
         assert (ROOT / "book" / "assets" / "front" / name).read_text(encoding="utf-8") == text, (
             f"{name}: run python -m deepmech_book.press.front"
         )
+
+
+CHAPTERS = {
+    entry["file"]: [page["file"] for page in entry["sections"]]
+    for part in House(ROOT).toc["parts"]
+    for entry in part["chapters"]
+    if "sections" in entry and not entry["file"].startswith("generated/")
+}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_map_of_a_chapter_shows_all_its_pages_in_their_order(chapter):
+    rows = re.findall(r"^\| (\{doc\}.*?) \|", (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8"), re.M)
+    assert re.findall(r"\{doc\}`/([\w/]+)`", " ".join(rows)) == CHAPTERS[chapter]
 
 
 def test_the_explorer_is_taken_from_its_page():

@@ -12,6 +12,7 @@ import xarray as xr
 from bs4 import BeautifulSoup
 from matplotlib import pyplot
 from miniature import ROOT
+from prose import blocks
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -22,10 +23,6 @@ from deepmech_book.press.sources import House
 HTML = House(ROOT).html
 HOWTO = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
 built = pytest.mark.skipif(not (HTML / site.SEAL).is_file(), reason="the book is not built yet: make book")
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 def test_the_commands_are_understood():

@@ -49,19 +49,6 @@ def test_no_reason_outlives_its_number(page, note):
     assert held or isinstance(note, Follows), "the phrase has no number that needs a reason"
 
 
-def values(text: str) -> list[float]:
-    """The sizes of the numbers in a phrase, powers of ten included."""
-    text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
-    text = re.sub(r"(?:(\d)\s*\\cdot\s*)?10\^\{?(-?\d+)\}?", lambda m: f"{m[1] or 1}e{m[2]}", text)
-    return [float(v) for v in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w(])", text)]
-
-
-def literals(code: str) -> set[float]:
-    """The numbers in a piece of code."""
-    constants = (n.value for n in ast.walk(ast.parse(code)) if isinstance(n, ast.Constant))
-    return {float(value) for value in constants if isinstance(value, int | float)}
-
-
 def sources(page: str, modules: tuple[str, ...]) -> Iterator[str]:
     """The code cells of a page, and the modules of the library that it imports or that are named."""
     code = prose.code(page)
@@ -80,10 +67,10 @@ def sources(page: str, modules: tuple[str, ...]) -> Iterator[str]:
 
 @pytest.mark.parametrize(("page", "note"), notes_of(Setting))
 def test_a_setting_stands_in_the_code_that_the_page_runs(page, note):
-    known = set().union(*map(literals, sources(page, note.modules)))
+    known = set().union(*map(prose.literals, sources(page, note.modules)))
     known |= {round(100 * v, 9) for v in known} if "%" in note.text else set()
-    assert values(note.text), "no number to look for"
-    assert [v for v in values(note.text) if v not in known] == []
+    assert prose.values(note.text), "no number to look for"
+    assert [v for v in prose.values(note.text) if v not in known] == []
 
 
 @pytest.mark.parametrize(("page", "note"), notes_of(Follows))

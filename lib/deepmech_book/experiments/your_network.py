@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import nn
@@ -176,8 +177,10 @@ def fit(
     learning_rate: float = 1e-3,
     seed: int = 0,
     after_step: Callable[[torch.Tensor], None] | None = None,
+    steps: int | None = None,
 ) -> nn.Module:
-    """Train with Adam and cross-entropy; ``after_step`` is called with the loss of each step. Returns the model.
+    """Train with Adam and cross-entropy, to the end or for so many ``steps``; ``after_step`` is called with the loss of
+    each. Returns the model.
 
     Examples
     --------
@@ -189,17 +192,18 @@ def fit(
     x, y = torch.tensor(data.x_train), torch.tensor(data.y_train)
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     order = Stream.of("your network", "order", seed)
+    orders = (torch.from_numpy(order.permutation("epoch", epoch, len(x))) for epoch in range(epochs))
+    batches = (batch for each in orders for batch in each.split(batch_size))
     model.train()
     # Networks this small lose more by waiting for a second thread than they gain, most of all on a busy machine.
     with seeded("training", seed), one_thread():
-        for epoch in range(epochs):
-            for batch in torch.from_numpy(order.permutation("epoch", epoch, len(x))).split(batch_size):
-                optimiser.zero_grad()
-                loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
-                loss.backward()
-                optimiser.step()
-                if after_step is not None:
-                    after_step(loss)
+        for batch in islice(batches, steps):
+            optimiser.zero_grad()
+            loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
+            loss.backward()
+            optimiser.step()
+            if after_step is not None:
+                after_step(loss)
     return model.eval()
 
 

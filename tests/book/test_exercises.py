@@ -1,0 +1,49 @@
+"""Exercises: solutions run, print what they say that they print, and state no number that they do not compute."""
+
+import re
+
+import prose
+import pytest
+
+PAGES = prose.exercises()
+
+
+def exercises(page: str) -> list[str]:
+    """The exercises of a page one by one, each with its solution."""
+    return re.split(r"^(?=\*\*\d+\. )", PAGES[page], flags=re.M)[1:]
+
+
+def promised(code: str) -> list[str]:
+    """What a solution says that it prints: the comment beside a call of print, or lines of comment of their own."""
+    return [m[1] for m in re.finditer(r"^(?:print\(.*\)  )?# (.*)$", code, re.M)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_exercise_is_numbered_and_has_a_folded_solution(page):
+    for number, exercise in enumerate(exercises(page), 1):
+        assert exercise.startswith(f"**{number}. ")
+        assert re.findall(r"^:::.*$", exercise, re.M) == [f":::{{dropdown}} Solution {number}", ":::"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_lines_of_solutions_print_what_stands_beside_them(page, capsys):
+    there: dict = {}
+    for code in prose.blocks(PAGES[page], "python"):
+        assert promised(code), "a solution prints its numbers"
+        exec(code, there)
+        assert capsys.readouterr().out.splitlines() == promised(code)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_number_that_is_stated_stands_in_the_code_or_comes_out_of_it(page):
+    for exercise in exercises(page):
+        code = "".join(prose.blocks(exercise, "python"))
+        known = prose.literals(code) | {v for line in promised(code) for v in prose.values(line)}
+        known |= {round(100 * v, 9) for v in known}
+        stated = [v for m in prose.numerals(prose.plain(exercise)) for v in prose.values(m[0])]
+        assert [v for v in stated if v not in known] == []
+
+
+def test_every_chapter_has_exercises():
+    chapters = [page.partition("/")[0] for page in PAGES]
+    assert all(chapters.count(chapter) >= 4 for chapter in ("spring_block", "elastic_sde", "glass"))
