@@ -9,7 +9,7 @@ import pytest
 
 from deepmech.sweeps.results import NOTES, filename, notes, sweep_of
 from deepmech.sweeps.store import checksum, read_netcdf
-from deepmech_book.experiments import finite_steps, tangent_kernel, two_populations
+from deepmech_book.experiments import finite_steps, tangent_kernel, three_lenses, two_populations
 from deepmech_book.experiments.elastic_sde import extensions, extensions_fit
 from deepmech_book.experiments.elastic_sde import networks as lenets
 from deepmech_book.experiments.glass import cifar, landscape, scaling, transitions, walks, wells
@@ -89,6 +89,7 @@ def shipping():
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))
     yield from (tangent_kernel.measured(), tangent_kernel.measured(jpeg, 50), finite_steps.stepped())
     yield two_populations.weights("regularised")
+    yield from (three_lenses.looked_at(), three_lenses.looked_at(jpeg, 50))
     yield from (walks.standard(phase, name) for phase in walks.PHASES for name in ("mnist", jpeg))
     yield walks.batch_sweep({"name": "mnist", "n_data": 4000})
     alone = walks.batch_sweep({"name": "mnist", "n_data": 4000}, n_seeds=1)

@@ -7,9 +7,10 @@ import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech.core.statistics import Interval, crossing, interval_of, spearman
-from deepmech.metrics.elasticity import margins
+from deepmech.metrics.elasticity import effects, integrated_effects, margins
+from deepmech_book.experiments.elastic_sde.extensions_fit import begins
 
-LENSES = {"load": "load D₀ − D", "gap": "gap Â − B̂", "overlap": "weights that left, 1 − Q"}
+LENSES = {"load": "load (A)", "gap": "gap (B)", "overlap": "overlap (C)"}
 """One quantity for each paper, A, B and C: see :func:`quantities`."""
 PAIRS = {
     "load and gap": ("load", "gap"),
@@ -163,3 +164,18 @@ def most_uneven(run: xr.Dataset, name: str = "alpha2") -> xr.DataArray:
     """When the displacements since the start are most uneven: the time of the peak of α₂ after :data:`UNEVEN`."""
     alpha = run[name].sel(since="0", drop=True)
     return alpha.where(alpha["time"] >= UNEVEN).idxmax("time")
+
+
+def effects_in_log_time(run: xr.Dataset, window: int = 9) -> xr.Dataset:
+    """α̂ and β̂ by the L-model from mean logits over networks, per unit of log time, once margins exceed their noise.
+
+    Parameters
+    ----------
+    window : stops in the filter that takes the derivatives.
+    """
+    logits = run["logits"].transpose("network", "time", "class", "logit")
+    means = logits.mean("network").isel(time=slice(max(1, begins(logits.rename(network="group"))), None))
+    log = np.log(means["time"].values)
+    even = np.linspace(log[0], log[-1], len(log))
+    found = effects(integrated_effects(means.assign_coords(time=log).interp(time=even), "L"), window)
+    return found.assign_coords(time=np.exp(even))

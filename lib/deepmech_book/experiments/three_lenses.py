@@ -2,7 +2,7 @@
 
 :func:`look_cells` trains the networks of :func:`.elastic_sde.networks.as_published` over again and stops them at times
 evenly spread over the logarithm of time. At each stop all three are measured: data separation of every layer (paper A),
-mean logits by class, from which Eq. 11 makes α̂ and β̂ (paper B), and overlap and α₂ of the weights (paper C).
+mean logits by class, which make α̂ and β̂ (paper B), and overlap and α₂ of the weights (paper C).
 :mod:`.lens_times` says when each of them changes.
 """
 
