@@ -104,3 +104,38 @@ def test_what_a_third_time_explains_is_taken_out():
     assert lens_times.rank_over(x, y)[0] > 0.6
     low, high = lens_times.rank_over(x, y, third)[1].ends
     assert low < 0 < high
+
+
+def by_the_model(alpha, beta, n=12, k=3):
+    """A run whose margins obey the L-model with effects that are constant in the logarithm of time."""
+    rng, t = np.random.default_rng(5), np.array(TIMES)
+    grown = np.where(t > 0, t / 10, 1.0)
+    mean, off = grown ** ((alpha - beta) / k), grown ** ((alpha + beta / (k - 1)) / k)
+    start = np.array([0.3, -0.1, -0.2])
+    s = mean[:, None] + off[:, None] * start + 1e-3 * rng.standard_normal((n, len(t), k))
+    logits = np.einsum("...k,kl->...kl", s, (np.eye(k) - 1 / k) * k / (k - 1))
+    over_time = np.linspace(1, 0, len(t)) * np.ones((n, 1))
+    return xr.Dataset(
+        {
+            "logits": (("network", "time", "class", "logit"), logits),
+            "load": (("network", "time", "layer"), np.stack([0 * over_time + 1, over_time], -1)),
+            "overlap": (("network", "time", "since"), over_time[..., None]),
+            "loss": (("network", "time"), over_time),
+        },
+        {"time": t, "since": ["0"]},
+    )
+
+
+def test_the_gap_and_the_effects_are_those_of_the_model():
+    run = by_the_model(3.0, -1.0)
+    found = lens_times.effects_in_log_time(run)
+    np.testing.assert_allclose(found.intra, 3.0, rtol=0, atol=0.1)
+    np.testing.assert_allclose(found.inter, -1.0, rtol=0, atol=0.1)
+    gap = lens_times.quantities(run).sel(lens="gap").mean("network")
+    # Four for each e-fold of time, however large the noise is from which it is counted.
+    np.testing.assert_allclose(np.diff(gap[1:]) / np.diff(np.log(TIMES[1:])), 4.0, rtol=0, atol=0.1)
+
+
+def test_every_lens_rises():
+    values = lens_times.quantities(by_the_model(3.0, -1.0)).mean("network")
+    assert (values.isel(time=-1) > values.isel(time=0)).all()

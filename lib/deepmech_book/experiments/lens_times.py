@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import xarray as xr
 
@@ -122,10 +124,16 @@ def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> 
     )
 
 
-def by_chance(x: np.ndarray, y: np.ndarray, n_draws: int = 1000) -> float:
+def by_chance(x: np.ndarray, y: np.ndarray) -> float:
     """The rank correlation that networks paired at random exceed in one of forty cases: the end of a 95 % range."""
-    orders = [Stream.of("networks paired at random", i).permutation("order", 0, len(x)) for i in range(n_draws)]
-    return float(np.quantile(spearman(np.broadcast_to(x, (n_draws, len(x))), y[np.array(orders)]), 0.975))
+    orders = _orders(len(x))
+    return float(np.quantile(spearman(np.broadcast_to(x, orders.shape), y[orders]), 0.975))
+
+
+@cache
+def _orders(n: int, n_draws: int = 1000) -> np.ndarray:
+    streams = (Stream.of("networks paired at random", i) for i in range(n_draws))
+    return np.array([stream.permutation("order", 0, n) for stream in streams])
 
 
 def rates(values: xr.DataArray) -> xr.DataArray:
