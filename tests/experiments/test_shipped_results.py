@@ -89,7 +89,7 @@ def shipping():
     yield from (extensions_fit.fits(of) for of in ("elastic-geomnist", "elastic-cifar"))
     yield from (tangent_kernel.measured(), tangent_kernel.measured(jpeg, 50), finite_steps.stepped())
     yield two_populations.weights("regularised")
-    yield from (three_lenses.looked_at(), three_lenses.looked_at(jpeg, 50))
+    yield from (three_lenses.looked_at(), three_lenses.looked_at(jpeg, 30))
     yield from (walks.standard(phase, name) for phase in walks.PHASES for name in ("mnist", jpeg))
     yield walks.batch_sweep({"name": "mnist", "n_data": 4000})
     alone = walks.batch_sweep({"name": "mnist", "n_data": 4000}, n_seeds=1)
