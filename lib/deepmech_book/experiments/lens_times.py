@@ -82,6 +82,21 @@ def half_times(share: xr.DataArray) -> xr.DataArray:
     return xr.apply_ufunc(half, later, input_core_dims=[["time"]], vectorize=True)
 
 
+def at_times(values: xr.DataArray, times: xr.DataArray) -> xr.DataArray:
+    """What each network's curve is at a time of its own, linear in the logarithm of time between stops.
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([[0.0, 1.0, 3.0]], {"time": [0.0, 1.0, 100.0]}, ("network", "time"))
+    >>> at_times(curve, xr.DataArray([10.0], dims="network")).values.tolist()
+    [2.0]
+    """
+    later = values.transpose("network", "time").isel(time=slice(1, None))
+    log = np.log(later["time"].values)
+    found = [np.interp(np.log(t), log, curve) for t, curve in zip(times.values, later.values, strict=True)]
+    return xr.DataArray(found, dims="network")
+
+
 def apart(x: xr.DataArray, y: xr.DataArray) -> tuple[xr.DataArray, float]:
     """By what factor two times of each network lie apart, as a logarithm, and the same for those of two networks.
 
