@@ -206,7 +206,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "spring_block/other_widths": [
         Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
         Paper("at a learning rate of 0.0005 (paper A"),
-        Paper("at a learning rate of 0.0001 (paper A"),
+        Paper("at a learning rate of 0.0001, as in Fig. S6(b)"),
         Setting("steps of 0.0001 a hundred epochs"),
     ],
     "spring_block/phase_diagram": [

@@ -161,8 +161,10 @@ def test_every_page_builds_its_sweeps_at_every_profile(pages):
 
 @pytest.mark.slow
 def test_the_quick_profile_asks_for_all_that_ships(pages):
-    """The parameters that pages name have the values that results were made with: by their keys."""
-    keys = {s.key for (profile, _), found in pages.items() if profile == "quick" for s in found.sweeps}
+    """The parameters that pages name have the values that results were made with: by their keys. What a sweep is made
+    from counts, too: its key stands for the sweep's data."""
+    asked_for = [s for (profile, _), found in pages.items() if profile == "quick" for s in found.sweeps]
+    keys = {s.key for s in asked_for} | {s.data for s in asked_for}
     ships = {path.stem.rpartition("-")[2] for path in folder().glob("*.nc")}
     assert ships - keys == set()
 
