@@ -304,11 +304,11 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
         phases["n_seeds"] = [seeds] * 3
     walks = protocol.sweeps(prepared=how, **phases)
     wide, stages = written["spring_block/other_widths"], written["spring_block/convolutional"]
-    grid = {"values": wide["batch_sizes"], "slopes": wide["slopes"], "n_seeds": wide["n_seeds"]}
     images = {"name": "mnist", "n_train": 2560}
+    each = zip(wide["widths"], wide["batch_sizes"], wide["slopes"], wide["n_seeds"], strict=True)
     s6 = [
-        diagrams.diagram(figure, {**images, "size": round(w**0.5)}, network={"width": w}, **grid)
-        for figure, w in zip(("S6a", "S6b"), wide["widths"], strict=True)
+        diagrams.diagram(figure, {**images, "size": round(w**0.5)}, batches, slopes, n, network={"width": w})
+        for figure, (w, batches, slopes, n) in zip(("S6a", "S6b"), each, strict=True)
     ]
     data = {"name": rest["dataset"], "n_data": rest["n_data"]}
     at_rest = {"gain": rest["gain"], "sgd_steps": rest["sgd_steps"], "learning_rate": rest["sgd_rate"]}
