@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
-from deepmech_book.experiments.elastic_sde.training import GROUP, rounded
+from deepmech_book.experiments.elastic_sde.training import rounded
 from deepmech_book.experiments.tangent_kernel import Trial, class_blocks, groups, measured
 
 
@@ -29,7 +28,6 @@ def stepped(dataset: str = "geomnist", n_trials: int = 30) -> Sweep:
         like,
         name=f"finite-steps-{dataset}",
         compute=f"{__name__}:step_cells",
-        cells={"group": over("group", range(n_trials // GROUP))},
         fixed={name: value for name, value in like.fixed.items() if name != "thin"},
     )
 

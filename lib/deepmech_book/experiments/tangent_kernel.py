@@ -57,8 +57,7 @@ def measured(
     >>> measured("geomnist", 20).grid.shape
     (2,)
     """
-    if n_trials < GROUP or n_trials % GROUP:
-        raise ValueError(f"measured: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
+    cells = in_groups("measured", n_trials)
     usual = SETTINGS[dataset]
     if (usual.iterations % (n_times - 1)) or ((usual.iterations // (n_times - 1)) % thin):
         raise ValueError(
@@ -72,7 +71,7 @@ def measured(
     return Sweep(
         name=f"tangent-kernel-{dataset}",
         compute="deepmech_book.experiments.tangent_kernel:measure_cells",
-        cells={"group": over("group", range(n_trials // GROUP))},
+        cells=cells,
         fixed=fixed,
         data=fingerprint(dataset, 3, training_samples, usual.validation),
     )
@@ -128,6 +127,19 @@ def measure_cells(
     out = {name: (d, rounded(np.stack([row[name] for row in rows]))) for name, d in dims.items()}
     blocks = np.arange(iterations // thin) * float(thin) + (thin - 1) / 2
     return xr.Dataset(out, {"time": at.astype(float), "block": blocks}, {"device": "cpu", "dtype": "float32"})
+
+
+def in_groups(asker: str, n_trials: int) -> dict[str, xr.DataArray]:
+    """The cells of a sweep over ``n_trials`` trials, ten to a group.
+
+    Raises
+    ------
+    ValueError
+        In the name of ``asker``, if they make no whole groups.
+    """
+    if n_trials < GROUP or n_trials % GROUP:
+        raise ValueError(f"{asker}: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
+    return {"group": over("group", range(n_trials // GROUP))}
 
 
 def groups(cells: xr.Dataset) -> Iterator[range]:

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.metrics.glass import displacement_sums, mixture_non_gaussian, non_gaussian
 from deepmech.metrics.separation import data_separation
 from deepmech.sweeps import Sweep, recomputed
@@ -22,8 +21,8 @@ from deepmech.trainers.langevin import log_times
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, fingerprint, images
-from deepmech_book.experiments.elastic_sde.training import GROUP, rounded
-from deepmech_book.experiments.tangent_kernel import Trial, groups, load_weights
+from deepmech_book.experiments.elastic_sde.training import rounded
+from deepmech_book.experiments.tangent_kernel import Trial, groups, in_groups, load_weights
 
 BEFORE = "stop before"
 """Label along ``since`` of displacements from one stop to the next."""
@@ -55,8 +54,7 @@ def looked_at(
     >>> looked_at(n_trials=20, per_decade=1).fixed["stops"]
     [0, 10, 100, 1000, 10000]
     """
-    if n_trials < GROUP or n_trials % GROUP:
-        raise ValueError(f"looked_at: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
+    cells = in_groups("looked_at", n_trials)
     usual = SETTINGS[dataset]
     fixed = {
         "dataset": dataset, "n_classes": 3, "per_class": per_class, "chi": chi, "training_samples": training_samples,
@@ -66,7 +64,7 @@ def looked_at(
     return Sweep(
         name=f"three-lenses-{dataset}",
         compute=f"{__name__}:look_cells",
-        cells={"group": over("group", range(n_trials // GROUP))},
+        cells=cells,
         fixed=fixed,
         data=fingerprint(dataset, 3, training_samples, usual.validation),
     )
