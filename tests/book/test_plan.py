@@ -1,6 +1,7 @@
 """``deepmech plan``: what pages ask for is found without computing it, and what it costs is said."""
 
 import ast
+import csv
 import json
 
 import pytest
@@ -167,6 +168,24 @@ def test_the_quick_profile_asks_for_all_that_ships(pages):
     keys = {s.key for s in asked_for} | {s.data for s in asked_for}
     ships = {path.stem.rpartition("-")[2] for path in folder().glob("*.nc")}
     assert ships - keys == set()
+
+
+@pytest.mark.slow
+def test_the_table_of_paper_size_is_of_today(pages):
+    """Cells are those that pages ask for; operations and times are compared for two pages that share no sweep."""
+    with (ROOT / "book" / "paper_size.csv").open(encoding="utf-8") as file:
+        kept = list(csv.DictReader(file))
+    seen, asked_for = set(), {}
+    for name in REAL.names:
+        found = pages["paper", name]
+        own = [s for s in found.sweeps if s.key not in seen]
+        seen |= {s.key for s in own}
+        if left := sum(s.n_cells for s in own if s.key not in found.shipped):
+            asked_for[name] = (str(sum(s.n_cells for s in own)), str(left))
+    assert {row["page"]: (row["cells"], row["left"]) for row in kept[:-1]} == asked_for
+    two = ["spring_block/other_widths", "spring_block/convolutional"]
+    made = plan.plan(REAL, "paper", two, device="h100").csv().splitlines()[1:-1]
+    assert made == [",".join(row.values()) for row in kept if row["page"] in two]
 
 
 def test_every_parameter_is_used_by_its_page():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.cli import positive, say
+from deepmech.core.files import write_whole
 
 PROFILES = ("quick", "laptop", "paper")
 
@@ -53,6 +54,7 @@ def commands(add: Any) -> None:
         "--on", metavar="GPU", help="the least time on a GPU by its data sheet: t4, v100, a100, l4, h100, h200"
     )
     plan.add_argument("--rates", metavar="FILE", help="time at the rates that benchmarks/gpu.py measured on a machine")
+    plan.add_argument("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
     plan.set_defaults(run=_plan)
 
     explore = add.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
@@ -110,6 +112,8 @@ def _plan(options: argparse.Namespace) -> int:
     how = {"calibrate": calibrate, "device": options.on, "rates": options.rates, "say": say}
     made = plan.plan(House.find(), options.profile, options.chapters, **how)
     sys.stdout.write(f"{made.table()}\n")
+    if options.csv:
+        write_whole(Path(options.csv), made.csv())
     return 0
 
 

@@ -85,6 +85,32 @@ class Plan:
         more = f", and {unknown} sweeps of unknown length" if unknown and self.seconds else ""
         return f"{asks}; {sum(r.left for r in left):,} cells of {len(left)} sweeps are left to compute: {cost}{more}"
 
+    def by_page(self) -> Iterator[tuple[str, int, int, float, float]]:
+        """Pages that are not wholly here: name, cells, cells left, and of these TFLOP and seconds as far as known."""
+        for page in self.live:
+            own = [row for row in self.rows if row.page == page and not row.shared]
+            if left := sum(row.left for row in own):
+                flop, seconds = (sum(getattr(row, of) or 0.0 for row in own) for of in ("tflop", "seconds"))
+                yield page, sum(row.cells for row in own), left, flop, seconds
+
+    def csv(self) -> str:
+        """:meth:`by_page` and the whole as a table for the book.
+
+        Examples
+        --------
+        >>> row = Row("a/b", "s", "k", 12, 2, tflop=1500.0, seconds=60.0)
+        >>> print(Plan("paper", "one h100 at the least", (row,), 1, {"a/b": ""}, ()).csv(), end="")
+        page,cells,left,PFLOP,one h100 at the least
+        a/b,12,10,1.5,1 min 0 s
+        whole book,12,10,1.5,1 min 0 s
+        """
+        pages = list(self.by_page())
+        total = ("whole book", *(sum(column) for column in list(zip(*pages, strict=True))[1:]))
+        lines = [f"page,cells,left,PFLOP,{self.where}"]
+        for name, cells, left, flop, seconds in [*pages, total] if pages else []:
+            lines.append(f"{name},{cells},{left},{flop / 1e3:.3g},{span(seconds)}")
+        return "\n".join(lines) + "\n"
+
     def table(self) -> str:
         """Everything, page by page, as aligned text."""
         lines: list[tuple[str, ...]] = [_HEAD]
