@@ -64,10 +64,10 @@ def standard(
 
 
 def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dataset]:
-    """Survivors at every size that have learnt, at the common temperatures; ``how`` as for :func:`standard`."""
+    """Survivors at every size that have learnt, at those of :data:`TEMPERATURES` that were walked there; ``how`` as for
+    :func:`standard`."""
     runs = {n: protocol.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
-    shared = [t for t in TEMPERATURES if all(t in run.temperature for run in runs.values())]
-    return {n: awake(run.sel(temperature=shared)) for n, run in runs.items()}
+    return {n: awake(run.sel(temperature=[t for t in TEMPERATURES if t in run.temperature])) for n, run in runs.items()}
 
 
 def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
@@ -86,7 +86,8 @@ def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataAr
 def carried_on(tables: Mapping[int, xr.Dataset], size: int, over: int) -> tuple[Exponent, Exponent]:
     """The power of P_D that τ at T = 0 follows, and what it makes of τ at ``size`` samples over that at ``over``.
 
-    By least squares of the logarithms; intervals are over initial conditions, of all sizes.
+    By least squares of the logarithms, so that of two sizes the second number is the ratio measured between them;
+    intervals are over initial conditions, of all sizes.
     """
     at_rest = [table.sel(temperature=0.0) for table in tables.values()]
     x = np.log(list(tables))
