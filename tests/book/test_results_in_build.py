@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -160,40 +159,3 @@ def test_a_notebook_runs_wherever_it_is_opened(where, tmp_path):
     assert "claim-A.S5.accuracy_falls" in said
     streams = [o for c in cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
     assert "computing" not in "".join("".join(o["text"]) for o in streams), "what ships is not computed again"
-
-
-@pytest.mark.slow
-def test_the_installed_package_brings_its_results(tmp_path):
-    """A wheel, unpacked anywhere, finds what ships; its digest of code is that of the checkout."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--no-deps",
-        "--no-build-isolation",
-        "--quiet",
-        "-w",
-        str(tmp_path),
-    ]
-    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    program = (
-        "from deepmech_book.experiments.spring_block import networks\n"
-        "from deepmech.sweeps import results\n"
-        "sweep = networks.figure_1('dropout', 'mnist')\n"
-        "print((results.folder() / results.filename(sweep)).exists(), results.folder(), sweep.code)"
-    )
-    env = {k: v for k, v in os.environ.items() if not k.startswith("DEEPMECH_")} | {
-        "PYTHONPATH": str(tmp_path / "site")
-    }
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=empty, env=env, check=True, capture_output=True, text=True
-    )
-    from deepmech_book.experiments.spring_block import networks
-
-    there, folder, code = ran.stdout.split()
-    assert there == "True" and folder.startswith(str(tmp_path)) and code == networks.figure_1().code

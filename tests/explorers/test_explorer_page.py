@@ -78,6 +78,11 @@ def test_mime_bundle(kind: str) -> None:
         ("elastic", {"n_classes": 5}, "n_classes = 5"),
         ("elastic", {"n_samples": 2.5}, "whole number"),
         ("elastic", {"seed": 100}, "seed = 100"),
+        (
+            "ruler",
+            {"length": 3},
+            "ruler explorer: no parameter 'length'; its parameters are seed, duration, jerk_speed",
+        ),
     ],
 )
 def test_bad_values_are_named(kind: str, parameters: dict[str, Any], told: str) -> None:

@@ -1,4 +1,4 @@
-"""Shading over a plane: values stand where their parameters are, and contours between them."""
+"""Shading over a plane: values stand where their parameters are."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,6 @@ def test_cells_are_centred_on_their_parameters_and_carry_their_values():
     centres = mesh.get_coordinates()[:-1, :-1] + np.diff(mesh.get_coordinates()[:, 0], axis=0).mean(0) / 2
     np.testing.assert_allclose(centres[:, 0, 1], plane().b, atol=1e-9)
     np.testing.assert_allclose(drawn(plane().T).render().axes[0].collections[0].get_array(), plane().values.T)
-
-
-def test_a_contour_lies_where_the_value_is_reached():
-    ax = drawn(plane(), contours=[116.0]).render().axes[0]
-    points = np.concatenate([p.vertices for p in ax.collections[-1].get_paths()])
-    np.testing.assert_allclose(points[:, 0] + 10 * points[:, 1], 116.0, atol=1e-6)
 
 
 def test_a_boundary_does_not_widen_the_plane():

@@ -150,7 +150,7 @@ ALL = {
         energy, x="noise", y="friction", boundary=([0, 0.4], [0.1, 0.2]), boundary_label="Eq. 8", **named, **say
     ),
     "images": lambda: figures.images(
-        tour.expand_dims(map=[1]), x="panel", y="map", row="block", column="time", **say
+        tour.rename(block="row", time="column").expand_dims(map=[1]), x="panel", y="map", **say
     ),
     "layer_curves": lambda: figures.layer_curves({"a network": load.rename(block="layer")}, by="noise", **say),
     "folding_ruler": lambda: figures.folding_ruler(tour.rename(panel="pull", time="frame", block="node"), **say),

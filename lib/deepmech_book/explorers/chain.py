@@ -31,6 +31,10 @@ PRESETS = {
 }
 """The three chains of paper A's Figure 4, whole, under the words for their load curves."""
 
+START = {"friction_right": 0.12, "friction_left": FIG_3.friction_left, "noise": 0.006, "stiffness": 1.0, "n_blocks": 7,
+         "speed": 20}  # fmt: skip
+"""Where the sliders stand unless told otherwise."""
+
 GRID = 21
 N_RUNS = 2
 
@@ -61,41 +65,13 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
     }
 
 
-def chain_state(
-    *,
-    friction_right: float = 0.12,
-    friction_left: float = FIG_3.friction_left,
-    noise: float = 0.006,
-    stiffness: float = 1.0,
-    n_blocks: int = 7,
-    seed: int = 0,
-    speed: float = 20,
-    running: bool = True,
-) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values.
-
-    Raises
-    ------
-    ValueError
-        If a value lies outside its slider's range, or ``seed`` outside 0 … 99.
-    """
-    values = {
-        "friction_right": friction_right,
-        "friction_left": friction_left,
-        "noise": noise,
-        "stiffness": stiffness,
-        "n_blocks": n_blocks,
-        "speed": speed,
-    }
+def chain_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
+    """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
     common = common_state(
-        "chain", values, RANGES, ["n_blocks"], presets=PRESETS, experiment="spring_block", seed=seed, running=running
+        "chain", parameters, START, RANGES, ["n_blocks"], presets=PRESETS, experiment="spring_block", running=running
     )
-    return {
-        **common,
-        "purpose": purpose_word("noise"),
-        "diagram": phase(friction_left, stiffness, n_blocks),
-        "position": [],
-    }
+    diagram = phase(*(common[name] for name in ("friction_left", "stiffness", "n_blocks")))
+    return {**common, "purpose": purpose_word("noise"), "diagram": diagram, "position": []}
 
 
 def chain_page(**parameters: Any) -> Page:

@@ -32,6 +32,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Settings to try."""
 
+START = {"intra": 1.2, "inter": 0.2, "n_classes": 3, "n_samples": 20, "noise": 0.3, "speed": 1.0}
+"""Where the sliders stand unless told otherwise."""
+
 START_SPREAD = 0.35
 RADIUS = 0.5
 """At the start, class means are corners of a regular polygon of this radius, and classes have this width."""
@@ -47,35 +50,11 @@ def corners(n_classes: int) -> np.ndarray:
     return (RADIUS * np.stack([np.cos(angles), np.sin(angles)], 1)).round(6)
 
 
-def elastic_state(
-    *,
-    intra: float = 1.2,
-    inter: float = 0.2,
-    n_classes: int = 3,
-    n_samples: int = 20,
-    noise: float = 0.3,
-    seed: int = 0,
-    speed: float = 1.0,
-    running: bool = True,
-) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values.
-
-    Raises
-    ------
-    ValueError
-        If a value lies outside its slider's range, or ``seed`` outside 0 … 99.
-    """
-    values = {
-        "intra": intra,
-        "inter": inter,
-        "n_classes": n_classes,
-        "n_samples": n_samples,
-        "noise": noise,
-        "speed": speed,
-    }
+def elastic_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
+    """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
     whole = ["n_classes", "n_samples"]
     common = common_state(
-        "elastic", values, RANGES, whole, presets=PRESETS, experiment="elastic_sde", seed=seed, running=running
+        "elastic", parameters, START, RANGES, whole, presets=PRESETS, experiment="elastic_sde", running=running
     )
     return {
         **common,

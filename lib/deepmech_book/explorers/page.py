@@ -61,23 +61,32 @@ def key(experiment: str, seed: int, run: int = 0) -> str:
 
 def common_state(
     kind: str,
-    values: dict[str, Any],
+    parameters: dict[str, Any],
+    start: dict[str, Any],
     ranges: Ranges,
     whole: Sequence[str],
     *,
     presets: dict[str, Any],
     experiment: str,
-    seed: int,
     running: bool,
 ) -> dict[str, Any]:
     """What the models of all explorers hold: the sliders' values and ranges, presets, the clock, the noise.
 
+    ``parameters`` are sliders' values in place of those at the ``start``, and ``seed``.
+
     Raises
     ------
     ValueError
-        If a value lies outside its slider's range, one of ``whole`` is not a whole number, or ``seed`` is outside
-        0 … 99.
+        If there is no such parameter, a value lies outside its slider's range, one of ``whole`` is not a whole number,
+        or ``seed`` is outside 0 … 99.
     """
+    known = {"seed": 0, **start}
+    if unknown := sorted(set(parameters) - set(known)):
+        raise ValueError(
+            f"{kind} explorer: no parameter {unknown[0]!r}; its parameters are {', '.join(known)}, running"
+        )
+    values = known | parameters
+    seed = values.pop("seed")
     for name, value in values.items():
         low, high, _ = ranges[name]
         if not low <= value <= high:

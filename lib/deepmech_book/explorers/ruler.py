@@ -26,6 +26,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "Shaken": {"explain": "A quick pull of a ruler that slides to and fro sideways", **_QUICK, "shake_speed": 1.0},
 }
 """Ways to pull; slow, jerked and shaken are those of the page."""
+START = {"duration": 40, "jerk_speed": 0.0, "shake_speed": 0.0, "table_friction": 0.2, "speed": 10}
+"""Where the sliders stand unless told otherwise."""
 RULER = Ruler()
 EXTENSION = 0.6
 """Mean extension at the end of a pull."""
@@ -33,32 +35,10 @@ DT = 0.02
 """Time step of the browser."""
 
 
-def ruler_state(
-    *,
-    duration: int = 40,
-    jerk_speed: float = 0.0,
-    shake_speed: float = 0.0,
-    table_friction: float = 0.2,
-    seed: int = 0,
-    speed: float = 10,
-    running: bool = False,
-) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values.
-
-    Raises
-    ------
-    ValueError
-        If a value lies outside its slider's range, or ``seed`` outside 0 … 99.
-    """
-    values = {
-        "duration": duration,
-        "jerk_speed": jerk_speed,
-        "shake_speed": shake_speed,
-        "table_friction": table_friction,
-        "speed": speed,
-    }
+def ruler_state(*, running: bool = False, **parameters: Any) -> dict[str, Any]:
+    """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
     common = common_state(
-        "ruler", values, RANGES, ["duration"], presets=PRESETS, experiment="folding_ruler", seed=seed, running=running
+        "ruler", parameters, START, RANGES, ["duration"], presets=PRESETS, experiment="folding_ruler", running=running
     )
     setting = {
         "n_pairs": RULER.n_pairs,

@@ -77,9 +77,7 @@ def network_diagram(means: xr.Dataset, *, alt: str, figure: str | None = None) -
     )
 
 
-def accuracy_by_bend(
-    means: xr.Dataset, rank: tuple[float, float, float], *, alt: str, figure: str | None = None
-) -> Picture:
+def accuracy_by_bend(means: xr.Dataset, rank: tuple[float, float, float], *, alt: str) -> Picture:
     """Test accuracy against the size of the curvature, a point per cell of :func:`network_diagram`, coloured by noise.
 
     ``rank`` is their rank correlation with the ends of its interval.
@@ -96,7 +94,6 @@ def accuracy_by_bend(
         x_label="size of the signed curvature",
         y_label="test accuracy (%)",
         alt=alt,
-        figure=figure,
     )
 
 

@@ -24,7 +24,6 @@ def dots(
     by: str | None = None,
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     level: float | None = None,
-    figure: str | None = None,
 ) -> Picture:
     """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
 
@@ -83,4 +82,4 @@ def dots(
         if by:
             legend(fig, ax, min(4, len(series)), "outside upper center")
 
-    return Picture(draw, alt=alt, height=1.2 + 0.42 * len(names) + 0.3 * bool(by), figure=figure)
+    return Picture(draw, alt=alt, height=1.2 + 0.42 * len(names) + 0.3 * bool(by))

@@ -1,8 +1,7 @@
-"""A quantity over a plane of two parameters, shaded, with contours and with boundaries from theory."""
+"""A quantity over a plane of two parameters, shaded, with boundaries from theory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,11 +29,8 @@ def heat(
     y_label: str | None = None,
     alt: str,
     limits: tuple[float, float] | None = None,
-    contours: Sequence[float] = (),
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
-    height: float = 4.2,
-    figure: str | None = None,
 ) -> Picture:
     """Shaded values over two parameters, each cell centred on its parameters.
 
@@ -46,8 +42,6 @@ def heat(
         Names the shading, with its unit.
     limits : (low, high), optional
         Ends of the shading; those of the values without it.
-    contours : sequence of float
-        Values along which a line is drawn (linear in between).
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
 
@@ -83,8 +77,6 @@ def heat(
                              shading="nearest", rasterized=True)  # fmt: skip
         colorbar(mesh, ax, label or named(values), pad=0.015)
         limits_before = ax.get_xlim(), ax.get_ylim()
-        if contours:
-            ax.contour(*along, values.values.T, levels=sorted(contours), colors="#ffffff", linewidths=1.6)
         if boundary is not None:
             ax.plot(*boundary, color="#ffffff", lw=3.2)
             ax.plot(*boundary, color="#000000", lw=1.8, linestyle=style.DASHES)
@@ -98,4 +90,4 @@ def heat(
             ylabel=y_label or named(values[y]),
         )
 
-    return Picture(draw, alt=alt, height=height, figure=figure)
+    return Picture(draw, alt=alt)

@@ -26,8 +26,6 @@ def images(
     x: str,
     y: str,
     panel: str | None = None,
-    row: str = "row",
-    column: str = "column",
     x_label: str = "layer $\\ell$",
     figure: str | None = None,
 ) -> Picture:
@@ -39,25 +37,23 @@ def images(
     Parameters
     ----------
     maps : DataArray, dims ([panel,] y, x, row, column)
+        Rows and columns of an image are counted from its upper left corner.
     x, y : str
         Dimensions of the grid.
     panel : str, optional
         Dimension of which every value has its own grid, one below the other; the values are the titles.
-    row, column : str
-        Dimensions of one image, from its upper left corner.
 
     Raises
     ------
     ValueError
         If dimensions do not fit, a number is not finite, or ``alt`` is missing.
     """
-    maps = arranged("images maps", maps, *([panel] if panel else []), y, x, row, column)
+    maps = arranged("images maps", maps, *([panel] if panel else []), y, x, "row", "column")
     if not np.isfinite(maps.values).all():
         raise ValueError("images maps: some numbers are not finite; leave such images out")
     titles, numbers = (tuple(map(str, maps[panel].values)), maps.values) if panel else (("",), maps.values[None])
     down, across = maps.sizes[y], maps.sizes[x]
-
-    tall = maps.sizes[row] / maps.sizes[column]
+    tall = maps.sizes["row"] / maps.sizes["column"]
 
     def draw(fig: Figure, theme: Theme) -> None:
         for ax, panel_maps in zip(Grid(titles).axes(fig, x_label), numbers, strict=True):

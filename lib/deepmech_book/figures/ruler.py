@@ -20,20 +20,12 @@ DROP = 0.62
 
 
 @drawn.takes
-def folding_ruler(
-    position: xr.DataArray,
-    *,
-    alt: str,
-    panel: str = "pull",
-    frame: str = "frame",
-    node: str = "node",
-    figure: str | None = None,
-) -> Picture:
+def folding_ruler(position: xr.DataArray, *, alt: str, figure: str | None = None) -> Picture:
     """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right.
 
     Parameters
     ----------
-    position : DataArray, dims (panel, frame, node)
+    position : DataArray, dims (pull, frame, node)
         Positions of the joints on the line of the pull, in units of a straight pair of segments; a pair stands
         symmetrically between two neighbours.
 
@@ -42,8 +34,8 @@ def folding_ruler(
     ValueError
         If dimensions do not fit, or ``alt`` is missing.
     """
-    position = arranged("folding_ruler position", position, panel, frame, node)
-    grid = Grid.of(position[panel].values)
+    position = arranged("folding_ruler position", position, "pull", "frame", "node")
+    grid = Grid.of(position.pull.values)
 
     def draw(fig: Figure, theme: Theme) -> None:
         right = float(position.max()) + 0.5
@@ -54,7 +46,7 @@ def folding_ruler(
                 _shape(ax, x, -DROP * k, theme, last=k == len(shapes) - 1)
 
     room = (style.WIDTH - 0.2) / (float(position.max()) + 0.75)
-    height = grid.rows * (room * (DROP * (position.sizes[frame] - 1) + 0.82) + 0.3)
+    height = grid.rows * (room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.3)
     return Picture(draw, alt=alt, height=height, figure=figure)
 
 

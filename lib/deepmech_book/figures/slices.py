@@ -30,8 +30,6 @@ def slices(
     limits: tuple[float, float],
     scale: xr.DataArray | float = 1.0,
     marks: xr.DataArray | None = None,
-    title: str = "{}",
-    columns: int = 2,
     figure: str | None = None,
 ) -> Picture:
     """Planes of values on one logarithmic shading, a contour every factor of ten, one panel per value of ``panel``.
@@ -64,7 +62,7 @@ def slices(
     places = None if marks is None else arranged("slices marks", marks, panel, "point", "axis")
     if places is not None:
         same_labels("slices marks", places, values, [panel])
-    n, grid = values.sizes[panel], Grid.of(values[panel].values, title, columns)
+    n, grid = values.sizes[panel], Grid.of(values[panel].values, columns=2)
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
 
     def draw(fig: Figure, theme: Theme) -> None:

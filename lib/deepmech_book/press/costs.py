@@ -28,15 +28,8 @@ from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.specs import Preparation
 
 _BOOK = "deepmech_book.experiments."
-#: Products per second in single precision and bytes per second, by the makers' data sheets (no tensor cores).
-DEVICES: dict[str, tuple[float, float]] = {
-    "t4": (8.1e12, 0.32e12),
-    "v100": (15.7e12, 0.9e12),
-    "a100": (19.5e12, 2.04e12),
-    "l4": (30.3e12, 0.3e12),
-    "h100": (66.9e12, 3.35e12),
-    "h200": (66.9e12, 4.8e12),
-}
+#: Products per second in single precision, by the makers' data sheets (no tensor cores): no run is faster.
+DEVICES = {"t4": 8.1e12, "v100": 15.7e12, "a100": 19.5e12, "l4": 30.3e12, "h100": 66.9e12, "h200": 66.9e12}
 
 
 @dataclass(frozen=True)
@@ -337,8 +330,3 @@ def _measured(sweep: Sweep, short: dict[str, Any], left: float) -> float | None:
     except Exception:  # no data, too short a task: the caller has another way
         return None
     return counted.flop / took
-
-
-def on_device(counted: Work, device: str) -> float:
-    """Seconds that a GPU's products alone take at the rate of its data sheet: no run is faster."""
-    return counted.flop / DEVICES[device][0]

@@ -6,6 +6,7 @@ Runs as a process of its own (:func:`work`). When the press goes, so does this p
 from __future__ import annotations
 
 import datetime
+import gc
 import json
 import os
 import re
@@ -54,8 +55,9 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
     sockets = Config(KernelManager={"transport": "ipc", "connection_file": str(folder / "kernel.json")})
     try:
         done = papermill.execute_notebook(
-            written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False, config=sockets
-        )
+            written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False, config=sockets,
+            request_save_on_cell_execute=False,  # it would be written twice per cell, with all pictures so far
+        )  # fmt: skip
     except PapermillExecutionError as error:
         # Papermill has by now put a cell of its own (the parameters) into the notebook it numbers.
         raise NotebookFailed(_failure(folder / "executed.ipynb", error)) from None
@@ -179,6 +181,7 @@ def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
 def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
     """Execute ``job`` in this process; what happened goes through the pipe ``answer``."""
     os.setsid()  # Ctrl-C goes to the press, which then ends this process.
+    gc.freeze()  # What was imported before the fork is no garbage: not to be looked through, here and in the kernel.
     folder = Path(job["folder"])
     # Profiles and start-up files of the user's own IPython must not change what the book says.
     own = {"IPYTHONDIR": str(folder), "JUPYTER_PREFER_ENV_PATH": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}

@@ -17,6 +17,7 @@ from typing import Any
 
 #: What nearly every notebook imports, and what executing one does.
 SHARED = (
+    "jupytext",
     "papermill",
     "ipykernel.kernelapp",
     "matplotlib_inline.backend_inline",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -207,12 +207,8 @@ def _live(computations: int, seconds: float | None) -> str:
 def _priced(row: Row, sweep: Sweep, clock: _Clock) -> Row:
     counted, share = costs.work(sweep), row.left / row.cells
     seconds, basis = clock.seconds(sweep, counted)
-    return Row(
-        row.page, row.sweep, row.key, row.cells, row.here, row.shared,
-        None if counted is None else counted.flop * share / 1e12,
-        None if counted is None else counted.bytes / 1e6,
-        None if seconds is None else seconds * share, basis,
-    )  # fmt: skip
+    timed = replace(row, seconds=None if seconds is None else seconds * share, basis=basis)
+    return timed if counted is None else replace(timed, tflop=counted.flop * share / 1e12, memory=counted.bytes / 1e6)
 
 
 class _Clock:
@@ -245,7 +241,7 @@ class _Sheet(_Clock):
     def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
         if counted is None:
             return None, "not counted"
-        return costs.on_device(counted, self._device), "data sheet; no run is faster"
+        return counted.flop / costs.DEVICES[self._device], "data sheet; no run is faster"
 
 
 class _Given(_Clock):
