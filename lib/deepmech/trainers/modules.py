@@ -24,8 +24,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import layer_weights
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import ACTIVATIONS, CNN, INITS, MLP, POOLINGS, Member, Own
 
 #: What of each spec :func:`of_member` makes a network of.

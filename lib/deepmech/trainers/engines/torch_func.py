@@ -24,8 +24,8 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
 from deepmech.metrics.probing import LayerProbe
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import BatchedStream, Draws
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import GENERATORS, NETWORKS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.specs import DTYPES, Member, Own, Training

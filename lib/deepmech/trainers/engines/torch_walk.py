@@ -12,10 +12,10 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import BatchedStream
 from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
 from deepmech.trainers.engines.torch_func import Together
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
 from deepmech.trainers.specs import Dynamics, Preparation, SingleSample
 

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import cnn_vectors as vectors
 from deepmech.trainers.engines.compiled.cnn_step import TOGETHER, run_step
 from deepmech.trainers.engines.compiled.tiles import BYTES
+from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import CNN, Member, Settings, Training
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, purpose_word
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.engines.compiled import langevin_product, langevin_step
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import Dynamics, Preparation
 
 #: Types of (weights, products) for each ``dtype`` of a spec.

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.engines.compiled import lenet_step as kernels
 from deepmech.trainers.engines.compiled.lenet_step import (
     FLAT,
@@ -19,6 +18,7 @@ from deepmech.trainers.engines.compiled.lenet_step import (
     UNITS_3,
     UNITS_4,
 )
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import SingleSample
 
 

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import mlp_draws
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
 from deepmech.trainers.engines.compiled.mlp_step import run_steps
+from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.specs import MLP, Member, Settings, Training
 
 NUMBERS = 2**16
