@@ -254,15 +254,13 @@ class _Probe(LayerProbe):
     """Watches layers while batches of any kind run through; numbers their classes, or keeps features for a probe."""
 
     def __init__(self, measurement: Measurement, model: nn.Module, chosen: Chosen, numbering: Numbering | None) -> None:
-        names = [name for name in chosen.names if name != BEFORE]
         m = measurement
-        classes = 2 if numbering is None else numbering.classes
-        super().__init__(model, names, classes, m.metric, m.weights, None, m.diverged_to_nan)
-        self.whole_model, self.forward, self.chosen, self.numbering = model, m.forward, chosen, numbering
-        self.classes = classes
+        super().__init__(model, chosen.names, None, m.diverged_to_nan)
+        self.model, self.forward, self.chosen, self.numbering = model, m.forward, chosen, numbering
+        self.metric, self.weights = m.metric, m.weights
+        self.moments: dict[tuple[str, int], ClassMoments] = {}
         if m.pool is not None or chosen.blocks:
             self.pool = partial(self._pooled, m.pool)
-        self.wanted = {name: self.wanted.get(name, (name, 0)) for name in chosen.names}
         self.kept: dict[tuple[str, int], list[torch.Tensor]] = {}
         self.targets: list[np.ndarray] = []
 
@@ -284,17 +282,19 @@ class _Probe(LayerProbe):
         self.here, self.entered = batch, False
         if self.numbering is None:
             self.targets.append(labels)
-            labels = torch.zeros(len(labels), dtype=torch.long)
-        elif self.numbering.classes > self.classes:
-            self._grow(self.numbering.classes)
-        main = batch.main(self.whole_model)
-        # The parent calls its model with one tensor; whatever the batch holds besides is known here.
-        self.model = lambda _: _logits(batch.through(self.whole_model, self.forward))  # type: ignore[assignment]
-        self.run(torch.zeros(0) if main is None else main, labels)
+        main = batch.main(self.model)
+        self.labels = labels
+        self.run(
+            torch.zeros(0) if main is None else main,
+            len(labels),
+            lambda: _logits(batch.through(self.model, self.forward)),
+        )
 
     def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
         if self.numbering is not None:
-            super().collect(key, features)
+            moments = self.moments.setdefault(key, ClassMoments(self.numbering.classes, self.metric, self.weights))
+            moments.grow(self.numbering.classes)
+            moments.update(features, self.labels)
             return
         if not bool(torch.isfinite(features).all()):
             missing = int((~torch.isfinite(features)).sum())
@@ -304,8 +304,12 @@ class _Probe(LayerProbe):
             raise ValueError("the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers")
 
     def curve(self) -> dict[str, float]:
+        """Separation, or the error of the probe, by layer name, in the order of the curve."""
         if self.numbering is not None:
-            return super().curve()
+            return {
+                name: float("nan") if key in self.diverged else self.moments[key].separation()
+                for name, key in self.names().items()
+            }
         y = np.concatenate(self.targets)
         several = y if y.ndim == 2 else y[:, None]
         out = {}
@@ -330,25 +334,6 @@ class _Probe(LayerProbe):
         if pool is None:
             return output
         return pool(output, self.here.whole) if _takes_two(pool) else pool(output)
-
-    def _grow(self, classes: int) -> None:
-        """Room for classes that this batch is the first to show; they have no samples yet."""
-        more = classes - self.classes
-        self.classes, old = classes, self.new_moments
-        metric, weights = (example := old()).metric, example.weights
-        self.new_moments = lambda: ClassMoments(classes, metric, weights)
-
-        def padded(values: torch.Tensor) -> torch.Tensor:
-            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
-
-        for key, moments in self.moments.items():
-            assert moments.mean is not None
-            grown = self.new_moments()
-            grown.count, grown.mean, grown.spread = map(padded, (moments.count, moments.mean, moments.spread))
-            grown.scatter = moments.scatter
-            if moments.scatter is not None and weights == "printed":
-                grown.scatter = padded(moments.scatter)
-            self.moments[key] = grown
 
 
 @xr.register_dataarray_accessor("deepmech")

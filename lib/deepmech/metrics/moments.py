@@ -87,6 +87,20 @@ class ClassMoments:
         self._combine(count, anchor + offset, spread, scatter)
         return self
 
+    def grow(self, n_classes: int) -> None:
+        """Room for more classes, which have no samples yet."""
+        more = n_classes - self.n_classes
+        if more <= 0:
+            return
+
+        def padded(values: torch.Tensor) -> torch.Tensor:
+            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
+
+        self.n_classes, self.count, self.spread = n_classes, padded(self.count), padded(self.spread)
+        self.mean = None if self.mean is None else padded(self.mean)
+        if self.scatter is not None and self.weights == "printed":
+            self.scatter = padded(self.scatter)
+
     def _combine(
         self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None
     ) -> None:

@@ -23,6 +23,7 @@ from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
+from deepmech.metrics.layers import choose
 from deepmech.metrics.probing import LayerProbe
 from deepmech.trainers.draws import BatchedStream, Draws
 from deepmech.trainers.known import Known, knows
@@ -218,10 +219,10 @@ class Rows(BatchedStream):
 
 
 class _Watch(LayerProbe):
-    """Keeps what layers return, in the place of moments over its classes."""
+    """Keeps what layers return."""
 
-    def __init__(self, module: nn.Module, layers: list[str] | None):
-        super().__init__(module, layers, 2, "D", "samples")
+    def __init__(self, module: nn.Module, layers: Sequence[str]):
+        super().__init__(module, layers)
         self.seen: dict[tuple[str, int], torch.Tensor] = {}
 
     def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
@@ -295,6 +296,7 @@ class Torch:
         self.members, self.draws, self.shared = list(members), list(draws), shared
         self.dtype, self.device = shared["dtype"], shared["x"].device
         self.layers = None if layers is None else list(layers)
+        self.chosen: tuple[str, ...] | None = None
         modules = [self.module(m, d.stream, shared) for m, d in zip(members, draws, strict=True)]
         self.together = Together(modules, self.dtype, self.device)
         if isinstance(members[0].network, Own):
@@ -347,8 +349,10 @@ class Torch:
         if isinstance(module, Network) and self.layers is None:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
-        with (watch := _Watch(module, self.layers)).attached():
-            output = watch.run(inputs, torch.zeros(len(inputs), dtype=torch.int64))
+        if self.chosen is None:
+            self.chosen = choose(module, self.layers, lambda: module(inputs.clone()), inputs).names
+        with (watch := _Watch(module, self.chosen)).attached():
+            output = watch.run(inputs, len(inputs), lambda: module(inputs.clone()))
         return {name: watch.seen[key] for name, key in watch.names().items()}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:
