@@ -23,9 +23,10 @@ from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
+from deepmech.core.torch_random import BatchedStream
 from deepmech.metrics.layers import choose
 from deepmech.metrics.probing import LayerProbe
-from deepmech.trainers.draws import BatchedStream, Draws
+from deepmech.trainers.draws import Draws
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import GENERATORS, NETWORKS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
@@ -201,9 +202,9 @@ class Together:
 class Rows(BatchedStream):
     """As :class:`BatchedStream`; on a CPU the compiled streams, which are faster, make the same bits."""
 
-    def words(self, purpose: str, step: int | torch.Tensor, n: int) -> torch.Tensor:
-        if self.device.type != "cpu" or not isinstance(step, int):
-            return super().words(purpose, step, n)
+    def words(self, purpose: str, step: int | torch.Tensor, n: int, first: int = 0) -> torch.Tensor:
+        if self.device.type != "cpu" or not isinstance(step, int) or first:
+            return super().words(purpose, step, n, first)
         return torch.from_numpy(self._bits(purpose, step, n).astype(np.int64))
 
     def keep(self, purpose: str, step: int, n: int, which: torch.Tensor, below: torch.Tensor) -> torch.Tensor:

@@ -12,12 +12,12 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.draws import BatchedStream
-from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
+from deepmech.core.torch_random import BatchedStream
+from deepmech.trainers.engines.compiled.langevin import TYPES, Blocked, n_weights
 from deepmech.trainers.engines.torch_func import Together
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.specs import Dynamics, Preparation, SingleSample
+from deepmech.trainers.specs import SingleSample
 
 BLOCK = 4096
 """Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""
@@ -39,12 +39,7 @@ class Walking:
     device : ``"cpu"``, or a GPU as torch names it.
     """
 
-    KNOWN: ClassVar[Known] = {
-        Dynamics: knows(
-            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
-        ),
-        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
-    }
+    KNOWN: ClassVar[Known] = Blocked.KNOWN
 
     def __init__(
         self,

@@ -16,7 +16,8 @@ from deepmech.core.random import purpose_word
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import cnn_vectors as vectors
 from deepmech.trainers.engines.compiled.cnn_step import TOGETHER, run_step
-from deepmech.trainers.engines.compiled.tiles import BYTES
+from deepmech.trainers.engines.compiled.mlp_passes import TRAINING
+from deepmech.trainers.engines.compiled.tiles import BYTES, aligned
 from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import CNN, Member, Settings, Training
@@ -106,25 +107,12 @@ class Now(NamedTuple):
     momentum: float
 
 
-def aligned(size: int, dtype: str) -> np.ndarray:
-    """Zeros that begin where a vector may: one that lies across two lines of the cache takes twice the time."""
-    item = np.dtype(dtype).itemsize
-    raw = np.zeros(size * item + BYTES, np.uint8)
-    start = -raw.ctypes.data % BYTES
-    return raw[start : start + size * item].view(dtype)
-
-
 class FusedCNN:
     """Trains one member; as :class:`~deepmech.trainers.engines.torch_func.Torch` does many."""
 
     KNOWN: ClassVar[Known] = {
         CNN: knows("convolutions channels slope dropout", pooling=("max",)),
-        Training: knows(
-            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-            optimizer=("adam", "sgd"),
-            loss=("cross_entropy", "mse"),
-            dtype=("float32", "float64"),
-        ),
+        Training: TRAINING,
     }
 
     @staticmethod

@@ -125,12 +125,7 @@ class Fused:
             activation=("leaky_relu",),
             layer_norm=("False",),
         ),
-        Training: knows(
-            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-            optimizer=("adam", "sgd"),
-            loss=("cross_entropy", "mse"),
-            dtype=("float32", "float64"),
-        ),
+        Training: kernels.TRAINING,
     }
 
     @staticmethod

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
@@ -24,6 +25,14 @@ OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, 
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 BYTES = 64
 """Length of a vector unless another is asked for: one AVX-512 register, two of AVX2, four of NEON."""
+
+
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Zeros that begin where a vector may: one that lies across two lines of the cache takes twice the time."""
+    item = np.dtype(dtype).itemsize
+    raw = np.zeros(size * item + BYTES, np.uint8)
+    start = -raw.ctypes.data % BYTES
+    return raw[start : start + size * item].view(dtype)
 
 
 class Vectors:
