@@ -16,7 +16,8 @@ from deepmech.core import checks
 class Spec:
     """Mixin for frozen dataclasses (declare them with ``@dataclass(frozen=True, eq=False)``).
 
-    Subclasses validate themselves in ``__post_init__`` with :meth:`require`.
+    Subclasses validate themselves in ``__post_init__`` with the methods below: what does not fit is refused with a
+    ValueError that names the field, its value and what is allowed.
     """
 
     def require(self, field: str, ok: Any, allowed: str) -> None:

@@ -32,12 +32,10 @@ class LoadCurveMonitor:
 
     Parameters
     ----------
-    model
-        As for :func:`~deepmech.metrics.load_curve.load_curve`. It may move to another device on the way.
-    x, y
-        The samples to measure, as for :func:`~deepmech.metrics.load_curve.load_curve`; a few hundred will do, and every
-        class must occur. A loader is read once, here, and its samples are kept: they are the same at every record, even
-        if it shuffles. Give ``n_samples=500``, say.
+    model, x, y
+        As for :func:`~deepmech.metrics.load_curve.load_curve`; the model may move to another device on the way. A few
+        hundred samples will do. A loader is read once, here, and its samples are kept: they are the same at every
+        record, even if it shuffles. Give ``n_samples=500``, say.
     every
         Record each ``every``-th step. By default as often as ``budget`` allows: the steps at which curves are recorded
         then depend on the machine (the curves at given steps do not).

@@ -144,13 +144,11 @@ def walk(
 ) -> xr.Dataset:
     """Prepare every member, let it walk, and compare it with its own weights after each waiting time.
 
-    A member's result depends on its own parameters, its seed and ``experiment`` alone, to the bit (with the
-    torch engine: to rounding).
-
     Parameters
     ----------
     dynamics, preparation : specs; every number in them may be a labelled array (:func:`deepmech.over`).
     data : ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
+    seed, experiment : as for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
     steps : length of the walk, waiting included.
     waiting : waiting times t_w: steps from the start of the walk to each reference frame.
     record : times t after each t_w at which to record, in steps, rising, at least 1; or a whole number n: every n-th.

@@ -66,7 +66,7 @@ def train_lenet(
         is asked. They agree to rounding.
     threads : trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also
         where ``DEEPMECH_DEVICE`` names a GPU.
-    experiment : name that enters the random streams.
+    experiment : as for :func:`deepmech.trainers.train`.
 
     Returns
     -------

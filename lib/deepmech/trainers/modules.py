@@ -7,8 +7,8 @@ every hidden layer before its dropout) and, last, the output; calling the networ
 run with the states of many networks beside one another, every parameter and buffer with an axis for them in front;
 others take ``torch.func.vmap`` for that.
 
-A bias that BatchNorm subtracts again has a gradient of zero, and automatic differentiation returns rounding noise
-instead, which Adam divides by its own size: such parameters here take part in no training (``requires_grad`` is off).
+Biases that a BatchNorm subtracts take no part in training (``requires_grad`` is off), for the reason that
+:class:`deepmech.trainers.MLP` gives.
 """
 
 from __future__ import annotations

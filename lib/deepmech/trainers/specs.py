@@ -54,16 +54,11 @@ class MLP(Spec):
     init : ``"torch"``: weights and biases uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: random
         orthogonal weights (orthonormal rows or columns), zero biases.
 
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
-
     Notes
     -----
-    Wherever BatchNorm follows a Linear layer, that layer's bias (and the shift of the input's BatchNorm) has a gradient
-    of exactly zero, because BatchNorm subtracts it. Automatic differentiation returns rounding noise instead, which
-    Adam divides by its own size and turns into a random walk. Here these parameters keep their initial values.
+    Biases that a BatchNorm subtracts again (and the shift of the input's BatchNorm) have a gradient of exactly zero.
+    Automatic differentiation returns rounding noise instead, which Adam divides by its own size and turns into a random
+    walk. Here these parameters keep their initial values.
 
     Examples
     --------
@@ -119,15 +114,8 @@ class CNN(Spec):
     ----------
     convolutions : number of convolutional layers, at least 1.
     channels : feature maps of every convolutional layer.
-    slope : slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear).
-    dropout : probability, in [0, 1), of setting a number of a feature map to zero in a training step, independently for
-        every position and channel; the others are divided by ``1 - dropout``. Resolved to 2⁻¹⁶.
+    slope, dropout : as of :class:`MLP`; dropout draws for every position and channel of a feature map on its own.
     pooling : ``"max"`` or ``"average"``.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Notes
     -----
@@ -182,11 +170,6 @@ class Training(Spec):
     stop_loss, stop_change : training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that
         of the epoch before by less than ``stop_change``.
     dtype : precision of parameters and activations, ``"float32"`` or ``"float64"``.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Examples
     --------
@@ -258,11 +241,6 @@ class SingleSample(Spec):
         draws every training sample with the same probability.
     dtype : ``"float32"`` or ``"float64"``.
 
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
-
     Examples
     --------
     >>> SingleSample(label_error=1.2)
@@ -308,11 +286,6 @@ class Dynamics(Spec):
         size, and then the temperature must be 0: batches make their own noise.
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision
         loses noise that is smaller than the spacing of its numbers, which mixed precision does not.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Examples
     --------

@@ -46,11 +46,6 @@ def train_discrete(
     Dataset
         As of :func:`simulate`, and ``drawn`` (run, step, if the model has no dimensions): the class of every step.
 
-    Raises
-    ------
-    ValueError
-        Naming argument, value and remedy.
-
     Examples
     --------
     >>> model = ElasticSDE(intra=1.0, inter=0.0, noise=0.0)

@@ -51,11 +51,6 @@ class ElasticSDE(Spec):
     effect_matrix
         A constant factor (K, K) on E, element by element, for effects that differ between pairs of classes (App. E).
 
-    Raises
-    ------
-    ValueError
-        Naming field, value and remedy.
-
     Examples
     --------
     >>> from deepmech import over

@@ -61,11 +61,6 @@ def simulate(
     Dataset
         ``feature_value`` over the model's dimensions, ``run``, ``time``, ``class``, ``sample``, ``feature``.
 
-    Raises
-    ------
-    ValueError
-        Naming argument, value and remedy.
-
     Examples
     --------
     >>> run = simulate(ElasticSDE(intra=2.0, inter=0.0), [0.0, 10.0], [[1.0], [-1.0]], n_samples=5)

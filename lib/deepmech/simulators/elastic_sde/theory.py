@@ -70,7 +70,7 @@ def mean_over_noise(model: ElasticSDE, times: Any, distance: float = 1.0, start_
 
     Parameters
     ----------
-    model : ElasticSDE
+    model
         Isotropic, all classes alike.
     times : array of float
         t > 0, rising (t = 0 too, if ``start_spread`` > 0).

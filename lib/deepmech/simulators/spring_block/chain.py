@@ -50,11 +50,6 @@ class Chain(Spec):
         γ > 0 of the second-order and Langevin dynamics. The first-order dynamics is their limit of large γ, with time
         in units of γ, and does not contain it.
 
-    Raises
-    ------
-    ValueError
-        Naming field, value and remedy.
-
     Examples
     --------
     >>> from deepmech import over

@@ -31,12 +31,7 @@ class Walking:
     Weights are one matrix (members, N), layer after layer; ``rate``, ``decay`` and ``noise`` are arrays (members,),
     ``streams`` and ``orders`` sequences with an entry per member.
 
-    Parameters
-    ----------
-    sizes : units of every layer, :func:`~deepmech.trainers.engines.compiled.langevin.layer_sizes`.
-    x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
-    dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, gradients in float32.
-    device : ``"cpu"``, or a GPU as torch names it.
+    Other arguments are those of :class:`~deepmech.trainers.engines.compiled.langevin.Blocked`, and a device of torch.
     """
 
     KNOWN: ClassVar[Known] = Blocked.KNOWN
@@ -74,7 +69,6 @@ class Walking:
         return self._w.cpu().numpy().copy()
 
     def set(self, weights: np.ndarray) -> None:
-        """Put the networks at these weights, (members, N)."""
         self._w.copy_(torch.from_numpy(np.asarray(weights, float)))
         self._round()
 

@@ -1,7 +1,6 @@
 """The compiled engine of convolutional networks: a whole step, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`.cnn_step`, which releases Python's lock for the whole step, so that networks train beside
-one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
+The arithmetic is in :mod:`.cnn_step`; the rest is as in :mod:`.mlp`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The compiled engine of fully connected networks: a whole epoch, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`.mlp_step`, which keeps activations in the cache between a matrix product
-and what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as
-many cores as there are. Agreement with plain autograd is tested parameter by parameter.
+The arithmetic is in :mod:`.mlp_step`, which releases Python's lock for the whole epoch, so that networks train beside
+one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
 """
 
 from __future__ import annotations
