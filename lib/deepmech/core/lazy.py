@@ -11,12 +11,7 @@ from typing import Any
 
 
 def named(reference: str, otherwise: str) -> Any:
-    """What ``"module:name"`` stands for.
-
-    Raises
-    ------
-    ValueError
-        If there is no such thing: in the words ``otherwise``, and why.
+    """What ``"module:name"`` stands for; if there is no such thing, a ValueError: ``otherwise``, and why.
 
     Examples
     --------

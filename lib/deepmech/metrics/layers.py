@@ -68,10 +68,7 @@ def choose(
 ) -> Chosen:
     """The layers to watch; ``run`` takes one batch through the model, ``main`` is its input.
 
-    Raises
-    ------
-    ValueError
-        For names that are not there, a default that finds nothing, and whole numbers as a layer.
+    A ValueError for names that are not there, a default that finds nothing, and whole numbers as a layer.
     """
     modules = {name: module for name, module in model.named_modules() if name}
     if layers is None and not any(map(is_activation, modules.values())):

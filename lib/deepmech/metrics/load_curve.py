@@ -161,22 +161,21 @@ class Measurement:
         checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
         if n_samples is not None:
             checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
-        if target not in get_args(Target):
-            checks.refuse("load_curve: target", target, " or ".join(map(repr, get_args(Target))))
+        checks.require("load_curve: target", target, target in get_args(Target), "'classes' or 'regression'")
         if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
             raise ValueError(
                 "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
             )
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        if not isinstance(diverged_to_nan, bool):
-            checks.refuse("load_curve: diverged_to_nan", diverged_to_nan, "True or False")
-        for what, function in (("pool", pool), ("forward", forward)):
-            if function is not None and not callable(function):
-                example = "of what a layer returns, such as over_positions" if what == "pool" else "of model and batch"
-                checks.refuse(f"load_curve: {what}", function, f"a function {example}")
-        if autocast is not None and not (isinstance(autocast, torch.dtype) and autocast.is_floating_point):
-            checks.refuse("load_curve: autocast", autocast, "a floating point type, such as torch.bfloat16, or None")
+        checks.switch("load_curve: diverged_to_nan", diverged_to_nan)
+        of_layer = "a function of what a layer returns, such as over_positions"
+        checks.require("load_curve: pool", pool, pool is None or callable(pool), of_layer)
+        called = forward is None or callable(forward)
+        checks.require("load_curve: forward", forward, called, "a function of model and batch")
+        floating = autocast is None or (isinstance(autocast, torch.dtype) and autocast.is_floating_point)
+        allowed = "a floating point type, such as torch.bfloat16, or None"
+        checks.require("load_curve: autocast", autocast, floating, allowed)
         if n_classes is not None:
             checks.whole("load_curve: n_classes", n_classes, 2)
         self.wrapped, self.forward, self.autocast = model, forward, autocast

@@ -137,7 +137,9 @@ class LoadCurveMonitor:
 
     def record(self) -> xr.DataArray:
         """Measure the load curve now, whatever the cadence; also returned."""
-        self._finish_device()  # what the device still has to do is training, and not to be counted here
+        device = next((p.device for p in self.model.parameters()), None)
+        if device is not None and device.type == "cuda":
+            torch.cuda.synchronize(device)  # what the device still has to do is training, and not to be counted here
         begin = self._clock()
         curve = self._measure()
         if self.curves and not curve.layer.equals(self.curves[0].layer):
@@ -192,8 +194,3 @@ class LoadCurveMonitor:
 
     def _training(self) -> float:
         return self._clock() - self._began - self.seconds
-
-    def _finish_device(self) -> None:
-        device = next((p.device for p in self.model.parameters()), None)
-        if device is not None and device.type == "cuda":
-            torch.cuda.synchronize(device)

@@ -328,12 +328,7 @@ def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) ->
     """What ``factory`` makes, with the same random numbers of torch for the same stream.
 
     While it runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its state is put
-    back. Every ``nn.Dropout`` in the module is replaced by :class:`Dropout`.
-
-    Raises
-    ------
-    ValueError
-        If the factory returns no module.
+    back. Every ``nn.Dropout`` in the module is replaced by :class:`Dropout`. A ValueError if no module is returned.
     """
     low, high = stream.bits("module", 0, 2).tolist()
     with GENERATORS, torch.random.fork_rng(devices=[]):

@@ -33,12 +33,9 @@ T = TypeVar("T")
 class Call:
     """One call of a trainer.
 
-    Parameters
-    ----------
-    caller : the public function, as errors name it.
-    engines : by name, ``"compiled"`` and ``"torch"``: classes that say in ``KNOWN`` what they can do.
-    on_gpu : whether the torch engine may use a GPU for this caller.
-    engine, seed, experiment, threads, device, memory, tf32 : as for :func:`deepmech.trainers.train`.
+    ``caller`` is the public function, as errors name it; ``engines``, by name, are classes that say in ``KNOWN`` what
+    they can do; ``on_gpu`` tells whether the torch engine may use a GPU for this caller. The other arguments are those
+    of :func:`deepmech.trainers.train`.
     """
 
     def __init__(

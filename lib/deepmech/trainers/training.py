@@ -144,7 +144,9 @@ def train(
         "train", known, engine=engine, seed=seed, experiment=experiment, threads=threads, device=device,
         memory=memory, tf32=tf32,
     )  # fmt: skip
-    members = _members(call, spec, training)
+    own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
+    rows = call.align(own, **labelled(spec), **labelled(training)).members()
+    members = [Member(with_values(spec, row), with_values(training, row), int(row["seed"])) for row in rows]
     metrics = _metrics(metrics, class_means)
     data = samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
@@ -204,12 +206,6 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
         )
     checks.require("train: layers", layers, layers is None, f"None with {type(network).__name__}")
     return network
-
-
-def _members(call: Call, network: MLP | CNN | Own, training: Training) -> list[Member]:
-    own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(own, **labelled(network), **labelled(training)).members()
-    return [Member(with_values(network, row), with_values(training, row), int(row["seed"])) for row in rows]
 
 
 def _slow(member: Member, data: Any) -> str:

@@ -39,10 +39,7 @@ COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
 def probe(module: nn.Module, x: torch.Tensor) -> float:
     """About how many bytes a training step keeps for each sample, from a pass of a few samples ``x``.
 
-    Raises
-    ------
-    ValueError
-        If the module draws random numbers by itself: they would depend on who else is being trained.
+    A ValueError if the module draws random numbers by itself: they would depend on who else is being trained.
     """
     module, drawn = copy.deepcopy(module).to(x.device).train(), [0]
 
@@ -113,11 +110,8 @@ def structure(module: nn.Module) -> tuple[Any, ...]:
 class Together:
     """The states of several modules of one :func:`structure` beside one another.
 
-    Attributes
-    ----------
-    rows : (networks, numbers), all trained parameters, layer after layer.
-    buffers : by name, (networks, …).
-    module : what is run; its own parameters and buffers are never used.
+    ``rows`` (networks, numbers) are all trained parameters, layer after layer; ``buffers``, by name, have the shape
+    (networks, …); ``module`` is what is run, and its own parameters and buffers are never used.
     """
 
     def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
@@ -233,16 +227,9 @@ class _Watch(LayerProbe):
 class Torch:
     """Trains the networks of ``members``, which agree in :meth:`shape`. Members are numbered in their order.
 
-    Parameters
-    ----------
-    members, draws : of each network.
-    shared : what :meth:`prepare` returned.
-    layers : for networks of a user's own, as for :func:`deepmech.metrics.load_curve.load_curve`.
-
-    Raises
-    ------
-    ValueError
-        If modules differ in structure, or draw random numbers by themselves.
+    ``shared`` is what :meth:`prepare` returned; ``layers``, of networks of a user's own, are as for
+    :func:`deepmech.metrics.load_curve.load_curve`. A ValueError if modules differ in structure, or draw random numbers
+    by themselves.
     """
 
     KNOWN: ClassVar[Known] = {

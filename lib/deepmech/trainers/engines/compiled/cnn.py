@@ -15,7 +15,7 @@ from deepmech.core.random import purpose_word
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import cnn_vectors as vectors
 from deepmech.trainers.engines.compiled.cnn_step import TOGETHER, run_step
-from deepmech.trainers.engines.compiled.mlp_passes import TRAINING
+from deepmech.trainers.engines.compiled.mlp import TRAINING, prepared_targets
 from deepmech.trainers.engines.compiled.tiles import BYTES, aligned
 from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.modules import of_member
@@ -117,15 +117,8 @@ class FusedCNN:
     @staticmethod
     def prepare(data: Any, dtype: str) -> dict[str, Any]:
         """What all members share: the training set."""
-        y = np.asarray(data.y_train)
-        return {
-            "x": np.asarray(data.x_train, dtype=dtype),
-            "y": y.astype(np.int64) if data.n_classes else np.zeros(0, np.int64),
-            "targets": np.zeros((0, 1), dtype) if data.n_classes else y.astype(dtype).reshape(-1, 1),
-            "n_classes": int(data.n_classes or 0),
-            "shape": tuple(map(int, data.shape)),
-            "std": float(np.std(data.x_train, dtype=np.float64)),
-        }
+        own = {"x": np.asarray(data.x_train, dtype=dtype), "shape": tuple(map(int, data.shape))}
+        return own | prepared_targets(data, dtype)
 
     @staticmethod
     def cannot(shape: Sequence[int]) -> str:

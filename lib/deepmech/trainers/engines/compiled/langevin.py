@@ -177,11 +177,7 @@ class Loss:
 
     Mean quadratic hinge loss with weight decay (Eqs. 1, 2) of a bias-free ReLU network, in float64.
 
-    Parameters
-    ----------
-    sizes : units of every layer (:func:`layer_sizes`).
-    x : (P_D, inputs), ``y`` : (P_D,) of ±1.
-    regularisation : λ ≥ 0.
+    ``sizes``, ``x`` and ``y`` are as for :class:`Blocked`; ``regularisation`` is λ ≥ 0.
 
     Examples
     --------

@@ -10,15 +10,7 @@ import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
-from deepmech.trainers.known import knows
 
-#: What of a Training the losses and optimisers here can do, and the draws of the engines that use them.
-TRAINING = knows(
-    "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-    optimizer=("adam", "sgd"),
-    loss=("cross_entropy", "mse"),
-    dtype=("float32", "float64"),
-)
 #: PyTorch's BatchNorm constants.
 EPSILON, MOMENTUM = 1e-5, 0.1
 #: Samples of a block; a multiple of the 32 bits of a word.
