@@ -97,8 +97,8 @@ STREAMS = {
 NUMBER = "must be a number or a labelled array of numbers; use over(name, values)"
 SIMULATORS = {
     "list": (lambda: Chain(friction_right=[0.1, 0.2], noise=0.0), f"Chain.friction_right = [0.1, 0.2]: {NUMBER}"),
-    "tuple": (lambda: Chain(friction_left=(0.1, 0.2), noise=0.0), f"Chain.friction_left = (0.1, 0.2): {NUMBER}"),
-    "plain array": (lambda: Chain(stiffness=np.array([0.1]), noise=0.0), f"Chain.stiffness = array([0.1]): {NUMBER}"),
+    "tuple": (lambda: Chain(friction_left=(0.1, 0.2), noise=0.0), f"Chain.friction_left = [0.1, 0.2]: {NUMBER}"),
+    "plain array": (lambda: Chain(stiffness=np.array([0.1]), noise=0.0), f"Chain.stiffness = [0.1]: {NUMBER}"),
     "text": (lambda: Chain(friction_right="0.1", noise=0.0), f"Chain.friction_right = '0.1': {NUMBER}"),
     "boolean": (lambda: Chain(friction_right=True, noise=0.0), f"Chain.friction_right = True: {NUMBER}"),
     "labelled booleans": (lambda: Chain(noise=over("n", [True, False])), NUMBER),
@@ -257,7 +257,7 @@ METRICS = {
     "targets of text": (lambda: regression.probe_error(X, Y.astype(str)), "probe_error: targets = "),
     "nobody": (lambda: regression.probe_error(X[:0], Y[:0]), "targets (0,)"),
     "points of text": (lambda: separability.linearly_separable("a", X), "linearly_separable: x = 'a'"),
-    "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = array([0, 1, 5])"),
+    "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "float groups": (
         lambda: glass.displacement_sums(X[0], X[0], [0.0, 1.0, 1.0], 2, [0.1]),
         "must be whole numbers from",
@@ -268,13 +268,13 @@ METRICS = {
     ),
     "no windows": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 1], 2, []), "windows = []: must be one or more"),
     "no dip stream": (lambda: glass_modes.dip_test([1, 2, 3], None), "dip_test: stream is of type NoneType"),
-    "negative counts": (lambda: glass_modes.unbinned([-1, 2], [0, 1, 2]), "unbinned: counts = array([-1, 2])"),
+    "negative counts": (lambda: glass_modes.unbinned([-1, 2], [0, 1, 2]), "unbinned: counts = [-1, 2]"),
     "level of text": (lambda: glass_times.decorrelation_time([1, 2], [1, 0.5], "a"), "level = 'a': must be in (0, 1)"),
     "endless": (lambda: glass_times.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "infinite x": (lambda: glass_times.exponent([1, np.inf, 3], [1, 2, 3]), "exponent: x holds inf: must be finite"),
     "negative time": (
         lambda: glass_times.collapse([1, 2], [[1, 0.5]] * 2, [1, -2]),
-        "taus = array([ 1., -2.]): must be > 0",
+        "taus = [1.0, -2.0]: must be > 0",
     ),
     "half a point": (lambda: glass_times.collapse([1, 2], [[1, 0.5]] * 2, [1, 2], 1.5), f"points = 1.5: {WHOLE}"),
 }

@@ -42,33 +42,5 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = {
-    "core.labels": ("over",),
-    "data": ("load",),
-    "metrics.curvature": ("curvature",),
-    "metrics.load_curve": ("load_curve",),
-    "metrics.monitor": ("LoadCurveMonitor",),
-    "metrics.reading": ("read",),
-    "metrics.separation": ("data_separation",),
-    "plots.layers": ("plot",),
-    "simulators": ("simulate",),
-    "simulators.brownian": ("Well",),
-    "simulators.elastic_sde": ("ElasticSDE",),
-    "simulators.folding_ruler": ("Pull", "Ruler"),
-    "simulators.spring_block": ("Chain",),
-    "sweeps": ("Sweep", "result"),
-    "trainers": (
-        "CNN",
-        "MLP",
-        "Dynamics",
-        "Preparation",
-        "SingleSample",
-        "Training",
-        "settle",
-        "train",
-        "train_lenet",
-        "walk",
-    ),
-}
-__getattr__, __dir__, _HOMES = lazy.homes(__name__, _ROOMS)
+__getattr__, __dir__, _HOMES = lazy.homes(__name__)
 __all__ = ["__version__", *_HOMES]

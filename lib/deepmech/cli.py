@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from deepmech import __version__
 
@@ -46,8 +47,13 @@ def parser() -> argparse.ArgumentParser:
     measure.add_argument(
         "--layers", nargs="+", metavar="NAME", help="names of modules, or blocks (default: activations)"
     )
-    measure.add_argument("--samples", type=positive, default=1000, help="how many, at most (default: 1000)")
-    measure.add_argument("--regression", action="store_true", help="y are real numbers, not classes")
+    measure.add_argument(
+        "--samples", dest="n_samples", type=positive, default=1000, help="how many, at most (default: 1000)"
+    )
+    measure.add_argument(
+        "--regression", dest="target", action="store_const", const="regression", default="classes",
+        help="y are real numbers, not classes",
+    )  # fmt: skip
     measure.add_argument("-o", dest="out", metavar="FOLDER", help="write the curve there: netCDF, SVG, PDF and PNG")
     measure.set_defaults(run=_measure)
 
@@ -59,7 +65,9 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_argument(
         "--scheduler", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler listens here"
     )
-    sweep.add_argument("--ship", metavar="FOLDER", help="write the finished result there, as the book's stored results")
+    sweep.add_argument(
+        "--ship", dest="results", metavar="FOLDER", help="write the finished result there, as the book's stored results"
+    )
     sweep.set_defaults(run=_sweep)
 
     verify = commands.add_parser("verify", help="recompute a sample of stored cells and compare")
@@ -69,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH|NAME",
         help="results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)",
     )
-    verify.add_argument("--cells", type=positive, default=3, help="cells per result (default: 3)")
+    verify.add_argument("--cells", dest="n", type=positive, default=3, help="cells per result (default: 3)")
     verify.add_argument("--fraction", type=float, help="share of the cells, in place of --cells")
     verify.add_argument("--seed", type=int, default=0, help="which sample is drawn (default: 0)")
     verify.add_argument(
@@ -79,7 +87,10 @@ def parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
     verify.add_argument(
-        "--note", action="store_true", help="note beside the results that pass that this code makes their numbers"
+        "--note",
+        dest="noted",
+        action="store_true",
+        help="note beside the results that pass that this code makes their numbers",
     )
     verify.set_defaults(run=_verify)
 
@@ -106,53 +117,32 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of a command, which are called as those of its function."""
+    return {name: value for name, value in vars(options).items() if name not in ("command", "run")}
+
+
 def _measure(options: argparse.Namespace) -> int:
     from deepmech.measure import cli_measure
 
-    layers = options.layers
-    said = cli_measure(
-        options.model,
-        options.data,
-        weights=options.weights,
-        layers=layers[0] if layers == ["blocks"] else layers,
-        n_samples=options.samples,
-        target="regression" if options.regression else "classes",
-        out=options.out,
-        say=say,
-    )
-    sys.stdout.write(f"{said}\n")
+    if options.layers == ["blocks"]:
+        options.layers = "blocks"
+    sys.stdout.write(f"{cli_measure(**_given(options), say=say)}\n")
     return 0
 
 
 def _sweep(options: argparse.Namespace) -> int:
     from deepmech.sweeps import cli_run
 
-    summary = cli_run(
-        options.sweep,
-        store=options.store,
-        chunk=options.chunk,
-        workers=options.workers,
-        scheduler=options.scheduler,
-        results=options.ship,
-    )
-    sys.stdout.write(f"{summary}\n")
+    sys.stdout.write(f"{cli_run(**_given(options))}\n")
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
     from deepmech.sweeps import cli_verify, results
 
-    paths = [path for given in options.paths for path in _results(given)] or [results.required_folder()]
-    summary, passed = cli_verify(
-        paths,
-        n=options.cells,
-        fraction=options.fraction,
-        seed=options.seed,
-        tolerance=options.tolerance,
-        whole=options.whole,
-        noted=options.note,
-        say=say,
-    )
+    options.paths = [path for given in options.paths for path in _results(given)] or [results.required_folder()]
+    summary, passed = cli_verify(**_given(options), say=say)
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1
 

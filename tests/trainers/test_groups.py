@@ -12,8 +12,8 @@ from trainer_data import clusters
 
 from deepmech import over
 from deepmech.core.random import Stream
+from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers import CNN, MLP, Training, train
-from deepmech.trainers.draws import BatchedStream
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.run import Call, products_in

@@ -26,7 +26,7 @@ from deepmech.trainers.specs import Member
         (Training, "momentum", 0.9, "adam"),
         (Training, "batch_size", 0, "at least 1"),
         (Training, "epochs", -1, "at least 0"),
-        (Training, "data_noise", -0.1, "at least 0"),
+        (Training, "data_noise", -0.1, "zero or positive"),
         (Training, "data_noise", 1.5, "label_noise"),
         (Training, "label_noise", 1.5, "fraction"),
         (Training, "loss", "poisson", "mse"),

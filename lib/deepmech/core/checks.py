@@ -3,17 +3,61 @@
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
 from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
 import xarray as xr
 
+FEW = 5
+"""Of many values a message lists so many."""
+
+
+def shown(value: Any) -> str:
+    """``value`` for a message: a list by its first few entries, anything else cut short.
+
+    Examples
+    --------
+    >>> shown(range(9)), shown(None)
+    ('[0, 1, 2, 3, 4 and 4 more]', 'None')
+    """
+    value = value.values if isinstance(value, xr.DataArray) else value
+    if isinstance(value, list | tuple | range | np.ndarray):
+        with suppress(ValueError):  # rows of different lengths
+            if np.ndim(value) == 1:
+                return f"[{listed(value)}]"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def listed(values: Any, total: int | None = None) -> str:
+    """The first few of ``values``, and how many more there are (of ``total``, if not all are in ``values``).
+
+    Examples
+    --------
+    >>> listed(np.arange(2, 9)), listed([0, 1])
+    ('2, 3, 4, 5, 6 and 2 more', '0, 1')
+    """
+    first = [repr(v.item() if isinstance(v, np.generic) else v) for v in list(values[:FEW])]
+    more = (len(values) if total is None else total) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
+
 
 def refuse(what: str, value: Any, allowed: str) -> NoReturn:
-    """Raise the ValueError that says so; a long value is cut short."""
-    text = " ".join(repr(value).split())
-    raise ValueError(f"{what} = {text if len(text) <= 80 else text[:77] + '…'}: must be {allowed}")
+    """Raise the ValueError that says so."""
+    raise ValueError(f"{what} = {shown(value)}: must be {allowed}")
+
+
+def require(what: str, value: Any, ok: Any, allowed: str) -> None:
+    """:func:`refuse` unless ``ok``."""
+    if not ok:
+        refuse(what, value, allowed)
+
+
+def switch(what: str, value: Any) -> None:
+    """``value`` must be a boolean."""
+    require(what, value, isinstance(value, bool | np.bool_), "True or False")
 
 
 def whole(what: str, value: Any, least: int = 1, most: int | None = None, allowed: str | None = None) -> int:
@@ -35,6 +79,27 @@ def whole(what: str, value: Any, least: int = 1, most: int | None = None, allowe
         bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
         refuse(what, value, allowed or f"a whole number (an int) {bounds}")
     return number
+
+
+def wholes(
+    what: str, values: Any, least: int, most: int | None = None, *, rising: bool = False, allowed: str = ""
+) -> np.ndarray:
+    """``values`` as int64: a list of whole numbers, none of them twice, in rising order if that is asked for.
+
+    ``allowed`` says the bounds in other words.
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        array = np.array(None)
+    ok = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
+    if ok:
+        steps = np.diff(np.asarray(array if rising else np.sort(array), object))
+        ok = array.min() >= least and (most is None or array.max() <= most) and bool(np.all(steps > 0))
+    bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+    kind = "increasing" if rising else "different"
+    require(what, values, ok, allowed or f"a list of {kind} whole numbers, {bounds}")
+    return array.astype(np.int64)
 
 
 def is_real(value: Any) -> bool:
@@ -71,9 +136,11 @@ def array(what: str, value: Any, allowed: str = "an array of real numbers") -> n
     return found.astype(float, copy=False)
 
 
-def instance(what: str, value: Any, kind: type) -> None:
-    """``value`` must be a ``kind``; the class itself is a common slip."""
-    if isinstance(value, type) and issubclass(value, kind):
+def instance(what: str, value: Any, *kinds: type) -> None:
+    """``value`` must be of one of these kinds; the class itself is a common slip."""
+    if isinstance(value, type) and issubclass(value, kinds):
         raise ValueError(f"{what} is the class {value.__name__} itself: make one first, {value.__name__}(…)")
-    if not isinstance(value, kind):
-        raise ValueError(f"{what} is of type {type(value).__name__}: must be a {kind.__name__}")
+    if not isinstance(value, kinds):
+        names = [kind.__name__ for kind in kinds]
+        wanted = f"a {names[0]}" if len(names) == 1 else f"one of {', '.join(names)}"
+        raise ValueError(f"{what} is of type {type(value).__name__}: must be {wanted}")

@@ -22,10 +22,7 @@ _PACKAGE = __package__.partition(".")[0]
 def digest(module: str) -> str:
     """Sixteen hexadecimal digits of the code of ``module`` and of everything of ours that it imports.
 
-    Raises
-    ------
-    ValueError
-        If there is no source of that name.
+    A ValueError if there is no source of that name.
 
     Examples
     --------

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
 def named(reference: str, otherwise: str) -> Any:
-    """What ``"module:name"`` stands for.
-
-    Raises
-    ------
-    ValueError
-        If there is no such thing: in the words ``otherwise``, and why.
+    """What ``"module:name"`` stands for; if there is no such thing, a ValueError: ``otherwise``, and why.
 
     Examples
     --------
@@ -28,20 +25,22 @@ def named(reference: str, otherwise: str) -> Any:
         raise ValueError(f"{otherwise} ({error})") from None
 
 
-def homes(
-    package: str, names: Mapping[str, Sequence[str]], extra: str = ""
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:
-    """``__getattr__`` and ``__dir__`` of a package whose ``names`` stand by module below it, and each name's module.
+def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:
+    """``__getattr__`` and ``__dir__`` of a package, and the module of each name that it imports under TYPE_CHECKING.
 
-    ``extra`` is the part of ``deepmech[...]`` that brings what these modules need.
+    Type checkers read those imports, and so does this: a name stands there and nowhere else. ``extra`` is the part of
+    ``deepmech[...]`` that brings what these modules need.
 
     Examples
     --------
-    >>> getattr_, dir_, home = homes("deepmech.core", {"labels": ["over", "align"]})
-    >>> home["align"], getattr_("over")("slope", [0.0, 1.0]).dims
+    >>> getattr_, dir_, home = homes("deepmech")
+    >>> home["over"], getattr_("over")("slope", [0.0, 1.0]).dims
     ('deepmech.core.labels', ('slope',))
     """
-    home = {name: f"{package}.{module}" for module, own in names.items() for name in own}
+    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
+    typed = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def get(name: str) -> Any:
         if name not in home:

@@ -16,7 +16,8 @@ from deepmech.core import checks
 class Spec:
     """Mixin for frozen dataclasses (declare them with ``@dataclass(frozen=True, eq=False)``).
 
-    Subclasses validate themselves in ``__post_init__`` with :meth:`require`.
+    Subclasses validate themselves in ``__post_init__`` with the methods below: what does not fit is refused with a
+    ValueError that names the field, its value and what is allowed.
     """
 
     def require(self, field: str, ok: Any, allowed: str) -> None:
@@ -28,21 +29,36 @@ class Spec:
             if isinstance(value, xr.DataArray):
                 bad = np.broadcast_to(~np.asarray(ok, bool), value.shape)
                 value = value.values[bad].ravel()[0].item()
-            raise ValueError(f"{type(self).__name__}.{field} = {value!r}: must be {allowed}")
-
-    def require_finite(self, *fields: str) -> None:
-        """Every named field must hold finite numbers only."""
-        for field in fields:
-            try:
-                values = np.asarray(getattr(self, field), dtype=float)
-            except (TypeError, ValueError):
-                self.require(field, False, "a number or a labelled array of numbers; use over(name, values)")
-            self.require(field, np.isfinite(values), "finite")
+            checks.refuse(f"{type(self).__name__}.{field}", value, allowed)
 
     def require_numbers(self, *fields: str) -> None:
         """Every named field must be a finite number, or a labelled array of them."""
         checks.numbers(type(self).__name__, **{field: getattr(self, field) for field in fields})
-        self.require_finite(*fields)
+        for field in fields:
+            self.require(field, np.isfinite(np.asarray(getattr(self, field), float)), "finite")
+
+    def require_between(self, field: str, low: float, high: float, allowed: str) -> None:
+        """From ``low`` to ``high``, which is excluded."""
+        self.require_numbers(field)
+        values = np.asarray(getattr(self, field), float)
+        self.require(field, (values >= low) & (values < high), allowed)
+
+    def require_positive(self, *fields: str, allowed: str = "positive") -> None:
+        for field in fields:
+            self.require_between(field, np.nextafter(0, 1), np.inf, allowed)
+
+    def require_not_negative(self, *fields: str, allowed: str = "zero or positive") -> None:
+        for field in fields:
+            self.require_between(field, 0, np.inf, allowed)
+
+    def require_whole(self, field: str, least: int) -> None:
+        self.require_numbers(field)
+        values = np.asarray(getattr(self, field), float)
+        self.require(field, (values >= least) & (values == np.round(values)), f"a whole number, at least {least}")
+
+    def require_one_of(self, field: str, *allowed: Any) -> None:
+        words = f"one of {', '.join(map(repr, allowed))}"
+        self.require(field, np.isin(np.asarray(getattr(self, field)), allowed), words)
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; :meth:`from_json` turns it back."""

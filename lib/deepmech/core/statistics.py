@@ -311,8 +311,7 @@ def rank_correlation(
     """Spearman's rank correlation over cells, of means over runs; its interval is over runs.
 
     The cells are the same whoever repeats the experiment, and neighbours are alike: to resample cells would say nothing
-    of what a repetition gives. Ranks jump, so runs are drawn anew (bootstrap) and not left out in turn; half the width
-    is the spread of what they give times Student's t.
+    of what a repetition gives. So runs are drawn anew (:func:`interval_by_drawing`).
 
     Parameters
     ----------

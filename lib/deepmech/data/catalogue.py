@@ -54,44 +54,35 @@ def data_directory() -> Path:
     return Path(chosen).expanduser() if chosen else Path(pooch.os_cache("deepmech"))
 
 
-def _idx(split: str, kind: Literal["images", "labels"], count: int, download: str, content: str | None) -> SourceFile:
-    dimensions = {"images": 3, "labels": 1}[kind]
-    return SourceFile(f"{split}-{kind}-idx{dimensions}-ubyte.gz", kind, count, download, content)
-
+_IDX: tuple[tuple[str, Literal["images", "labels"], int], ...] = (
+    ("train-images-idx3-ubyte.gz", "images", 60_000),
+    ("train-labels-idx1-ubyte.gz", "labels", 60_000),
+    ("t10k-images-idx3-ubyte.gz", "images", 10_000),
+    ("t10k-labels-idx1-ubyte.gz", "labels", 10_000),
+)
+_MNIST_DOWNLOAD = (
+    "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+)
+_MNIST_CONTENT = (
+    "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+)
+_FASHION_DOWNLOAD = (
+    "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc",
+    "b0197879cbda89f3dc7b894f9fd52b858e68ea4182b6947c9d8c2b67e5f18dcc",
+    "78dcbbfb5a27efaf1b6c1d616caca68560be8766c5bffcb2791df9273a534229",
+    "42bd18137a62d5998cdeae52bf3a0676ac6b706f5cf8439b47bb5b151ae3dccf",
+)
 
 MNIST = Source(
     "MNIST",
     "mnist",
-    (
-        _idx(
-            "train",
-            "images",
-            60_000,
-            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-            "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-        ),
-        _idx(
-            "train",
-            "labels",
-            60_000,
-            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-            "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-        ),
-        _idx(
-            "t10k",
-            "images",
-            10_000,
-            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-            "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-        ),
-        _idx(
-            "t10k",
-            "labels",
-            10_000,
-            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-            "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-        ),
-    ),
+    tuple(SourceFile(*f, d, c) for f, d, c in zip(_IDX, _MNIST_DOWNLOAD, _MNIST_CONTENT, strict=True)),
     ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"),
     (1, 28, 28),
 )
@@ -99,12 +90,7 @@ MNIST = Source(
 FASHION = Source(
     "Fashion-MNIST",
     "fashion-mnist",
-    (
-        _idx("train", "images", 60_000, "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc", None),
-        _idx("train", "labels", 60_000, "b0197879cbda89f3dc7b894f9fd52b858e68ea4182b6947c9d8c2b67e5f18dcc", None),
-        _idx("t10k", "images", 10_000, "78dcbbfb5a27efaf1b6c1d616caca68560be8766c5bffcb2791df9273a534229", None),
-        _idx("t10k", "labels", 10_000, "42bd18137a62d5998cdeae52bf3a0676ac6b706f5cf8439b47bb5b151ae3dccf", None),
-    ),
+    tuple(SourceFile(*f, d) for f, d in zip(_IDX, _FASHION_DOWNLOAD, strict=True)),
     (
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",

@@ -127,32 +127,32 @@ def load(
     require_name(name, names())
     if size is not None and (isinstance(size, bool) or int(size) != size or size < 1):
         raise ValueError(f"load({name!r}): size = {size!r}: must be a whole number of pixels, at least 1")
+    stream, n_classes = Stream.of("data", name, seed), 10
     if name in GEOMNIST:
-        return _made(name, size, n_train, n_test, seed)
-    stream = Stream.of("data", name, seed)
-    if name in BUNDLED:
+        n_train, n_test = _counts(name, n_train, n_test)
+        parts, note = _made(name, n_train, n_test, seed)
+        shape, scale, content, n_classes = (1, geomnist.SIDE, geomnist.SIDE), 1.0, geomnist.RECIPE, len(geomnist.SHAPES)
+    elif name in BUNDLED:
         if name == "diabetes" and size is not None:
             raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
-        x, y, shape, scale, content, note = _bundled(name)
+        x, y, shape, scale, n_classes, content, note = _bundled(name)
         n_train, n_test = _split(name, n_train, n_test, len(x))
         order = stream.permutation("split", 0, len(x))
-        parts = [(x, y, order[:n_train]), (x, y, order[len(x) - n_test :])]
+        parts = [(x[i], y[i]) for i in (order[:n_train], order[len(x) - n_test :])]
     else:
         (x, y), (x_test, y_test), shape, content, note = _downloaded(name)
         scale = 255.0
         n_train, n_test = _take(name, "n_train", n_train, len(x)), _take(name, "n_test", n_test, len(x_test))
-        parts = [
-            (x, y, stream.permutation("train", 0, len(x))[:n_train]),
-            (x_test, y_test, stream.permutation("test", 0, len(x_test))[:n_test]),
-        ]
-    (a, b), (c, d) = ((_prepare(images[i], shape, scale, size), labels[i]) for images, labels, i in parts)
+        first = stream.permutation("train", 0, len(x))[:n_train], stream.permutation("test", 0, len(x_test))[:n_test]
+        parts = [(x[first[0]], y[first[0]]), (x_test[first[1]], y_test[first[1]])]
+    (a, b), (c, d) = ((_prepare(images, shape, scale, size), labels) for images, labels in parts)
     return Data(
         name=name,
         x_train=a,
         y_train=b,
         x_test=c,
         y_test=d,
-        n_classes=0 if name == "diabetes" else 10,
+        n_classes=n_classes,
         fingerprint=_fingerprint(name, content, size, n_train, n_test, seed),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
         shape=shape if size is None else (shape[0], int(size), int(size)),
@@ -204,26 +204,15 @@ def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, in
     return counts[0], counts[1]
 
 
-def _made(name: str, size: int | None, n_train: int | None, n_test: int | None, seed: int) -> Data:
-    counts = _counts(name, n_train, n_test)
+def _made(name: str, n_train: int, n_test: int, seed: int):
+    """(images, labels) of GEOMNIST for training and for testing, and what they are."""
     if name == "geomnist":
-        train, test = geomnist.family(*counts, seed)
+        placed = geomnist.family(n_train, n_test, seed)
         note = "GEOMNIST, made by this library"
     else:
-        train, test = (geomnist.independent(n, seed, split) for n, split in zip(counts, ("train", "test"), strict=True))
+        placed = geomnist.independent(n_train, seed, "train"), geomnist.independent(n_test, seed, "test")
         note = "GEOMNIST with size, place and angle drawn independently, made by this library"
-    side = geomnist.SIDE
-    return Data(
-        name=name,
-        x_train=_prepare(geomnist.draw(train), (1, side, side), 1.0, size),
-        y_train=train.label.astype(np.int64),
-        x_test=_prepare(geomnist.draw(test), (1, side, side), 1.0, size),
-        y_test=test.label.astype(np.int64),
-        n_classes=len(geomnist.SHAPES),
-        fingerprint=_fingerprint(name, geomnist.RECIPE, size, *counts, seed),
-        note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
-        shape=(1, side, side) if size is None else (1, int(size), int(size)),
-    )
+    return [(geomnist.draw(at), at.label.astype(np.int64)) for at in placed], note
 
 
 def _bundled(name: str):
@@ -234,14 +223,15 @@ def _bundled(name: str):
         bunch = datasets.load_digits()
         x, y = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
         shape: tuple[int, ...] = (1, 8, 8)
-        scale, note = 16.0, "UCI handwritten digits as bundled with scikit-learn"
+        scale, n_classes, note = 16.0, 10, "UCI handwritten digits as bundled with scikit-learn"
     else:
         bunch = datasets.load_diabetes(scaled=False)
         low, high = bunch.data.min(axis=0), bunch.data.max(axis=0)
         x, y, shape, scale = (bunch.data - low) / (high - low), bunch.target.astype(np.float32), (10,), 1.0
+        n_classes = 0
         note = "Diabetes (442 patients) as bundled with scikit-learn, features mapped to [0, 1] by their range"
     content = hashlib.sha256(np.round(bunch.data, 6).astype("<f8").tobytes() + y.astype("<f8").tobytes()).hexdigest()
-    return x, y, shape, scale, [content], note
+    return x, y, shape, scale, n_classes, [content], note
 
 
 def _downloaded(name: str):
@@ -304,17 +294,7 @@ def _prepare(raw: np.ndarray, shape: tuple[int, ...], scale: float, size: int | 
 def resize(images: np.ndarray, size: int) -> np.ndarray:
     """Images resampled to ``size`` × ``size`` pixels by antialiased bilinear interpolation.
 
-    Parameters
-    ----------
-    images
-        float32, shape (n, channels, height, width), in [0, 1].
-    size
-        New height and width.
-
-    Returns
-    -------
-    ndarray
-        float32, shape (n, channels, size, size), in [0, 1]. Each image is resampled on its own.
+    Both are float32 of shape (n, channels, height, width), in [0, 1]; each image is resampled on its own.
 
     Examples
     --------

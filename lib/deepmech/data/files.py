@@ -32,22 +32,9 @@ class DataCorrupt(DataError):
 def parse_idx(content: bytes, where: str = "IDX data") -> np.ndarray:
     """The array in an IDX file's bytes: two zero bytes, a type byte, a dimension count, big-endian sizes, the values.
 
-    Parameters
-    ----------
-    content
-        The decompressed file.
-    where
-        What to call it in errors.
-
-    Returns
-    -------
-    ndarray of uint8
-        A read-only view of ``content``, in the shape that the header states.
-
-    Raises
-    ------
-    DataCorrupt
-        For a wrong magic number, a type other than unsigned byte, or fewer or more values than the header promises.
+    ``content`` is the decompressed file, and the array, of uint8, a read-only view of it; ``where`` is what errors call
+    it. DataCorrupt is raised for a wrong magic number, a type other than unsigned byte, or fewer or more values than
+    the header promises.
 
     Examples
     --------
@@ -75,12 +62,8 @@ def read(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
 
     Images come as (count, height, width), labels as (count,), CIFAR-10 records as (count, 3073), all uint8.
 
-    Raises
-    ------
-    DataMissing
-        If there is no such file.
-    DataCorrupt
-        If it is truncated, damaged, another file of the catalogue, or not the published content.
+    DataMissing is raised if there is no such file, DataCorrupt if it is truncated, damaged, another file of the
+    catalogue, or not the published content.
     """
     if not path.is_file():
         raise DataMissing(f"{path.name}: not in {path.parent}")

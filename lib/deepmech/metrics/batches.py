@@ -269,7 +269,8 @@ def _labels(labels: Any) -> np.ndarray:
 def _split(whole: Any, place: Any) -> Batch:
     """A batch, with what the model is called with and the labels told apart."""
     if callable(place):
-        return Batch(whole, tuple(v for v in _entries(whole) if isinstance(v, torch.Tensor)), {}, place(whole))
+        parts = whole.values() if isinstance(whole, Mapping) else whole if isinstance(whole, tuple | list) else [whole]
+        return Batch(whole, tuple(v for v in parts if isinstance(v, torch.Tensor)), {}, place(whole))
     if isinstance(whole, Mapping):
         name = place if place is not None else next((k for k in LABELS if k in whole), None)
         if name not in whole:
@@ -287,16 +288,6 @@ def _split(whole: Any, place: Any) -> Batch:
     raise ValueError(
         f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be (x, y) or a "
         "dict, or give y=lambda batch: … and forward=lambda model, batch: …"
-    )
-
-
-def _entries(whole: Any) -> list[Any]:
-    return (
-        list(whole.values())
-        if isinstance(whole, Mapping)
-        else list(whole)
-        if isinstance(whole, tuple | list)
-        else [whole]
     )
 
 

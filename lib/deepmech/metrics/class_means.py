@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.random import Stream
-from deepmech.metrics.moments import FIRST, class_labels, named, real_numbers
+from deepmech.metrics.moments import class_labels, real_numbers
 
 
 def class_means(
@@ -115,10 +115,10 @@ def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarr
         raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
     drawn = np.unique(y)
     if drawn.size < k:
-        first = np.setdiff1d(np.arange(min(k, drawn.size + FIRST)), drawn)
+        first = np.setdiff1d(np.arange(min(k, drawn.size + checks.FEW)), drawn)
         raise ValueError(
-            f"no trial drew class {named(first, k - drawn.size)} of {k}: number the classes that occur from 0, or "
-            "record more trials"
+            f"no trial drew class {checks.listed(first, k - drawn.size)} of {k}: number the classes that occur from 0, "
+            "or record more trials"
         )
     return x, y, k
 

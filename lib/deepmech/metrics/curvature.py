@@ -20,22 +20,12 @@ _LAYER_DIMENSIONS = ("layer", "block")
 def steps(load: Any, dim: str | int | None = None) -> Any:
     """What each layer contributes, d_ℓ = D_{ℓ−1} − D_ℓ for ℓ = 1 … L (in the chain: the elongation of spring ℓ).
 
-    Parameters
-    ----------
-    load
-        Array or labelled array, D_0 … D_L along ``dim``.
-    dim
-        Name of the layers' dimension, by default ``layer`` or ``block``; for plain arrays an axis, by default the last.
+    Parameters and errors as :func:`curvature`, for two layers or more.
 
     Returns
     -------
     ndarray or DataArray
         One entry fewer along ``dim``, labelled by the layer at the step's end; same units as ``load``.
-
-    Raises
-    ------
-    ValueError
-        If ``dim`` cannot be found, or has fewer than two layers.
 
     Examples
     --------

@@ -16,12 +16,10 @@ from deepmech.core import checks
 
 @dataclass(frozen=True)
 class DisplacementSums:
-    """Sums over the weights of each group; ``within`` has shape (groups, windows), the others (groups,).
+    """Sums over the weights of each group.
 
-    Attributes
-    ----------
-    within : number of weights that moved by less than each window.
-    square, fourth : sums of Δw² and Δw⁴, in units of weight squared and to the fourth.
+    ``within`` (groups, windows) is the number of weights that moved by less than each window; ``square`` and ``fourth``
+    (groups,) are sums of Δw² and Δw⁴, in units of weight squared and to the fourth.
     """
 
     within: np.ndarray

@@ -123,10 +123,7 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     The uniform distribution is the unimodal one with the largest dips, so the test errs on the side of one mode. At
     least ``1 / (n_null + 1)`` is reported.
 
-    Parameters
-    ----------
-    sample : as for :func:`dip`.
-    stream : random numbers of the uniform samples.
+    ``stream`` are the random numbers of the uniform samples.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +14,11 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from deepmech.metrics.probing import _ACTIVATIONS, _NORMALISATIONS, INPUT, _check_names, _is_view, _listing
+INPUT, OUTPUT = "input", "output"
 
+_NOT_HIDDEN = {"MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax"}
+_ACTIVATIONS = tuple(getattr(nn, n) for n in nn.modules.activation.__all__ if n not in _NOT_HIDDEN)
+_NORMALISATIONS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 BLOCKS = "blocks"
 BEFORE = "before blocks"
 """Name of what enters the first block."""
@@ -64,10 +68,7 @@ def choose(
 ) -> Chosen:
     """The layers to watch; ``run`` takes one batch through the model, ``main`` is its input.
 
-    Raises
-    ------
-    ValueError
-        For names that are not there, a default that finds nothing, and whole numbers as a layer.
+    A ValueError for names that are not there, a default that finds nothing, and whole numbers as a layer.
     """
     modules = {name: module for name, module in model.named_modules() if name}
     if layers is None and not any(map(is_activation, modules.values())):
@@ -249,3 +250,38 @@ def plain_attention(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
+
+
+def use_of(name: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
+    """``"act:2"`` is the second use of module ``act``; a plain name, use 0, stands for the only one."""
+    module, colon, use = name.rpartition(":")
+    if name not in modules and colon and module in modules and use.isdecimal() and int(use) > 0:
+        return module, int(use)
+    return name, 0
+
+
+def _is_view(value: Any, of: torch.Tensor) -> bool:
+    """Whether ``value`` is ``of`` or a reshaped view of it (nn.Flatten gives one)."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.numel() == of.numel()
+        and value.untyped_storage().data_ptr() == of.untyped_storage().data_ptr()
+    )
+
+
+def _check_names(layers: list[str], modules: dict[str, nn.Module]) -> None:
+    if not layers:
+        raise ValueError("load_curve: layers is empty; name at least one, or leave it out for the default")
+    repeated = sorted({n for n in layers if layers.count(n) > 1})
+    if repeated:
+        raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
+    for name in layers:
+        if name not in (INPUT, OUTPUT) and (not isinstance(name, str) or use_of(name, modules)[0] not in modules):
+            close = difflib.get_close_matches(str(name), list(modules), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"load_curve: no layer {name!r}; this model has {_listing(modules)}{hint}")
+
+
+def _listing(modules: dict[str, nn.Module]) -> str:
+    shown = [f"{n} ({type(m).__name__})" for n, m in list(modules.items())[:40]]
+    return ", ".join([INPUT, OUTPUT, *shown, *(["…"] if len(modules) > 40 else [])])

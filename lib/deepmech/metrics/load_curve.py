@@ -161,22 +161,21 @@ class Measurement:
         checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
         if n_samples is not None:
             checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
-        if target not in get_args(Target):
-            checks.refuse("load_curve: target", target, " or ".join(map(repr, get_args(Target))))
+        checks.require("load_curve: target", target, target in get_args(Target), "'classes' or 'regression'")
         if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
             raise ValueError(
                 "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
             )
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        if not isinstance(diverged_to_nan, bool):
-            checks.refuse("load_curve: diverged_to_nan", diverged_to_nan, "True or False")
-        for what, function in (("pool", pool), ("forward", forward)):
-            if function is not None and not callable(function):
-                example = "of what a layer returns, such as over_positions" if what == "pool" else "of model and batch"
-                checks.refuse(f"load_curve: {what}", function, f"a function {example}")
-        if autocast is not None and not (isinstance(autocast, torch.dtype) and autocast.is_floating_point):
-            checks.refuse("load_curve: autocast", autocast, "a floating point type, such as torch.bfloat16, or None")
+        checks.switch("load_curve: diverged_to_nan", diverged_to_nan)
+        of_layer = "a function of what a layer returns, such as over_positions"
+        checks.require("load_curve: pool", pool, pool is None or callable(pool), of_layer)
+        called = forward is None or callable(forward)
+        checks.require("load_curve: forward", forward, called, "a function of model and batch")
+        floating = autocast is None or (isinstance(autocast, torch.dtype) and autocast.is_floating_point)
+        allowed = "a floating point type, such as torch.bfloat16, or None"
+        checks.require("load_curve: autocast", autocast, floating, allowed)
         if n_classes is not None:
             checks.whole("load_curve: n_classes", n_classes, 2)
         self.wrapped, self.forward, self.autocast = model, forward, autocast
@@ -254,15 +253,13 @@ class _Probe(LayerProbe):
     """Watches layers while batches of any kind run through; numbers their classes, or keeps features for a probe."""
 
     def __init__(self, measurement: Measurement, model: nn.Module, chosen: Chosen, numbering: Numbering | None) -> None:
-        names = [name for name in chosen.names if name != BEFORE]
         m = measurement
-        classes = 2 if numbering is None else numbering.classes
-        super().__init__(model, names, classes, m.metric, m.weights, None, m.diverged_to_nan)
-        self.whole_model, self.forward, self.chosen, self.numbering = model, m.forward, chosen, numbering
-        self.classes = classes
+        super().__init__(model, chosen.names, None, m.diverged_to_nan)
+        self.model, self.forward, self.chosen, self.numbering = model, m.forward, chosen, numbering
+        self.metric, self.weights = m.metric, m.weights
+        self.moments: dict[tuple[str, int], ClassMoments] = {}
         if m.pool is not None or chosen.blocks:
             self.pool = partial(self._pooled, m.pool)
-        self.wanted = {name: self.wanted.get(name, (name, 0)) for name in chosen.names}
         self.kept: dict[tuple[str, int], list[torch.Tensor]] = {}
         self.targets: list[np.ndarray] = []
 
@@ -284,17 +281,19 @@ class _Probe(LayerProbe):
         self.here, self.entered = batch, False
         if self.numbering is None:
             self.targets.append(labels)
-            labels = torch.zeros(len(labels), dtype=torch.long)
-        elif self.numbering.classes > self.classes:
-            self._grow(self.numbering.classes)
-        main = batch.main(self.whole_model)
-        # The parent calls its model with one tensor; whatever the batch holds besides is known here.
-        self.model = lambda _: _logits(batch.through(self.whole_model, self.forward))  # type: ignore[assignment]
-        self.run(torch.zeros(0) if main is None else main, labels)
+        main = batch.main(self.model)
+        self.labels = labels
+        self.run(
+            torch.zeros(0) if main is None else main,
+            len(labels),
+            lambda: _logits(batch.through(self.model, self.forward)),
+        )
 
     def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
         if self.numbering is not None:
-            super().collect(key, features)
+            moments = self.moments.setdefault(key, ClassMoments(self.numbering.classes, self.metric, self.weights))
+            moments.grow(self.numbering.classes)
+            moments.update(features, self.labels)
             return
         if not bool(torch.isfinite(features).all()):
             missing = int((~torch.isfinite(features)).sum())
@@ -304,8 +303,12 @@ class _Probe(LayerProbe):
             raise ValueError("the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers")
 
     def curve(self) -> dict[str, float]:
+        """Separation, or the error of the probe, by layer name, in the order of the curve."""
         if self.numbering is not None:
-            return super().curve()
+            return {
+                name: float("nan") if key in self.diverged else self.moments[key].separation()
+                for name, key in self.names().items()
+            }
         y = np.concatenate(self.targets)
         several = y if y.ndim == 2 else y[:, None]
         out = {}
@@ -330,25 +333,6 @@ class _Probe(LayerProbe):
         if pool is None:
             return output
         return pool(output, self.here.whole) if _takes_two(pool) else pool(output)
-
-    def _grow(self, classes: int) -> None:
-        """Room for classes that this batch is the first to show; they have no samples yet."""
-        more = classes - self.classes
-        self.classes, old = classes, self.new_moments
-        metric, weights = (example := old()).metric, example.weights
-        self.new_moments = lambda: ClassMoments(classes, metric, weights)
-
-        def padded(values: torch.Tensor) -> torch.Tensor:
-            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
-
-        for key, moments in self.moments.items():
-            assert moments.mean is not None
-            grown = self.new_moments()
-            grown.count, grown.mean, grown.spread = map(padded, (moments.count, moments.mean, moments.spread))
-            grown.scatter = moments.scatter
-            if moments.scatter is not None and weights == "printed":
-                grown.scatter = padded(moments.scatter)
-            self.moments[key] = grown
 
 
 @xr.register_dataarray_accessor("deepmech")

@@ -87,6 +87,20 @@ class ClassMoments:
         self._combine(count, anchor + offset, spread, scatter)
         return self
 
+    def grow(self, n_classes: int) -> None:
+        """Room for more classes, which have no samples yet."""
+        more = n_classes - self.n_classes
+        if more <= 0:
+            return
+
+        def padded(values: torch.Tensor) -> torch.Tensor:
+            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
+
+        self.n_classes, self.count, self.spread = n_classes, padded(self.count), padded(self.spread)
+        self.mean = None if self.mean is None else padded(self.mean)
+        if self.scatter is not None and self.weights == "printed":
+            self.scatter = padded(self.scatter)
+
     def _combine(
         self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None
     ) -> None:
@@ -170,24 +184,9 @@ def require_classes(count: np.ndarray) -> None:
     missing = np.flatnonzero(np.asarray(count) == 0)
     if missing.size:
         raise ValueError(
-            f"class {named(missing, missing.size)} of {len(count)} has no sample: separation needs every class; "
+            f"class {checks.listed(missing)} of {len(count)} has no sample: separation needs every class; "
             "take more samples, or number the classes that occur from 0"
         )
-
-
-FIRST = 5
-
-
-def named(numbers: np.ndarray, total: int) -> str:
-    """The first few of ``total`` numbers, and how many more there are.
-
-    Examples
-    --------
-    >>> named(np.arange(2, 9), 7), named(np.arange(2), 2)
-    ('2, 3, 4, 5, 6 and 2 more', '0, 1')
-    """
-    first = ", ".join(map(str, numbers[:FIRST].tolist()))
-    return first if total <= FIRST else f"{first} and {total - FIRST} more"
 
 
 def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, torch.Tensor]:

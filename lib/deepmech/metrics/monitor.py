@@ -32,12 +32,10 @@ class LoadCurveMonitor:
 
     Parameters
     ----------
-    model
-        As for :func:`~deepmech.metrics.load_curve.load_curve`. It may move to another device on the way.
-    x, y
-        The samples to measure, as for :func:`~deepmech.metrics.load_curve.load_curve`; a few hundred will do, and every
-        class must occur. A loader is read once, here, and its samples are kept: they are the same at every record, even
-        if it shuffles. Give ``n_samples=500``, say.
+    model, x, y
+        As for :func:`~deepmech.metrics.load_curve.load_curve`; the model may move to another device on the way. A few
+        hundred samples will do. A loader is read once, here, and its samples are kept: they are the same at every
+        record, even if it shuffles. Give ``n_samples=500``, say.
     every
         Record each ``every``-th step. By default as often as ``budget`` allows: the steps at which curves are recorded
         then depend on the machine (the curves at given steps do not).
@@ -139,7 +137,9 @@ class LoadCurveMonitor:
 
     def record(self) -> xr.DataArray:
         """Measure the load curve now, whatever the cadence; also returned."""
-        self._finish_device()  # what the device still has to do is training, and not to be counted here
+        device = next((p.device for p in self.model.parameters()), None)
+        if device is not None and device.type == "cuda":
+            torch.cuda.synchronize(device)  # what the device still has to do is training, and not to be counted here
         begin = self._clock()
         curve = self._measure()
         if self.curves and not curve.layer.equals(self.curves[0].layer):
@@ -194,8 +194,3 @@ class LoadCurveMonitor:
 
     def _training(self) -> float:
         return self._clock() - self._began - self.seconds
-
-    def _finish_device(self) -> None:
-        device = next((p.device for p in self.model.parameters()), None)
-        if device is not None and device.type == "cuda":
-            torch.cuda.synchronize(device)

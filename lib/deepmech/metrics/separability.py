@@ -35,10 +35,6 @@ def linearly_separable(x: Any, y: Any) -> bool:
     x, y
         Shapes (n, p) and (m, p), finite, at least one point each.
 
-    Returns
-    -------
-    bool
-
     Raises
     ------
     ValueError

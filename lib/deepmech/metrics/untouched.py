@@ -30,8 +30,12 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
         stack.enter_context(torch.random.fork_rng(devices=[d for d in devices if d.type == "cuda"]))
         for generator in _generators(modules):
             stack.callback(generator.set_state, generator.get_state())
-        stack.enter_context(_buffers_kept(modules))
-        stack.enter_context(_evaluating(modules))
+        for module in modules:
+            stack.callback(setattr, module, "training", module.training)  # model.train() would set them all
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    stack.callback(_put_back, module, name, buffer, buffer._version, buffer.detach().clone())
+        model.eval()
         stack.enter_context(torch.no_grad())
         for kind in {"cpu", *(d.type for d in devices)}:
             if torch.amp.is_autocast_available(kind):
@@ -50,35 +54,12 @@ def unwrapped(model: nn.Module) -> nn.Module:
             return model
 
 
-@contextmanager
-def _evaluating(modules: list[nn.Module]) -> Iterator[None]:
-    """Evaluation mode, with every submodule's own flag put back at the end (``model.train()`` would set them all)."""
-    flags = [(m, m.training) for m in modules]
-    try:
-        modules[0].eval()
-        yield
-    finally:
-        for module, flag in flags:
-            module.training = flag
-
-
-@contextmanager
-def _buffers_kept(modules: list[nn.Module]) -> Iterator[None]:
-    kept = [
-        (module, name, buffer, buffer._version, buffer.detach().clone())
-        for module in modules
-        for name, buffer in module._buffers.items()
-        if buffer is not None
-    ]
-    try:
-        yield
-    finally:
-        for module, name, buffer, version, values in kept:
-            module._buffers[name] = buffer
-            # Untouched buffers are not written: a pending backward pass may still need them at their version.
-            if buffer._version != version:
-                with torch.no_grad():
-                    buffer.copy_(values)
+def _put_back(module: nn.Module, name: str, buffer: torch.Tensor, version: int, values: torch.Tensor) -> None:
+    module._buffers[name] = buffer
+    # Untouched buffers are not written: a pending backward pass may still need them at their version.
+    if buffer._version != version:
+        with torch.no_grad():
+            buffer.copy_(values)
 
 
 def _generators(modules: list[nn.Module]) -> list[torch.Generator]:

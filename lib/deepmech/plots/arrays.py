@@ -12,10 +12,7 @@ import xarray as xr
 def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
     """``array`` with its dimensions in the order ``dims``; a dimension without labels is numbered from 0.
 
-    Raises
-    ------
-    ValueError
-        If it is no DataArray, or has other dimensions than those named.
+    A ValueError if it is no DataArray, or has other dimensions than those named.
     """
     if not isinstance(array, xr.DataArray):
         raise ValueError(f"{what} is a {type(array).__name__}: give an xarray.DataArray with dimensions {dims}")

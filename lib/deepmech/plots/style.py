@@ -83,13 +83,7 @@ def legible(colour: str, theme: Theme, ratio: float = 3.0) -> str:
 
 
 def categories(n: int, theme: Theme) -> list[str]:
-    """``n`` colours for things without an order.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is larger than the palette: nobody tells more than seven colours apart.
-    """
+    """``n`` colours for things without an order; a ValueError beyond seven, which nobody can tell apart."""
     if n > len(OKABE_ITO):
         raise ValueError(f"categories: n = {n}: at most {len(OKABE_ITO)} colours can be told apart; use panels or ramp")
     return [legible(c, theme) for c in OKABE_ITO[:n]]

@@ -14,20 +14,9 @@ _HOMES = {
 def simulate(spec: Any, *args: Any, **how: Any) -> Any:
     """Run any simulator's spec: what follows it is for the ``simulate`` of its own room.
 
-    Parameters
-    ----------
-    spec : :class:`~deepmech.simulators.spring_block.Chain`, :class:`~deepmech.simulators.elastic_sde.ElasticSDE`,
-        :class:`~deepmech.simulators.folding_ruler.Ruler` or :class:`~deepmech.simulators.brownian.Well`.
-
-    Returns
-    -------
-    xarray.Dataset
-        Of that simulator.
-
-    Raises
-    ------
-    ValueError
-        For anything else, and whatever the simulator refuses.
+    A spec is a :class:`~deepmech.simulators.spring_block.Chain`,
+    :class:`~deepmech.simulators.elastic_sde.ElasticSDE`, :class:`~deepmech.simulators.folding_ruler.Ruler` or
+    :class:`~deepmech.simulators.brownian.Well`; anything else is refused with a ValueError.
 
     Examples
     --------

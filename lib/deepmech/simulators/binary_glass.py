@@ -43,11 +43,6 @@ class BinaryGlass(Spec):
     time_step : of molecular dynamics.
     friction : of the heat bath, 1/time.
 
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
-
     Examples
     --------
     >>> glass = BinaryGlass()

@@ -1,9 +1,8 @@
 """Room: grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
 
-Knows no physics: a :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and
-returns the grid; :func:`adopt` lets a grid grow; :func:`load` refuses a grid with holes (:class:`Incomplete`);
-:func:`result` gives what ships with the book or else computes it; :func:`ship` and :func:`verify` make and check what
-ships.
+A :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and returns the grid,
+:func:`load` only reads it, :func:`adopt` lets it grow; :func:`result` gives what ships with the book or else computes
+it; :func:`ship` and :func:`verify` make and check what ships.
 """
 
 from deepmech.core.labels import each

@@ -88,10 +88,7 @@ def folder() -> Path | None:
     """Where shipped results lie: ``DEEPMECH_RESULTS``, else the checkout around the working directory, else the one
     that this library lies in, else the installed package; None if there are none.
 
-    Raises
-    ------
-    NotShipped
-        If ``DEEPMECH_RESULTS`` names no folder.
+    A NotShipped if ``DEEPMECH_RESULTS`` names no folder.
     """
     if chosen := os.environ.get("DEEPMECH_RESULTS"):
         if not Path(chosen).is_dir():

@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -219,23 +219,30 @@ def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Execut
             if chunk is None and len(indices) == size and time.perf_counter() - start < SECONDS / 2:
                 size *= 2
         return
-    futures = {executor.submit(compute_chunk, spec, indices): indices for indices in chunks_of(todo, size)}
+    waiting: dict[Future[Outcome], range] = {}
     try:
-        for future in as_completed(futures):
-            indices = futures.pop(future)
-            try:
-                yield future.result()
-            except BrokenExecutor as error:
-                raise RuntimeError(
-                    f"sweep {sweep.name!r}: a worker process died (out of memory?) or the cluster was lost while "
-                    f"computing cells {sweep.describe(indices)} ({error}). Finished chunks are kept if a store was "
-                    f"given; run again to go on"
-                ) from error
-            except Exception:  # lost on the way: a worker died, or the result could not travel
-                yield Outcome(indices, None, traceback.format_exc())
+        for indices in chunks_of(todo, size):
+            waiting[executor.submit(compute_chunk, spec, indices)] = indices
+            for future in [f for f in waiting if f.done()]:  # at once, of an executor that computes in this process
+                yield _outcome(sweep, future, waiting.pop(future))
+        for future in as_completed(tuple(waiting)):
+            yield _outcome(sweep, future, waiting.pop(future))
     finally:
-        for future in futures:
+        for future in waiting:
             future.cancel()
+
+
+def _outcome(sweep: Sweep, future: Future[Outcome], indices: range) -> Outcome:
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise RuntimeError(
+            f"sweep {sweep.name!r}: a worker process died (out of memory?) or the cluster was lost while computing "
+            f"cells {sweep.describe(indices)} ({error}). Finished chunks are kept if a store was given; run again to "
+            "go on"
+        ) from error
+    except Exception:  # lost on the way: a worker died, or the result could not travel
+        return Outcome(indices, None, traceback.format_exc())
 
 
 def load(sweep: Sweep, store: str | Path) -> xr.Dataset:

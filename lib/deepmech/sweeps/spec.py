@@ -44,11 +44,6 @@ class Sweep(Spec):
     data : str
         Fingerprint of the data that ``compute`` uses, if any.
 
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
-
     Examples
     --------
     >>> from deepmech import over

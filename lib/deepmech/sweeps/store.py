@@ -126,7 +126,8 @@ class Store:
         finally:
             temporary.unlink(missing_ok=True)
         for failure in self.path.glob("failed-*.json"):
-            if set(self._cells_of(failure)) <= set(range(start, stop)):
+            first, last = map(int, failure.stem.split("-")[1:])
+            if start <= first and last < stop:
                 failure.unlink(missing_ok=True)
         return path
 
@@ -137,11 +138,6 @@ class Store:
         with _told(self.path, f"a failure of cells {indices[0]} to {indices[-1]}, {traceback.splitlines()[-1]},"):
             write_whole(path, json.dumps(content, indent=1))
         return path
-
-    @staticmethod
-    def _cells_of(failure: Path) -> range:
-        first, last = failure.stem.split("-")[1:]
-        return range(int(first), int(last) + 1)
 
     def read(self) -> list[xr.Dataset]:
         """All sound chunks in order of their cells; a damaged or foreign one is named in a warning and set aside."""

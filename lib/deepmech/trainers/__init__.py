@@ -13,13 +13,7 @@ if TYPE_CHECKING:
     from deepmech.trainers.specs import CNN, MLP, Dynamics, Preparation, SingleSample, Training
     from deepmech.trainers.training import train
 
-_MODULES = {
-    "langevin": ("settle", "walk"),
-    "lenet": ("train_lenet",),
-    "specs": ("CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training"),
-    "training": ("train",),
-}
-__getattr__, __dir__, _HOMES = lazy.homes(__name__, _MODULES)
+__getattr__, __dir__, _HOMES = lazy.homes(__name__)
 __all__ = [
     "CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training", "settle", "train", "train_lenet", "walk",
 ]  # fmt: skip

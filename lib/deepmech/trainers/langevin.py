@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.trainers import checks
 from deepmech.trainers.engines.compiled.langevin import Blocked
 from deepmech.trainers.engines.torch_walk import Walking
 from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all, sizes_of
 from deepmech.trainers.records import Plan
-from deepmech.trainers.run import Call
+from deepmech.trainers.run import Call, moments
+from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
 ENGINES: dict[str, Any] = {"compiled": Blocked, "torch": Walking}
@@ -61,9 +62,9 @@ def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     >>> log_times(100, 3).tolist()
     [1, 2, 5, 10, 22, 46, 100]
     """
-    first = checks.whole("log_times", "first", first, 1)
-    last = checks.whole("log_times", "last", last, first)
-    checks.whole("log_times", "per_decade", per_decade, 1)
+    first = checks.whole("log_times: first", first)
+    last = checks.whole("log_times: last", last, first)
+    checks.whole("log_times: per_decade", per_decade)
     n = max(2, round(np.log10(last / first) * per_decade) + 1)
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
@@ -143,13 +144,11 @@ def walk(
 ) -> xr.Dataset:
     """Prepare every member, let it walk, and compare it with its own weights after each waiting time.
 
-    A member's result depends on its own parameters, its seed and ``experiment`` alone, to the bit (with the
-    torch engine: to rounding).
-
     Parameters
     ----------
     dynamics, preparation : specs; every number in them may be a labelled array (:func:`deepmech.over`).
     data : ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
+    seed, experiment : as for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
     steps : length of the walk, waiting included.
     waiting : waiting times t_w: steps from the start of the walk to each reference frame.
     record : times t after each t_w at which to record, in steps, rising, at least 1; or a whole number n: every n-th.
@@ -186,7 +185,7 @@ def walk(
     ------
     ValueError
         If times, labels or names do not fit, or the data are not fit to be trained on
-        (:func:`deepmech.trainers.checks.samples`).
+        (:func:`deepmech.trainers.samples.samples`).
 
     Examples
     --------
@@ -206,13 +205,14 @@ def walk(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
         memory=memory, tf32=tf32, experiment=experiment,
     )  # fmt: skip
-    steps = checks.whole("walk", "steps", steps, 1)
-    waiting = checks.wholes("walk", "waiting", waiting, 0, (steps - 1, "steps - 1"), rising=False).tolist()
+    steps = checks.whole("walk: steps", steps)
+    within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
+    waiting = checks.wholes("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
-    at = log_times(longest) if record is None else checks.moments("walk", record, longest, least=1)
+    at = log_times(longest) if record is None else moments("walk", record, longest, least=1)
     chi = _windows(chi)
     if np.size(motility_times):
-        motility_times = checks.wholes("walk", "motility_times", motility_times, 1, None, rising=False).tolist()
+        motility_times = checks.wholes("walk: motility_times", motility_times, 1).tolist()
     if len({(w.dynamics.hidden) for w in walkers}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
@@ -243,11 +243,11 @@ def _members(
     caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, own: tuple[str, ...], **how: Any
 ) -> tuple[Call, Any, list[Walker], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
-    checks.require_spec(caller, "dynamics", dynamics, Dynamics)
-    checks.require_spec(caller, "preparation", preparation, Preparation)
+    checks.instance(f"{caller}: dynamics", dynamics, Dynamics)
+    checks.instance(f"{caller}: preparation", preparation, Preparation)
     call = Call(caller, ENGINES, **how)
     engine, _ = call.choose(dynamics, preparation)
-    data = checks.samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
+    data = samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
     batch = call.align(own, **labelled(dynamics), **labelled(preparation, "prepare_"))
     walkers = [
         Walker(with_values(dynamics, row), with_values(preparation, row, "prepare_"), int(row["seed"]))
@@ -283,7 +283,7 @@ def _windows(chi: Any) -> tuple[float, ...]:
     values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
     ok = values.ndim == 1 and values.dtype.kind in "iuf" and len(set(values.tolist())) == len(values) > 0
     ok = ok and bool(np.all((values > 0) & (values < np.inf)))
-    checks.require("walk", "chi", chi, ok, "a list of different numbers above 0, at least one")
+    checks.require("walk: chi", chi, ok, "a list of different numbers above 0, at least one")
     return tuple(values.tolist())
 
 

@@ -46,13 +46,8 @@ class Walker:
 class Prepared:
     """A network at the end of its preparation, and its way there.
 
-    Attributes
-    ----------
-    weights : flat, float64.
-    steps, losses : (33,) the data loss after so many steps, from the start to the end.
-    error : fraction of the samples on the wrong side at the end.
-    state : ``"finished"``, or ``"diverged"`` if weights or loss were not finite on the way, or weights beyond
-        :data:`TOO_FAR`. Weights and error are nan then, and losses from there on.
+    Its flat ``weights`` in float64; the data ``losses`` after so many ``steps``, (33,), from the start to the end; the
+    ``error``, a share of the samples; and the ``state``: all as :func:`deepmech.trainers.langevin.settle` returns them.
     """
 
     weights: np.ndarray

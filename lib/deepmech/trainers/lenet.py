@@ -10,14 +10,15 @@ import torch
 import xarray as xr
 from torch import nn
 
+from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
-from deepmech.trainers import checks
 from deepmech.trainers.draws import layer_weights
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.engines.torch_walk import OneByOne
 from deepmech.trainers.modules import LeNet, initialise, made
-from deepmech.trainers.run import Call
+from deepmech.trainers.run import Call, moments
+from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import SingleSample
 
 ENGINES: dict[str, Any] = {"compiled": Engine, "torch": OneByOne}
@@ -65,7 +66,7 @@ def train_lenet(
         is asked. They agree to rounding.
     threads : trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also
         where ``DEEPMECH_DEVICE`` names a GPU.
-    experiment : name that enters the random streams.
+    experiment : as for :func:`deepmech.trainers.train`.
 
     Returns
     -------
@@ -82,7 +83,7 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.checks.samples`) or are no
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.samples.samples`) or are no
         images of 32×32, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
@@ -93,17 +94,17 @@ def train_lenet(
     >>> log["logits"].sizes
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
-    checks.require_spec("train_lenet", "training", training, SingleSample)
+    checks.instance("train_lenet: training", training, SingleSample)
     call = Call(
         "train_lenet", ENGINES, engine=engine, seed=seed, experiment=experiment, threads=threads, on_gpu=False
     )  # fmt: skip
     engine, _ = call.choose(training)
-    data = checks.samples("train_lenet", data, training.dtype, image="LeNet")
+    data = samples("train_lenet", data, training.dtype, image="LeNet")
     _check(training, data)
     steps = training.iterations
     at = np.zeros(0, np.int64)
     if record is not None:
-        at = checks.moments("train_lenet", record, steps, "SingleSample.iterations")
+        at = moments("train_lenet", record, steps, "SingleSample.iterations")
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]

@@ -7,8 +7,8 @@ every hidden layer before its dropout) and, last, the output; calling the networ
 run with the states of many networks beside one another, every parameter and buffer with an axis for them in front;
 others take ``torch.func.vmap`` for that.
 
-A bias that BatchNorm subtracts again has a gradient of zero, and automatic differentiation returns rounding noise
-instead, which Adam divides by its own size: such parameters here take part in no training (``requires_grad`` is off).
+Biases that a BatchNorm subtracts take no part in training (``requires_grad`` is off), for the reason that
+:class:`deepmech.trainers.MLP` gives.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.draws import layer_weights
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import ACTIVATIONS, CNN, INITS, MLP, POOLINGS, Member, Own
 
 #: What of each spec :func:`of_member` makes a network of.
@@ -328,12 +328,7 @@ def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) ->
     """What ``factory`` makes, with the same random numbers of torch for the same stream.
 
     While it runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its state is put
-    back. Every ``nn.Dropout`` in the module is replaced by :class:`Dropout`.
-
-    Raises
-    ------
-    ValueError
-        If the factory returns no module.
+    back. Every ``nn.Dropout`` in the module is replaced by :class:`Dropout`. A ValueError if no module is returned.
     """
     low, high = stream.bits("module", 0, 2).tolist()
     with GENERATORS, torch.random.fork_rng(devices=[]):

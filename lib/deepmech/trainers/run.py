@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,11 +22,10 @@ import xarray as xr
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from deepmech.core import provenance
+from deepmech.core import checks, provenance
 from deepmech.core.labels import Batch, align
 from deepmech.core.spec import Spec
-from deepmech.trainers import checks
-from deepmech.trainers.checks import shown
+from deepmech.trainers.known import unknown
 
 T = TypeVar("T")
 
@@ -35,12 +33,9 @@ T = TypeVar("T")
 class Call:
     """One call of a trainer.
 
-    Parameters
-    ----------
-    caller : the public function, as errors name it.
-    engines : by name, ``"compiled"`` and ``"torch"``: classes that say in ``KNOWN`` what they can do.
-    on_gpu : whether the torch engine may use a GPU for this caller.
-    engine, seed, experiment, threads, device, memory, tf32 : as for :func:`deepmech.trainers.train`.
+    ``caller`` is the public function, as errors name it; ``engines``, by name, are classes that say in ``KNOWN`` what
+    they can do; ``on_gpu`` tells whether the torch engine may use a GPU for this caller. The other arguments are those
+    of :func:`deepmech.trainers.train`.
     """
 
     def __init__(
@@ -53,14 +48,14 @@ class Call:
         self.seed, self.experiment, self.tf32 = seed, experiment, tf32
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
-        require = partial(checks.require, caller)
-        require("seed", seed, counts, "a whole number, at least 0, or a labelled array of them")
-        require("experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
+        whole = "a whole number, at least"
+        checks.require(f"{caller}: seed", seed, counts, f"{whole} 0, or a labelled array of them")
+        checks.require(f"{caller}: experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
         if threads is not None:
-            checks.whole(caller, "threads", threads, 1, ", or None for every core")
-        checks.require_switch(caller, "tf32", tf32)
+            checks.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
+        checks.switch(f"{caller}: tf32", tf32)
         names = ", ".join(map(repr, engines))
-        require("engine", engine, engine in ("auto", *engines), f"'auto' or one of {names}")
+        checks.require(f"{caller}: engine", engine, engine in ("auto", *engines), f"'auto' or one of {names}")
         named, there = chosen(device, caller)
         self.device, self.on_gpu = (named, there) if on_gpu else ("cpu", False)
         self.memory = room(memory, self.device, caller)
@@ -69,7 +64,11 @@ class Call:
     def align(self, own: Sequence[str], **fields: Any) -> Batch:
         """All members; ``own`` are the dimensions that results use themselves."""
         self.batch = align(self.caller, **fields, seed=self.seed)
-        checks.require_free(self.caller, self.batch.dims, own)
+        for name in own:
+            if name in self.batch.dims:
+                raise ValueError(
+                    f"{self.caller}: a field has the dimension {name!r}, which results use themselves; rename it"
+                )
         return self.batch
 
     def choose(self, *specs: Spec, slow: str = "") -> tuple[str, str]:
@@ -81,7 +80,7 @@ class Call:
         if self.on_gpu and self.engine == "compiled":
             raise ValueError(f"{said} knows no GPU; use engine='auto' or 'torch', or device='cpu'")
         here = [name for name in self.engines if name == "torch" or not self.on_gpu]
-        cannot = {name: checks.unknown(self.engines[name].KNOWN, *specs) for name in here}
+        cannot = {name: unknown(self.engines[name].KNOWN, *specs) for name in here}
         able = [name for name in here if not cannot[name]]
         if not able:
             raise ValueError(f"{self.caller}: no engine knows {cannot['torch']}")
@@ -165,9 +164,27 @@ class Call:
         )
 
 
+def moments(caller: str, record: Any, last: int, name: str = "", least: int = 0) -> np.ndarray:
+    """When to record: rising whole numbers from ``least`` to ``last``; or every so many up to it.
+
+    ``name`` is what ``last`` is called; without one, what lies beyond is allowed.
+
+    Examples
+    --------
+    >>> moments("train", 4, 10, "Training.epochs").tolist(), moments("train", [0, 10], 10, "Training.epochs").tolist()
+    ([0, 4, 8, 10], [0, 10])
+    """
+    if isinstance(record, int | np.integer):
+        every = checks.whole(f"{caller}: record", record)
+        return np.unique(np.append(np.arange(0, last, every), last))[least:]
+    reach = f" between {least} and {name} = {last}" if name else f", at least {least}"
+    allowed = f"a whole number, or a list of increasing whole numbers{reach}"
+    return checks.wholes(f"{caller}: record", record, least, last if name else None, rising=True, allowed=allowed)
+
+
 def require_device(name: Any, caller: str = "train", field: str = "device") -> bool:
     """Whether ``name`` is a GPU; a ValueError unless it is there."""
-    said = f"{caller}: {field} = {shown(name)}"
+    said = f"{caller}: {field} = {checks.shown(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
         raise ValueError(f"{said}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
     if name == "cpu":
@@ -197,7 +214,7 @@ def room(memory: float | None, device: str, caller: str) -> float:
     """Bytes that one batch may take: ``memory``, or 2 GiB on a CPU and seven tenths of what is free on a GPU."""
     if memory is not None:
         ok = isinstance(memory, int | float | np.number) and not isinstance(memory, bool) and memory > 0
-        checks.require(caller, "memory", memory, ok, "a number of bytes above 0, or None")
+        checks.require(f"{caller}: memory", memory, ok, "a number of bytes above 0, or None")
         return float(memory)
     return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec, encode
 from deepmech.trainers import rules
-from deepmech.trainers.checks import Checked
 
 #: What a schedule may change while a network is being trained.
 SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
@@ -29,7 +29,7 @@ Switch = bool | xr.DataArray
 
 
 @dataclass(frozen=True, eq=False)
-class MLP(Checked):
+class MLP(Spec):
     r"""A fully connected network, by default the one of Figure 1 of the spring-block paper.
 
     BatchNorm on the input, then ``depth - 1`` times [Linear, BatchNorm, LeakyReLU, Dropout], then Linear to the
@@ -54,16 +54,11 @@ class MLP(Checked):
     init : ``"torch"``: weights and biases uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: random
         orthogonal weights (orthonormal rows or columns), zero biases.
 
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
-
     Notes
     -----
-    Wherever BatchNorm follows a Linear layer, that layer's bias (and the shift of the input's BatchNorm) has a gradient
-    of exactly zero, because BatchNorm subtracts it. Automatic differentiation returns rounding noise instead, which
-    Adam divides by its own size and turns into a random walk. Here these parameters keep their initial values.
+    Biases that a BatchNorm subtracts again (and the shift of the input's BatchNorm) have a gradient of exactly zero.
+    Automatic differentiation returns rounding noise instead, which Adam divides by its own size and turns into a random
+    walk. Here these parameters keep their initial values.
 
     Examples
     --------
@@ -101,13 +96,13 @@ class MLP(Checked):
             given = self.scale is not None or normed
             self.require("scale", given, "a number with a smooth activation and no normalisation")
         if self.scale is not None:
-            self.require_positive("scale", "positive, or None")
+            self.require_positive("scale", allowed="positive, or None")
             norm = np.any(np.asarray(self.batch_norm)) or np.any(np.asarray(self.layer_norm))
             self.require("scale", not norm, "None when batch_norm or layer_norm is on; they cancel it")
 
 
 @dataclass(frozen=True, eq=False)
-class CNN(Checked):
+class CNN(Spec):
     r"""A convolutional network for images, by default the one of Figs. S2 and S3 of the spring-block paper.
 
     ``convolutions`` times [3×3 convolution, BatchNorm, LeakyReLU, 2×2 pooling, upsampling, Dropout], then Linear to the
@@ -119,15 +114,8 @@ class CNN(Checked):
     ----------
     convolutions : number of convolutional layers, at least 1.
     channels : feature maps of every convolutional layer.
-    slope : slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear).
-    dropout : probability, in [0, 1), of setting a number of a feature map to zero in a training step, independently for
-        every position and channel; the others are divided by ``1 - dropout``. Resolved to 2⁻¹⁶.
+    slope, dropout : as of :class:`MLP`; dropout draws for every position and channel of a feature map on its own.
     pooling : ``"max"`` or ``"average"``.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Notes
     -----
@@ -161,7 +149,7 @@ class CNN(Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class Training(Checked):
+class Training(Spec):
     """How a network is trained; the defaults are those of Figure 1 of the spring-block paper.
 
     Parameters
@@ -182,11 +170,6 @@ class Training(Checked):
     stop_loss, stop_change : training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that
         of the epoch before by less than ``stop_change``.
     dtype : precision of parameters and activations, ``"float32"`` or ``"float64"``.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Examples
     --------
@@ -220,32 +203,31 @@ class Training(Checked):
         if self.batch_size is not None:
             self.require_whole("batch_size", 1)
         self.require_whole("epochs", 0)
-        self.require_between("data_noise", 0, np.inf, "at least 0")
+        self.require_not_negative("data_noise")
         if self.label_noise is not None:
-            self.require_finite("label_noise")
+            self.require_numbers("label_noise")
         fraction = np.asarray(self.data_noise if self.label_noise is None else self.label_noise, dtype=float)
         field = "data_noise" if self.label_noise is None else "label_noise"
         allowed = "a fraction of the labels, 0 to 1 (give label_noise apart if only the inputs are to be noisier)"
         self.require(field, (fraction >= 0) & (fraction <= 1), allowed)
-        for field in ("stop_loss", "stop_change"):
-            self.require_between(field, 0, np.inf, "at least 0 (0 never stops)")
+        self.require_not_negative("stop_loss", "stop_change", allowed="at least 0 (0 never stops)")
         known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
         listed = isinstance(self.schedule, list | tuple) and all(isinstance(c, list | tuple) for c in self.schedule)
         self.require("schedule", listed, known)
         object.__setattr__(self, "schedule", tuple(tuple(change) for change in self.schedule))
         for change in self.schedule:
-            fits = len(change) == 3 and change[1] in SCHEDULED and all(map(_is_number, change[::2]))
+            fits = (
+                len(change) == 3
+                and change[1] in SCHEDULED
+                and all(checks.is_real(v) and np.isfinite(v) for v in change[::2])
+            )
             fits = fits and change[0] == round(change[0]) >= 1
             fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < 1)
             self.require("schedule", fits, known)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
 @dataclass(frozen=True, eq=False)
-class SingleSample(Checked):
+class SingleSample(Spec):
     r"""Stochastic gradient descent with one sample per step, as in paper B, Sec. 4.1.
 
     Parameters
@@ -258,11 +240,6 @@ class SingleSample(Checked):
     class_weights : probabilities with which the classes 0, 1, … (true, not labelled) are drawn, adding up to 1; None
         draws every training sample with the same probability.
     dtype : ``"float32"`` or ``"float64"``.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Examples
     --------
@@ -280,22 +257,19 @@ class SingleSample(Checked):
 
     def __post_init__(self) -> None:
         self.require_positive("learning_rate")
-        whole = isinstance(self.iterations, int | np.integer) and not isinstance(self.iterations, bool)
-        self.require("iterations", whole and self.iterations >= 1, "a whole number, at least 1")
+        checks.whole("SingleSample.iterations", self.iterations)
         self.require_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
         self.require("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
         if self.class_weights is not None:
             allowed = "a probability for every class, adding up to 1, or None"
-            self.require("class_weights", isinstance(self.class_weights, list | tuple | np.ndarray), allowed)
-            self.require_finite("class_weights")
-            weights = np.asarray(self.class_weights, float)
+            weights = checks.array("SingleSample.class_weights", self.class_weights, allowed)
             ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
             self.require("class_weights", ok, allowed)
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
 @dataclass(frozen=True, eq=False)
-class Dynamics(Checked):
+class Dynamics(Spec):
     r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
 
     .. math:: w \leftarrow w - \mu\,\partial_w\mathcal{L} + \sqrt{2T\mu/P_D}\;\xi, \qquad
@@ -312,11 +286,6 @@ class Dynamics(Checked):
         size, and then the temperature must be 0: batches make their own noise.
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision
         loses noise that is smaller than the spacing of its numbers, which mixed precision does not.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, its value and what is allowed.
 
     Examples
     --------
@@ -336,8 +305,7 @@ class Dynamics(Checked):
     def __post_init__(self) -> None:
         self.require_whole("width", 1)
         self.require_whole("hidden", 1)
-        self.require_between("regularisation", 0, np.inf, "at least 0")
-        self.require_between("temperature", 0, np.inf, "at least 0")
+        self.require_not_negative("regularisation", "temperature")
         self.require_positive("learning_rate")
         self.require_whole("batch_size", 0)
         known = isinstance(self.dtype, str) and self.dtype in MIXED
@@ -351,7 +319,7 @@ class Dynamics(Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class Preparation(Checked):
+class Preparation(Spec):
     """How a network comes to the place where it is watched: stochastic, then full-batch gradient descent (Sec. III).
 
     Initial weights are uniform in ±gain/√(units below).
@@ -377,8 +345,7 @@ class Preparation(Checked):
         for field in ("sgd_steps", "descent_steps", "slow_steps"):
             self.require_whole(field, 0)
         self.require_whole("batch_size", 1)
-        self.require_positive("gain")
-        self.require_positive("learning_rate")
+        self.require_positive("gain", "learning_rate")
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,16 @@ import numpy as np
 import xarray as xr
 from torch import nn
 
+from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
-from deepmech.trainers import checks
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled.cnn import FusedCNN
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.records import METRICS, WORDS, Features, Record, recorded
-from deepmech.trainers.run import Call
+from deepmech.trainers.run import Call, moments
+from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import CNN, MLP, Member, Own, Training, labelled, with_values
 
 #: ``prepare`` of each is called once for all members; then Torch trains one member or many at a time, the others one.
@@ -110,7 +111,7 @@ def train(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.checks.samples`) or do not fit
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.samples.samples`) or do not fit
         the specs, an engine does not know what is asked of it, or a name is unknown.
 
     Examples
@@ -135,24 +136,27 @@ def train(
     (Frozen({'width': 2, 'seed': 2, 'split': 2, 'layer': 2}), ['input', '1'])
     """
     spec = _network(network, arguments, layers)
-    checks.require_spec("train", "training", training, Training)
+    checks.instance("train: training", training, Training)
     if together is not None:
-        checks.whole("train", "together", together, 1)
+        checks.whole("train: together", together)
     known = CONVOLUTIONAL if isinstance(spec, CNN) else ENGINES
     call = Call(
         "train", known, engine=engine, seed=seed, experiment=experiment, threads=threads, device=device,
         memory=memory, tf32=tf32,
     )  # fmt: skip
-    members = _members(call, spec, training)
+    own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
+    rows = call.align(own, **labelled(spec), **labelled(training)).members()
+    members = [Member(with_values(spec, row), with_values(training, row), int(row["seed"])) for row in rows]
     metrics = _metrics(metrics, class_means)
-    data = checks.samples(
+    data = samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
     )  # fmt: skip
     chosen = [call.choose(m.network, m.training, slow=_slow(m, data)) for m in members]
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
-    at = None if record is None else checks.moments("train", record, *_fewest(members))
+    fewest = min(int(m.training.epochs) for m in members)
+    at = None if record is None else moments("train", record, fewest, "Training.epochs")
     where = {"torch": {"device": call.device, "whole": isinstance(spec, Own)}, "compiled": {}}
     kinds = {(e, str(m.training.dtype)) for e, m in zip(engines, members, strict=True)}
     shared = {(kind, dtype): call.engines[kind].prepare(data, dtype, **where[kind]) for kind, dtype in kinds}
@@ -192,22 +196,16 @@ def train(
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | Own:
     """A spec, of a user's own network too, if it fits what belongs to it."""
     kinds = "a spec, or a function that makes a module, to be called for every member"
-    checks.require("train", "network", network, not isinstance(network, nn.Module), kinds)
+    checks.require("train: network", network, not isinstance(network, nn.Module), kinds)
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return Own(network, arguments)
-    checks.require_spec("train", "network", network, MLP, CNN)
+    checks.instance("train: network", network, MLP, CNN)
     if arguments:
         raise ValueError(
             f"train: {checks.listed(list(arguments))}: no such argument; {type(network).__name__} has fields"
         )
-    checks.require("train", "layers", layers, layers is None, f"None with {type(network).__name__}")
+    checks.require("train: layers", layers, layers is None, f"None with {type(network).__name__}")
     return network
-
-
-def _members(call: Call, network: MLP | CNN | Own, training: Training) -> list[Member]:
-    own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(own, **labelled(network), **labelled(training)).members()
-    return [Member(with_values(network, row), with_values(training, row), int(row["seed"])) for row in rows]
 
 
 def _slow(member: Member, data: Any) -> str:
@@ -215,10 +213,6 @@ def _slow(member: Member, data: Any) -> str:
     if isinstance(member.network, MLP) and member.network.width > Fused.WIDEST:
         return f"torch is faster beyond width {Fused.WIDEST}"
     return FusedCNN.cannot(data.shape) if isinstance(member.network, CNN) else ""
-
-
-def _fewest(members: list[Member]) -> tuple[int, str]:
-    return min(int(m.training.epochs) for m in members), "Training.epochs"
 
 
 def _jobs(
@@ -243,8 +237,8 @@ def _jobs(
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
     known = isinstance(metrics, list | tuple) and all(name in tuple(METRICS) for name in metrics)
-    checks.require("train", "metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
-    checks.require_switch("train", "class_means", class_means)
+    checks.require("train: metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
+    checks.switch("train: class_means", class_means)
     return tuple(dict.fromkeys(metrics))
 
 

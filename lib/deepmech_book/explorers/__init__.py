@@ -44,15 +44,4 @@ __all__ = [
 ]
 
 # Widgets need Jupyter's packages, which servers lack; results bring the trainers, which the chain does without.
-__getattr__, __dir__, _ = lazy.homes(
-    __name__,
-    {
-        "diagram": ("diagram_page",),
-        "relaxation": ("relaxation_page",),
-        "training": ("training_page",),
-        "widget": ("ChainExplorer", "ElasticExplorer", "RulerExplorer"),
-        "widget_results": ("DiagramExplorer", "RelaxationExplorer"),
-        "widget_training": ("TrainOne",),
-    },
-    extra="book",
-)
+__getattr__, __dir__, _ = lazy.homes(__name__, extra="book")

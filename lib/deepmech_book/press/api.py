@@ -26,7 +26,12 @@ ROOMS = {
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     *("deepmech.trainers.engines", "deepmech.trainers.draws", "deepmech.trainers.records", "deepmech.trainers.run"),
-    *("deepmech.trainers.checks", "deepmech.trainers.langevin_walker", "deepmech.metrics.layers"),
+    *(
+        "deepmech.trainers.known",
+        "deepmech.trainers.samples",
+        "deepmech.trainers.langevin_walker",
+        "deepmech.metrics.layers",
+    ),
     *("deepmech.metrics.batches", "deepmech.metrics.probing", "deepmech.simulators.spring_block.kernels"),
     *("deepmech.simulators.spring_block.torch_engine", "deepmech.sweeps.example", "deepmech.sweeps.cli"),
     *("deepmech.core.code", "deepmech.core.compiled", "deepmech.core.philox", "deepmech.core.lazy"),

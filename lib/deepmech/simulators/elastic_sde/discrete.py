@@ -34,22 +34,15 @@ def train_discrete(
 
     Parameters
     ----------
-    model, start, n_samples, n_runs, start_spread, seed
-        As for :func:`simulate`; samples at t = 0 are the same numbers.
-    times : array of float
-        When to record; multiples of ``step``.
-    step : float
-        h > 0.
+    model, start, n_samples, n_runs, start_spread, seed : as for :func:`simulate`; samples at t = 0 are the same
+        numbers.
+    times : when to record; multiples of ``step``.
+    step : h > 0.
 
     Returns
     -------
     Dataset
         As of :func:`simulate`, and ``drawn`` (run, step, if the model has no dimensions): the class of every step.
-
-    Raises
-    ------
-    ValueError
-        Naming argument, value and remedy.
 
     Examples
     --------
@@ -60,8 +53,7 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
-    if not checks.is_real(step) or not np.isfinite(step) or step <= 0:
-        raise ValueError(f"train_discrete: step = {step!r}: must be positive and finite")
+    checks.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")

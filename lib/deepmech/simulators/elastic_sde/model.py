@@ -33,28 +33,18 @@ class ElasticSDE(Spec):
 
     Parameters
     ----------
-    intra, inter
-        α(t) and β(t), per unit of time: a number, a labelled array, a labelled array with a dimension ``time``
-        (linear in between), a :class:`PowerLaw`, or a function of an array of times.
-    n_classes, n_features : int
-        K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array says.
-    structure
-        H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K, Eq. 8,
-        the L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
-    noise : number or DataArray
-        σ ≥ 0: feature × time^−½.
-    class_weights
-        p_c, K positive numbers that add up to 1; None for balanced classes.
-    label_mixing
-        P: None for true labels; a number or labelled array p_err, the fraction of each class whose labels are spread
-        evenly over the other classes; or a (K, K) array with rows (true class) that add up to 1.
-    effect_matrix
-        A constant factor (K, K) on E, element by element, for effects that differ between pairs of classes (App. E).
-
-    Raises
-    ------
-    ValueError
-        Naming field, value and remedy.
+    intra, inter : α(t) and β(t), per unit of time: a number, a labelled array, a labelled array with a dimension
+        ``time`` (linear in between), a :class:`PowerLaw`, or a function of an array of times.
+    n_classes, n_features : K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array
+        says.
+    structure : H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K,
+        Eq. 8, the L-model, p = K), or an array (K, K, p, p) of blocks or (Kp, Kp).
+    noise : σ ≥ 0: feature × time^−½.
+    class_weights : p_c, K positive numbers that add up to 1; None for balanced classes.
+    label_mixing : P: None for true labels; a number or labelled array p_err, the fraction of each class whose labels
+        are spread evenly over the other classes; or a (K, K) array with rows (true class) that add up to 1.
+    effect_matrix : a constant factor (K, K) on E, element by element, for effects that differ between pairs of classes
+        (App. E).
 
     Examples
     --------
@@ -94,8 +84,7 @@ class ElasticSDE(Spec):
                 t = np.asarray(value["time"], float)
                 rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
                 self.require(field, rises, "tabulated at two or more rising times")
-        self.require_numbers("noise")
-        self.require("noise", self.noise >= 0, "zero or positive")
+        self.require_not_negative("noise")
         if self.class_weights is not None:
             w = checks.array("ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1")
             good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
@@ -230,8 +219,7 @@ def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, m
 
     Parameters
     ----------
-    effects, blocks, weights, mixing
-        E; H as blocks (K, K, p, p), or None for H_kl = 1; p_c; P.
+    effects, blocks, weights, mixing : E; H as blocks (K, K, p, p), or None for H_kl = 1; p_c; P.
 
     Returns
     -------
@@ -255,9 +243,8 @@ def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
 
     Parameters
     ----------
-    own : number or array
-        p_j^j, the same for all classes, with the rest spread evenly over the other directions; or all shares p_l^j as
-        an array (K, K), one row per pulling class j, with rows that add up to 1.
+    own : p_j^j, the same for all classes, with the rest spread evenly over the other directions; or all shares p_l^j
+        as an array (K, K), one row per pulling class j, with rows that add up to 1.
 
     Returns
     -------

@@ -16,16 +16,11 @@ def tabulated_paths(
 
     Parameters
     ----------
-    parts : (M_α, M_β)
-        (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
-    intra, inter : arrays (T,)
-        Effects at the times, per unit of time.
-    start : array
-        x at the first time, d numbers in any shape.
-    step : float
-        From one time to the next.
-    substeps : int
-        Runge–Kutta steps within one; the error falls with their fourth power.
+    parts : M_α and M_β, (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
+    intra, inter : (T,), effects at the times, per unit of time.
+    start : x at the first time, d numbers in any shape.
+    step : from one time to the next.
+    substeps : Runge–Kutta steps within one; the error falls with their fourth power.
 
     Returns
     -------

@@ -32,39 +32,24 @@ def simulate(
 
     Parameters
     ----------
-    model : ElasticSDE
-        Every labelled array adds its dimensions to the result.
-    times : array of float
-        When to record; t ≥ 0, rising.
-    start : array
-        Mean of the features of each class at t = 0, shape (K, p).
-    n_samples : int
-        n, samples of each class.
-    n_runs : int
-        Independent runs, dimension ``run``. Run r draws the same numbers in every cell of the model's grid, and
+    model : every labelled array adds its dimensions to the result.
+    times : when to record; t ≥ 0, rising.
+    start : mean of the features of each class at t = 0, shape (K, p).
+    n_samples : n, samples of each class.
+    n_runs : independent runs, dimension ``run``. Run r draws the same numbers in every cell of the model's grid, and
         whatever other cells there are.
-    start_spread : float
-        Standard deviation of samples about ``start`` at t = 0, in every feature.
-    mean : {"samples", "infinite"}
-        What drives the drift: the mean of the n samples (Eq. 2: samples interact), or the solution of the LE-ODE, which
-        is the limit of many samples that the paper puts in their place.
-    method : {"exact", "euler"}
-        ``"exact"``: the SDE is linear and its noise additive, so the state at the recorded times is drawn from its
+    start_spread : standard deviation of samples about ``start`` at t = 0, in every feature.
+    mean : what drives the drift: the mean of the n ``"samples"`` (Eq. 2: samples interact), or with ``"infinite"`` the
+        solution of the LE-ODE, which is the limit of many samples that the paper puts in their place.
+    method : ``"exact"``: the SDE is linear and its noise additive, so the state at the recorded times is drawn from its
         exact law, whatever lies between them. ``"euler"``: steps of ``dt``, order 1 in mean and covariance.
-    dt : float, optional
-        Euler step; recorded times must be multiples of it.
-    seed : int
-        Of the noise.
+    dt : Euler step; recorded times must be multiples of it.
+    seed : of the noise.
 
     Returns
     -------
     Dataset
         ``feature_value`` over the model's dimensions, ``run``, ``time``, ``class``, ``sample``, ``feature``.
-
-    Raises
-    ------
-    ValueError
-        Naming argument, value and remedy.
 
     Examples
     --------
@@ -75,9 +60,9 @@ def simulate(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
-    _require("mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
-    _require("method", method, method in ("exact", "euler"), "'exact' or 'euler'")
-    _require("dt", dt, (dt is None) == (method == "exact"), "given with method='euler', and only then")
+    checks.require("simulate: mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
+    checks.require("simulate: method", method, method in ("exact", "euler"), "'exact' or 'euler'")
+    checks.require("simulate: dt", dt, (dt is None) == (method == "exact"), "given with method='euler', and only then")
     batch = model.batch()
     out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     walk = _exact if method == "exact" else partial(_euler, dt=dt)
@@ -135,9 +120,11 @@ def _euler(
     model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
     by_samples: bool, out: np.ndarray, dt: Any,
 ) -> None:  # fmt: skip
-    _require("dt", dt, checks.is_real(dt) and np.isfinite(dt) and dt > 0, "positive and finite")
+    checks.require("simulate: dt", dt, checks.is_real(dt) and np.isfinite(dt) and dt > 0, "positive and finite")
     marks = np.rint(t / dt).astype(int)
-    _require("dt", dt, np.allclose(marks * dt, t, rtol=1e-9), "such that every recorded time is a multiple of it")
+    checks.require(
+        "simulate: dt", dt, np.allclose(marks * dt, t, rtol=1e-9), "such that every recorded time is a multiple of it"
+    )
     noise = np.asarray(batch.flat["noise"], float)[:, None, None, None, None]
     parts = model.drift_parts(batch)
     (alpha, _), (beta, _) = model.rates(batch)
@@ -154,8 +141,3 @@ def _euler(
         drift = drift if by_samples else drift + pull
         z = np.stack([s.normal("noise", step, first.shape[1:]) for s in streams])
         x = x + pull[:, :, :, None] + noise * np.sqrt(dt) * z
-
-
-def _require(name: str, value: Any, ok: Any, allowed: str) -> None:
-    if not ok:
-        raise ValueError(f"simulate: {name} = {value!r}: must be {allowed}")

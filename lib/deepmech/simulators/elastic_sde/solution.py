@@ -55,12 +55,9 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
 
     Parameters
     ----------
-    model : ElasticSDE
-        Every labelled array adds its dimensions to the result.
-    times : array of float
-        t ≥ 0, rising.
-    start : array
-        X̄(0), shape (K, p).
+    model : every labelled array adds its dimensions to the result.
+    times : t ≥ 0, rising.
+    start : X̄(0), shape (K, p).
 
     Returns
     -------

@@ -33,10 +33,8 @@ def separation_probability(signal: Any, n: int) -> Any:
 
     Parameters
     ----------
-    signal
-        Distance of the two means in standard deviations, any shape or a DataArray.
-    n : int
-        Points per class.
+    signal : distance of the two means in standard deviations, any shape or a DataArray.
+    n : points per class.
 
     Returns
     -------
@@ -70,14 +68,10 @@ def mean_over_noise(model: ElasticSDE, times: Any, distance: float = 1.0, start_
 
     Parameters
     ----------
-    model : ElasticSDE
-        Isotropic, all classes alike.
-    times : array of float
-        t > 0, rising (t = 0 too, if ``start_spread`` > 0).
-    distance : float
-        |c_k − c_l| at t = 0.
-    start_spread : float
-        s₀, the width of a class at t = 0.
+    model : isotropic, all classes alike.
+    times : t > 0, rising (t = 0 too, if ``start_spread`` > 0).
+    distance : |c_k − c_l| at t = 0.
+    start_spread : s₀, the width of a class at t = 0.
 
     Returns
     -------

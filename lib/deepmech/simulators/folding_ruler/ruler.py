@@ -74,16 +74,12 @@ WORDS = {
 class Ruler(Spec):
     """A ruler of ``n_pairs`` pairs of segments; every number but ``n_pairs`` may be a labelled array.
 
-    Attributes
+    Parameters
     ----------
-    n_pairs : int
-        Number n of Vs.
-    fold_angle : float
-        Initial inclination θ of every segment to the line of the pull, in degrees; 90 is folded flat.
-    table_friction : float
-        Friction f of one node on the table, in units of the force that opens a folded pair.
-    stop : float
-        Largest extension of a pair; below 1, where the pull would have no lever at all.
+    n_pairs : number n of Vs.
+    fold_angle : initial inclination θ of every segment to the line of the pull, in degrees; 90 is folded flat.
+    table_friction : friction f of one node on the table, in units of the force that opens a folded pair.
+    stop : largest extension of a pair; below 1, where the pull would have no lever at all.
 
     Examples
     --------
@@ -99,9 +95,9 @@ class Ruler(Spec):
 
     def __post_init__(self) -> None:
         checks.whole("Ruler.n_pairs", self.n_pairs, 2)
-        self.require_numbers("fold_angle", "table_friction", "stop")
+        self.require_numbers("fold_angle", "stop")
         self.require("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
-        self.require("table_friction", self.table_friction >= 0, "zero or positive")
+        self.require_not_negative("table_friction")
         self.require("stop", (self.stop > 0) & (self.stop < 1), "between 0 and 1")
 
 
@@ -111,18 +107,14 @@ class Pull(Spec):
 
     The hand goes smoothly (s² (3 − 2s)) from the folded ruler's end to n times ``extension`` in ``duration``.
 
-    Attributes
+    Parameters
     ----------
-    extension : float
-        Mean extension of the pairs at the end.
-    duration : float
-        Time of the pull.
-    jerk_speed, jerk_period : float
-        On top, once per period, the hand jerks forward and back: its velocity is that of one period of a sine whose
-        height is ``jerk_speed`` times the magnitude of a standard normal number. The last two periods are quiet, and
-        the hand never goes beyond the straight ruler.
-    shake_speed : float
-        Speed c at which the whole ruler slides to and fro sideways meanwhile.
+    extension : mean extension of the pairs at the end.
+    duration : time of the pull.
+    jerk_speed, jerk_period : on top, once per period, the hand jerks forward and back: its velocity is that of one
+        period of a sine whose height is ``jerk_speed`` times the magnitude of a standard normal number. The last two
+        periods are quiet, and the hand never goes beyond the straight ruler.
+    shake_speed : speed c at which the whole ruler slides to and fro sideways meanwhile.
     """
 
     extension: Number = 0.6
@@ -132,11 +124,8 @@ class Pull(Spec):
     shake_speed: Number = 0.0
 
     def __post_init__(self) -> None:
-        self.require_numbers(*(f.name for f in fields(self)))
-        for name in ("extension", "duration", "jerk_period"):
-            self.require(name, getattr(self, name) > 0, "positive")
-        for name in ("jerk_speed", "shake_speed"):
-            self.require(name, getattr(self, name) >= 0, "zero or positive")
+        self.require_positive("extension", "duration", "jerk_period")
+        self.require_not_negative("jerk_speed", "shake_speed")
 
 
 def batch(ruler: Ruler, pull: Pull) -> Batch:
@@ -214,12 +203,9 @@ def simulate(
 
     Parameters
     ----------
-    dt : float
-        Time step; at most a fiftieth of every jerk period and a thousandth of every duration.
-    n_runs : int
-        Runs with independent jerks; run r of every member draws the same numbers, whatever else is simulated.
-    n_frames : int
-        Number of recorded times, first and last included, evenly spaced over each pull.
+    dt : time step; at most a fiftieth of every jerk period and a thousandth of every duration.
+    n_runs : runs with independent jerks; run r of every member draws the same numbers, whatever else is simulated.
+    n_frames : number of recorded times, first and last included, evenly spaced over each pull.
 
     Returns
     -------

@@ -1,10 +1,7 @@
 """Spring–block chains with asymmetric friction (Shi, Pan, Dokmanić 2024, Eqs. 4–8 and 10–13).
 
-- :class:`Chain`: the parameters; any number may be a labelled array.
-- :func:`simulate`: first-order, second-order and Langevin dynamics of many chains at once.
-- :func:`averaged`: the noise-averaged chain, the exact limit of many small steps.
-- :func:`equilibrium`, :func:`bounded_noise_equilibrium`, :func:`friction`, :func:`averaged_friction_force`,
-  :func:`effective_friction`, :func:`elastic_energy`: the theory in closed form.
+:class:`Chain` holds the parameters, :func:`simulate` runs many chains at once, :func:`averaged` the noise-averaged one;
+the other functions are the theory in closed form.
 """
 
 from deepmech.simulators.spring_block.chain import Chain

@@ -43,32 +43,21 @@ def simulate(
 
     Parameters
     ----------
-    chain : Chain
-        Parameters; every labelled array adds its dimensions to the result.
-    t_end, dt : float
-        Duration and step η. Blocks have unit mass, so a block between two springs oscillates with angular frequency
-        √(2·stiffness); in ``order="first"``, which contains no mass, time is in units of γ.
-    order : {"first", "second", "langevin"}
-        ``"first"``: x' = σ(kLx + εξ) (Eqs. 5, 6). ``"second"``: x'' = σ(kLx − γx' + εξ; x') with static friction
+    chain : parameters; every labelled array adds its dimensions to the result.
+    t_end, dt : duration and step η. Blocks have unit mass, so a block between two springs oscillates with angular
+        frequency √(2·stiffness); in ``order="first"``, which contains no mass, time is in units of γ.
+    order : ``"first"``: x' = σ(kLx + εξ) (Eqs. 5, 6). ``"second"``: x'' = σ(kLx − γx' + εξ; x') with static friction
         (Eqs. 4, 10, 11). ``"langevin"``: friction is computed before the noise is added (Eqs. 12, 13).
-    n_runs : int
-        Independent runs, dimension ``run``. Run r uses the same noise in every cell of the grid (common random numbers:
-        differences between cells are then not drowned by noise) and whatever the other cells are.
-    shared_noise : bool
-        One noise for all blocks, as in the paper's Fig. 4, instead of one for each.
-    truncation : float, optional
-        Bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); > 0.
-    noise_decay : number or DataArray
-        τ ≥ 0 in ε(t) = ε e^{−τt}.
-    record : array of float, optional
-        Times to record, in [0, t_end], rounded to whole steps. Without it only the final state is kept, the result has
-        no ``time`` dimension, and memory does not grow with the number of steps.
-    start : array of float, optional
-        Positions of blocks 1 … L at time 0; all 0 without it.
-    seed : int
-        Of the noise.
-    device : str
-        ``"cpu"``: fused kernels on all cores. Any other torch device: the torch engine, same numbers to rounding.
+    n_runs : independent runs, dimension ``run``. Run r uses the same noise in every cell of the grid (common random
+        numbers: differences between cells are then not drowned by noise) and whatever the other cells are.
+    shared_noise : one noise for all blocks, as in the paper's Fig. 4, instead of one for each.
+    truncation : bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); > 0.
+    noise_decay : τ ≥ 0 in ε(t) = ε e^{−τt}.
+    record : times to record, in [0, t_end], rounded to whole steps. Without it only the final state is kept, the result
+        has no ``time`` dimension, and memory does not grow with the number of steps.
+    start : positions of blocks 1 … L at time 0; all 0 without it.
+    seed : of the noise.
+    device : ``"cpu"``: fused kernels on all cores. Any other torch device: the torch engine, same numbers to rounding.
 
     Returns
     -------
@@ -91,10 +80,9 @@ def simulate(
     """
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
     seed = checks.whole("simulate: seed", seed, 0)
-    if not isinstance(shared_noise, bool | np.bool_):
-        checks.refuse("simulate: shared_noise", shared_noise, "True or False")
-    if not isinstance(device, str) or (device != "cpu" and not torch_engine.finds(device)):
-        checks.refuse("simulate: device", device, "'cpu', or another device that torch finds on this machine")
+    checks.switch("simulate: shared_noise", shared_noise)
+    there = isinstance(device, str) and (device == "cpu" or torch_engine.finds(device))
+    checks.require("simulate: device", device, there, "'cpu', or another device that torch finds on this machine")
     x0 = np.zeros(chain.n_blocks) if start is None else checks.array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
@@ -168,37 +156,28 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
 def _prepare(
     chain: Chain, t_end: float, dt: float, order: str, n_runs: int, truncation: float | None, decay: Number, record: Any
 ) -> tuple[Batch, np.ndarray]:
-    def require(name: str, value: Any, ok: bool, allowed: str) -> None:
-        if not ok:
-            raise ValueError(f"simulate: {name} = {value!r}: must be {allowed}")
-
     checks.instance("simulate: chain", chain, Chain)
-    require("order", order, isinstance(order, str) and order in ORDERS, f"one of {sorted(ORDERS)}")
-    for name, value in (("dt", dt), ("t_end", t_end)):
-        checks.real(f"simulate: {name}", value, allowed="positive and finite")
-    require("dt", dt, dt > 0, "positive and finite")
-    require("t_end", t_end, t_end >= dt, "finite and at least one step dt")
+    known = isinstance(order, str) and order in ORDERS
+    checks.require("simulate: order", order, known, f"one of {sorted(ORDERS)}")
+    checks.real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    checks.real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
     checks.whole("simulate: n_runs", n_runs)
     bound = truncation is None or (checks.is_real(truncation) and truncation > 0)
-    require("truncation", truncation, bound, "positive, in standard deviations, or None")
+    checks.require("simulate: truncation", truncation, bound, "positive, in standard deviations, or None")
     checks.numbers("simulate", noise_decay=decay)
     batch = chain.batch(noise_decay=decay)
     tau = batch.flat["noise_decay"]
-    require("noise_decay", decay, bool(np.all(np.isfinite(tau)) and np.all(tau >= 0)), "zero or positive, and finite")
+    fades = bool(np.all(np.isfinite(tau)) and np.all(tau >= 0))
+    checks.require("simulate: noise_decay", decay, fades, "zero or positive, and finite")
     limit, where = stability_bound(chain, order)
-    require("dt", dt, dt <= limit, f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})")
+    stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
+    checks.require("simulate: dt", dt, dt <= limit, stable)
     n_steps = round(t_end / dt)
     if record is None:
         return batch, np.array([n_steps])
     times = np.atleast_1d(checks.array("simulate: record", record))
-    ok = (
-        times.ndim == 1
-        and times.size > 0
-        and np.isfinite(times).all()
-        and times.min() >= 0
-        and times.max() <= t_end * (1 + 1e-12)
-    )
-    require("record", record, bool(ok), f"times between 0 and t_end = {t_end}")
+    ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
+    checks.require("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
     return batch, steps
 

@@ -23,9 +23,11 @@ from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
+from deepmech.core.torch_random import BatchedStream
+from deepmech.metrics.layers import choose
 from deepmech.metrics.probing import LayerProbe
-from deepmech.trainers.checks import Known, knows
-from deepmech.trainers.draws import BatchedStream, Draws
+from deepmech.trainers.draws import Draws
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import GENERATORS, NETWORKS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.specs import DTYPES, Member, Own, Training
@@ -37,10 +39,7 @@ COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
 def probe(module: nn.Module, x: torch.Tensor) -> float:
     """About how many bytes a training step keeps for each sample, from a pass of a few samples ``x``.
 
-    Raises
-    ------
-    ValueError
-        If the module draws random numbers by itself: they would depend on who else is being trained.
+    A ValueError if the module draws random numbers by itself: they would depend on who else is being trained.
     """
     module, drawn = copy.deepcopy(module).to(x.device).train(), [0]
 
@@ -111,11 +110,8 @@ def structure(module: nn.Module) -> tuple[Any, ...]:
 class Together:
     """The states of several modules of one :func:`structure` beside one another.
 
-    Attributes
-    ----------
-    rows : (networks, numbers), all trained parameters, layer after layer.
-    buffers : by name, (networks, …).
-    module : what is run; its own parameters and buffers are never used.
+    ``rows`` (networks, numbers) are all trained parameters, layer after layer; ``buffers``, by name, have the shape
+    (networks, …); ``module`` is what is run, and its own parameters and buffers are never used.
     """
 
     def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
@@ -200,9 +196,9 @@ class Together:
 class Rows(BatchedStream):
     """As :class:`BatchedStream`; on a CPU the compiled streams, which are faster, make the same bits."""
 
-    def words(self, purpose: str, step: int | torch.Tensor, n: int) -> torch.Tensor:
-        if self.device.type != "cpu" or not isinstance(step, int):
-            return super().words(purpose, step, n)
+    def words(self, purpose: str, step: int | torch.Tensor, n: int, first: int = 0) -> torch.Tensor:
+        if self.device.type != "cpu" or not isinstance(step, int) or first:
+            return super().words(purpose, step, n, first)
         return torch.from_numpy(self._bits(purpose, step, n).astype(np.int64))
 
     def keep(self, purpose: str, step: int, n: int, which: torch.Tensor, below: torch.Tensor) -> torch.Tensor:
@@ -218,10 +214,10 @@ class Rows(BatchedStream):
 
 
 class _Watch(LayerProbe):
-    """Keeps what layers return, in the place of moments over its classes."""
+    """Keeps what layers return."""
 
-    def __init__(self, module: nn.Module, layers: list[str] | None):
-        super().__init__(module, layers, 2, "D", "samples")
+    def __init__(self, module: nn.Module, layers: Sequence[str]):
+        super().__init__(module, layers)
         self.seen: dict[tuple[str, int], torch.Tensor] = {}
 
     def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
@@ -231,16 +227,9 @@ class _Watch(LayerProbe):
 class Torch:
     """Trains the networks of ``members``, which agree in :meth:`shape`. Members are numbered in their order.
 
-    Parameters
-    ----------
-    members, draws : of each network.
-    shared : what :meth:`prepare` returned.
-    layers : for networks of a user's own, as for :func:`deepmech.metrics.load_curve.load_curve`.
-
-    Raises
-    ------
-    ValueError
-        If modules differ in structure, or draw random numbers by themselves.
+    ``shared`` is what :meth:`prepare` returned; ``layers``, of networks of a user's own, are as for
+    :func:`deepmech.metrics.load_curve.load_curve`. A ValueError if modules differ in structure, or draw random numbers
+    by themselves.
     """
 
     KNOWN: ClassVar[Known] = {
@@ -295,6 +284,7 @@ class Torch:
         self.members, self.draws, self.shared = list(members), list(draws), shared
         self.dtype, self.device = shared["dtype"], shared["x"].device
         self.layers = None if layers is None else list(layers)
+        self.chosen: tuple[str, ...] | None = None
         modules = [self.module(m, d.stream, shared) for m, d in zip(members, draws, strict=True)]
         self.together = Together(modules, self.dtype, self.device)
         if isinstance(members[0].network, Own):
@@ -347,8 +337,10 @@ class Torch:
         if isinstance(module, Network) and self.layers is None:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
-        with (watch := _Watch(module, self.layers)).attached():
-            output = watch.run(inputs, torch.zeros(len(inputs), dtype=torch.int64))
+        if self.chosen is None:
+            self.chosen = choose(module, self.layers, lambda: module(inputs.clone()), inputs).names
+        with (watch := _Watch(module, self.chosen)).attached():
+            output = watch.run(inputs, len(inputs), lambda: module(inputs.clone()))
         return {name: watch.seen[key] for name, key in watch.names().items()}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:

@@ -12,12 +12,12 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.checks import Known, knows
-from deepmech.trainers.draws import BatchedStream
-from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
+from deepmech.core.torch_random import BatchedStream
+from deepmech.trainers.engines.compiled.langevin import TYPES, Blocked, n_weights
 from deepmech.trainers.engines.torch_func import Together
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.specs import Dynamics, Preparation, SingleSample
+from deepmech.trainers.specs import SingleSample
 
 BLOCK = 4096
 """Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""
@@ -31,20 +31,10 @@ class Walking:
     Weights are one matrix (members, N), layer after layer; ``rate``, ``decay`` and ``noise`` are arrays (members,),
     ``streams`` and ``orders`` sequences with an entry per member.
 
-    Parameters
-    ----------
-    sizes : units of every layer, :func:`~deepmech.trainers.engines.compiled.langevin.layer_sizes`.
-    x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
-    dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, gradients in float32.
-    device : ``"cpu"``, or a GPU as torch names it.
+    Other arguments are those of :class:`~deepmech.trainers.engines.compiled.langevin.Blocked`, and a device of torch.
     """
 
-    KNOWN: ClassVar[Known] = {
-        Dynamics: knows(
-            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
-        ),
-        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
-    }
+    KNOWN: ClassVar[Known] = Blocked.KNOWN
 
     def __init__(
         self,
@@ -79,7 +69,6 @@ class Walking:
         return self._w.cpu().numpy().copy()
 
     def set(self, weights: np.ndarray) -> None:
-        """Put the networks at these weights, (members, N)."""
         self._w.copy_(torch.from_numpy(np.asarray(weights, float)))
         self._round()
 

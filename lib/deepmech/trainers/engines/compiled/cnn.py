@@ -1,7 +1,6 @@
 """The compiled engine of convolutional networks: a whole step, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`.cnn_step`, which releases Python's lock for the whole step, so that networks train beside
-one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
+The arithmetic is in :mod:`.cnn_step`; the rest is as in :mod:`.mlp`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,12 @@ import numpy as np
 import torch
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import cnn_vectors as vectors
 from deepmech.trainers.engines.compiled.cnn_step import TOGETHER, run_step
-from deepmech.trainers.engines.compiled.tiles import BYTES
+from deepmech.trainers.engines.compiled.mlp import TRAINING, prepared_targets
+from deepmech.trainers.engines.compiled.tiles import BYTES, aligned
+from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import CNN, Member, Settings, Training
 
@@ -106,39 +106,19 @@ class Now(NamedTuple):
     momentum: float
 
 
-def aligned(size: int, dtype: str) -> np.ndarray:
-    """Zeros that begin where a vector may: one that lies across two lines of the cache takes twice the time."""
-    item = np.dtype(dtype).itemsize
-    raw = np.zeros(size * item + BYTES, np.uint8)
-    start = -raw.ctypes.data % BYTES
-    return raw[start : start + size * item].view(dtype)
-
-
 class FusedCNN:
     """Trains one member; as :class:`~deepmech.trainers.engines.torch_func.Torch` does many."""
 
     KNOWN: ClassVar[Known] = {
         CNN: knows("convolutions channels slope dropout", pooling=("max",)),
-        Training: knows(
-            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-            optimizer=("adam", "sgd"),
-            loss=("cross_entropy", "mse"),
-            dtype=("float32", "float64"),
-        ),
+        Training: TRAINING,
     }
 
     @staticmethod
     def prepare(data: Any, dtype: str) -> dict[str, Any]:
         """What all members share: the training set."""
-        y = np.asarray(data.y_train)
-        return {
-            "x": np.asarray(data.x_train, dtype=dtype),
-            "y": y.astype(np.int64) if data.n_classes else np.zeros(0, np.int64),
-            "targets": np.zeros((0, 1), dtype) if data.n_classes else y.astype(dtype).reshape(-1, 1),
-            "n_classes": int(data.n_classes or 0),
-            "shape": tuple(map(int, data.shape)),
-            "std": float(np.std(data.x_train, dtype=np.float64)),
-        }
+        own = {"x": np.asarray(data.x_train, dtype=dtype), "shape": tuple(map(int, data.shape))}
+        return own | prepared_targets(data, dtype)
 
     @staticmethod
     def cannot(shape: Sequence[int]) -> str:

@@ -11,8 +11,7 @@ are m₀ … m₃, and y₀ = m₀ + m₁ + m₂ and y₁ = m₁ - m₂ - m₃ a
 constant, x₁ = x₂ and the third product is zero: 9 of the 16 are left. ``pixels`` says that it was not so, because of
 dropout or because the map is the image. The 16 are numbered 4 · row + column; each has its own plane in an array.
 
-Offsets, strides and lengths are in numbers and are not checked: they are the business of :mod:`.cnn_step` alone. Arrays
-are flat and contiguous, float32 or float64, all of one kind in a call.
+Arrays are flat (:mod:`.tiles`), float32 or float64, all of one kind in a call.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, purpose_word
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.engines.compiled import langevin_product, langevin_step
+from deepmech.trainers.engines.compiled.tiles import aligned
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import Dynamics, Preparation
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
@@ -51,14 +52,6 @@ def initial(sizes: Sequence[int], stream: Stream) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _aligned(n: int, dtype: str) -> np.ndarray:
-    """``n`` zeros that begin on a 64-byte boundary."""
-    size = np.dtype(dtype).itemsize
-    raw = np.zeros(n * size + 64, np.uint8)
-    skip = -raw.ctypes.data % 64
-    return raw[skip : skip + n * size].view(dtype)
-
-
 class Blocked:
     """Walks one network; samples go through all its layers and back block by block, inside the cache.
 
@@ -89,16 +82,16 @@ class Blocked:
         samples, labels = (np.ascontiguousarray(v, dtype=self.type) for v in (x.T, y))
         padded = np.zeros((len(samples), blocks * self.block), self.type)
         padded[:, : self.n] = samples
-        room = {name: _aligned(n * self.block, self.type) for name, n in {
+        room = {name: aligned(n * self.block, self.type) for name, n in {
             "a": (len(sizes) - 2) * widest, "d": 2 * widest, "x": len(samples), "y": 1,
         }.items()}  # fmt: skip
-        small = _aligned(langevin_product.SQUARE**2, self.type)
+        small = aligned(langevin_product.SQUARE**2, self.type)
         #: Weights, the same in the type of the products, and their gradient.
         self.w, self.v, self.g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(self.g) + len(self.g) % 2
         self._room = langevin_step.Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
         self._net = langevin_step.Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
-        blocked = _aligned(padded.size, self.type), _aligned(blocks * self.block, self.type)
+        blocked = aligned(padded.size, self.type), aligned(blocks * self.block, self.type)
         blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
         blocked[1][: self.n] = labels
         self._data = langevin_step.Data(*blocked, samples, labels, self.block)
@@ -184,11 +177,7 @@ class Loss:
 
     Mean quadratic hinge loss with weight decay (Eqs. 1, 2) of a bias-free ReLU network, in float64.
 
-    Parameters
-    ----------
-    sizes : units of every layer (:func:`layer_sizes`).
-    x : (P_D, inputs), ``y`` : (P_D,) of ±1.
-    regularisation : λ ≥ 0.
+    ``sizes``, ``x`` and ``y`` are as for :class:`Blocked`; ``regularisation`` is λ ≥ 0.
 
     Examples
     --------

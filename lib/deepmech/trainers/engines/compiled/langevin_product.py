@@ -7,8 +7,7 @@ Two shapes of product make a network's step. In both, samples lie side by side i
 - :func:`pairs`: g[j, i] += Σ_b d[j, b] a[i, b], the gradient. Up to four by four sums of vectors stay in registers
   while b runs; then the lanes are added, always in the same order.
 
-Every product is a fused multiply-add and every sum has one order, so results do not depend on the processor's vector
-width, nor on what else is computed (:mod:`~deepmech.trainers.engines.compiled.tiles`).
+Every product is a fused multiply-add and every sum has one order (:mod:`.tiles`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from deepmech.trainers.checks import Known, knows
 from deepmech.trainers.engines.compiled import lenet_step as kernels
 from deepmech.trainers.engines.compiled.lenet_step import (
     FLAT,
@@ -19,12 +18,14 @@ from deepmech.trainers.engines.compiled.lenet_step import (
     UNITS_3,
     UNITS_4,
 )
+from deepmech.trainers.engines.compiled.tiles import aligned
+from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import SingleSample
 
 
 def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
     """Images (n, channels · 1024) with the room behind every channel that the convolution reads over."""
-    out = _aligned(len(x) * n_channels * IMAGE, dtype).reshape(len(x), n_channels, IMAGE)
+    out = aligned(len(x) * n_channels * IMAGE, dtype).reshape(len(x), n_channels, IMAGE)
     out[:, :, :1024] = np.asarray(x).reshape(len(x), n_channels, 1024)
     return out.reshape(len(x), -1)
 
@@ -45,7 +46,7 @@ class Engine:
             "w1": filters_1, "b1": MAPS_1, "w2": filters_2, "b2": MAPS_2, "w3": FLAT * UNITS_3, "b3": UNITS_3,
             "w4": UNITS_3 * ROOM_4, "b4": ROOM_4, "w5": k * ROOM_4, "b5": k,
         }  # fmt: skip
-        self.parameters = kernels.Parameters(**{name: _aligned(n, dtype) for name, n in sizes.items()})
+        self.parameters = kernels.Parameters(**{name: aligned(n, dtype) for name, n in sizes.items()})
         views = self._views()
         for (weight, bias), (own, own_bias) in zip(weights, views, strict=True):
             own[...] = weight
@@ -58,7 +59,7 @@ class Engine:
         }  # fmt: skip
         places = {"i2": np.zeros(FLAT + GROUP, np.int64), "i3": np.zeros(UNITS_3 + GROUP, np.int64)}
         places |= {"chosen1": np.zeros(196 * MAPS_1, np.int32), "chosen2": np.zeros(FLAT, np.int32)}
-        self.space = kernels.Space(**places, **{name: _aligned(n, dtype) for name, n in sizes.items()})
+        self.space = kernels.Space(**places, **{name: aligned(n, dtype) for name, n in sizes.items()})
 
     def _views(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Every layer's (weight, bias) in torch's shapes, as views of the kernel's arrays."""
@@ -117,11 +118,3 @@ class Engine:
             order, labels, measured = np.array([last]), np.zeros(len(images), np.int64), np.empty((0, 2))
             self._trial(images, labels, order, 0.0, logits, loss, (images, labels), nobody, measured)
         return self.finite and bool(np.isfinite(logits).all())
-
-
-def _aligned(n: int, dtype: str) -> np.ndarray:
-    """Zeros that begin on a boundary of 64 bytes, so that vectors do not lie across two lines of the cache."""
-    size = n * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype)

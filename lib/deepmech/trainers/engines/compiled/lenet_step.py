@@ -1,13 +1,10 @@
 """One LeNet trained by single-sample gradient descent, a whole trial in one compiled call.
 
-The network (paper B, Sec. 4.1 and Appendix D; sizes from the authors' scripts): convolution 5×5 to 6 maps, ReLU,
-2×2 maximum, convolution 5×5 to 16 maps, ReLU, 2×2 maximum, 400 → 120 → 84 → K with ReLU between.
-
-Layouts are chosen for vectors of eight. Images lie flat, row behind row, so that a convolution is one long loop over
-pixels; the few sums across the end of a row are computed and not used. Of each 2×2 block only the largest entry passes
-a gradient back, and of the units behind a ReLU only the positive ones: the backward pass visits those alone. A linear
-layer's gradient with respect to its input and its update are one visit to its weights, which are most of what a step
-reads and writes.
+The network is that of :func:`deepmech.trainers.train_lenet`. Layouts are chosen for vectors of eight. Images lie flat,
+row behind row, so that a convolution is one long loop over pixels; the few sums across the end of a row are computed
+and not used. Of each 2×2 block only the largest entry passes a gradient back, and of the units behind a ReLU only the
+positive ones: the backward pass visits those alone. A linear layer's gradient with respect to its input and its update
+are one visit to its weights, which are most of what a step reads and writes.
 """
 
 from __future__ import annotations

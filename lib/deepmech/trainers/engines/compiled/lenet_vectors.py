@@ -3,11 +3,7 @@
 At batch one every loop of the network is short (5 taps, 40 numbers of a patch, 120 units). A compiler that meets such
 loops through arrays must ask at each whether the arrays overlap, which costs more than the loop. These functions emit
 the loads, fused multiply-adds and stores of eight numbers at a time directly (:mod:`.tiles`); sums that would be stored
-and loaded again stay in registers. Results depend on nothing but the numbers (products are fused with sums wherever the
-processor can, hence to the bit only on one kind of machine).
-
-Offsets and lengths are in elements and are not checked: they are the business of :mod:`.lenet_step` alone. Arrays are
-one-dimensional and contiguous, float32 or float64, all of one kind in a call.
+and loaded again stay in registers. Arrays are float32 or float64, all of one kind in a call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The compiled engine of fully connected networks: a whole epoch, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`.mlp_step`, which keeps activations in the cache between a matrix product
-and what follows it, and releases Python's lock for the whole epoch, so that networks train beside one another on as
-many cores as there are. Agreement with plain autograd is tested parameter by parameter.
+The arithmetic is in :mod:`.mlp_step`, which releases Python's lock for the whole epoch, so that networks train beside
+one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
 """
 
 from __future__ import annotations
@@ -12,14 +11,21 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers.checks import Known, knows, require_known
 from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import mlp_draws
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
 from deepmech.trainers.engines.compiled.mlp_step import run_steps
+from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.specs import MLP, Member, Settings, Training
 
+#: What of a Training the losses and optimisers of :mod:`.mlp_passes` can do, with the draws of both engines on them.
+TRAINING = knows(
+    "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
+    optimizer=("adam", "sgd"),
+    loss=("cross_entropy", "mse"),
+    dtype=("float32", "float64"),
+)
 NUMBERS = 2**16
 """Of noise, drawn at a time; but all of a step."""
 
@@ -111,6 +117,17 @@ class Steps(NamedTuple):
     momentum: float
 
 
+def prepared_targets(data: Any, dtype: str) -> dict[str, Any]:
+    """Classes or real targets of the training set, the others empty; and the spread of its samples."""
+    y = np.asarray(data.y_train)
+    return {
+        "y": y.astype(np.int64) if data.n_classes else np.zeros(0, np.int64),
+        "targets": np.zeros((0, 1), dtype) if data.n_classes else y.astype(dtype).reshape(-1, 1),
+        "n_classes": int(data.n_classes or 0),
+        "std": float(np.std(data.x_train, dtype=np.float64)),
+    }
+
+
 class Fused:
     """Trains one member; as :class:`~deepmech.trainers.engines.torch_func.Torch` does many."""
 
@@ -125,12 +142,7 @@ class Fused:
             activation=("leaky_relu",),
             layer_norm=("False",),
         ),
-        Training: knows(
-            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-            optimizer=("adam", "sgd"),
-            loss=("cross_entropy", "mse"),
-            dtype=("float32", "float64"),
-        ),
+        Training: TRAINING,
     }
 
     @staticmethod
@@ -142,17 +154,8 @@ class Fused:
         raw[:, :n_inputs] = normed[:, :n_inputs] = x
         mean, variance = np.zeros((2, raw.shape[1]))
         kernels.standardise(normed, mean, variance, matrix(3, n_inputs, dtype), matrix(2, n_inputs, "float64"))
-        y = np.asarray(data.y_train)
-        return {
-            "raw": raw,
-            "normed": normed,
-            "statistics": (mean, variance),
-            "y": y.astype(np.int64) if data.n_classes else np.zeros(0, np.int64),
-            "targets": np.zeros((0, 1), dtype) if data.n_classes else y.astype(dtype).reshape(n, 1),
-            "n_inputs": n_inputs,
-            "n_classes": int(data.n_classes or 0),
-            "std": float(np.std(data.x_train, dtype=np.float64)),
-        }
+        own = {"raw": raw, "normed": normed, "statistics": (mean, variance), "n_inputs": n_inputs}
+        return own | prepared_targets(data, dtype)
 
     def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
         require_known("compiled", self.KNOWN, member.network, member.training)

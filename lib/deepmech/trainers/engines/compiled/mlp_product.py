@@ -2,12 +2,10 @@
 
 A library's product of 100 × 100 numbers with a few samples spends its time on being called, and with thousands of
 samples it has to send the result to memory before anybody may look at it. The products here work on blocks of samples
-that stay in the nearest caches, inside one compiled training step. One *tile* of the result, a few rows by a few
-vectors (:mod:`.tiles`) of 64 bytes, is held in registers while the sum runs. Each number is one sum in a
-fixed order, so results depend on nothing but the factors and their shapes (products are fused with sums where the
-processor can).
+that stay in the nearest caches. One *tile* of the result (:mod:`.tiles`), a few rows by a few vectors of 64 bytes, is
+held in registers while the sum runs. Each number is one sum in a fixed order (fused where the processor can).
 
-Offsets and lengths are in numbers and are not checked. Rows of results and of right factors are padded to
+Rows of results and of right factors are padded to
 :data:`PAD` numbers; what is in the padding comes out as the product of the padding.
 """
 

@@ -1,12 +1,13 @@
 """The tiles of which all products of the compiled engines are made, written out as LLVM code in numba's functions.
 
 At the sizes of small networks compilers take half the vector width, ask at every loop whether arrays overlap, and keep
-sums in memory. The modules that multiply (:mod:`~deepmech.trainers.engines.compiled.mlp_product`,
-:mod:`~deepmech.trainers.engines.compiled.langevin_product`, :mod:`~deepmech.trainers.engines.compiled.lenet_vectors`)
-therefore say themselves what is loaded, multiplied and held in registers, in ``numba.extending.intrinsic`` functions
-made of the pieces here. The order of every sum is thereby written down and not chosen by a compiler.
+sums in memory. The modules that multiply (:mod:`.mlp_product`, :mod:`.langevin_product`, :mod:`.lenet_vectors`,
+:mod:`.cnn_vectors`) therefore say themselves what is loaded, multiplied and held in registers, in
+``numba.extending.intrinsic`` functions made of the pieces here. The order of every sum is thereby written down and not
+chosen by a compiler.
 
-Offsets are in numbers and are not checked; arrays are contiguous and flat.
+Offsets, strides and lengths are in numbers and are not checked: they are the business of the kernels that call. Arrays
+are contiguous and flat.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
@@ -26,17 +28,19 @@ BYTES = 64
 """Length of a vector unless another is asked for: one AVX-512 register, two of AVX2, four of NEON."""
 
 
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Zeros that begin where a vector may: one that lies across two lines of the cache takes twice the time."""
+    item = np.dtype(dtype).itemsize
+    raw = np.zeros(size * item + BYTES, np.uint8)
+    start = -raw.ctypes.data % BYTES
+    return raw[start : start + size * item].view(dtype)
+
+
 class Vectors:
     """Loads, stores and arithmetic on vectors of numbers of one kind, at the place where ``builder`` writes.
 
-    Parameters
-    ----------
-    context, builder
-        What numba hands to the code generator of an intrinsic.
-    dtype
-        numba's float32 or float64.
-    lanes : int, optional
-        Numbers in a vector; by default as many as fill :data:`BYTES`.
+    ``context`` and ``builder`` are what numba hands to the code generator of an intrinsic, ``dtype`` its float32 or
+    float64; a vector has ``lanes`` numbers, by default as many as fill :data:`BYTES`.
     """
 
     def __init__(self, context: Any, builder: Any, dtype: Any, lanes: int | None = None) -> None:
