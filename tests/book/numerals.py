@@ -144,7 +144,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper(", not 0.001. Scaling changes"),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
     ],
-    "glass/scaling": [FREE, Words("A straight line through three points", "the sizes of the table above it")],
+    "glass/scaling": [FREE],
     "glass/superposition": [
         Paper("The paper measures $t^{-0.48}$"),
         Setting(r"$\epsilon = 0.1$, $2T = 1$"),
