@@ -115,12 +115,19 @@ def entry(name: str, words: str) -> str | None:
     return f"{{py:obj}}`{words} <{name}>`" if known(name) else None
 
 
+@cache
+def library() -> tuple[Any, ...]:
+    """The modules that the reference shows."""
+    return tuple(importlib.import_module(module) for room in ROOMS for module in modules(room))
+
+
 def add_addresses(app: Any, env: Any) -> None:
     """What packages hand on has an entry under each of its addresses, as ``deepmech.load_curve``."""
     objects = env.get_domain("py").objects
+    if not objects:
+        return  # a site without the reference
     homes = {f"deepmech.{name}": f"{home}.{name}" for name, home in deepmech._HOMES.items()}
-    packages = [importlib.import_module(module) for room in ROOMS for module in modules(room)]
-    for package in packages:
+    for package in library():
         for name in getattr(package, "__all__", ()):
             if (home := getattr(getattr(package, name), "__module__", None)) is not None:
                 homes[f"{package.__name__}.{name}"] = f"{home}.{name}"

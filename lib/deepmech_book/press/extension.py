@@ -11,8 +11,10 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
+from deepmech.core import provenance
 from deepmech_book.press import api, gallery, search
 from deepmech_book.press.press import clock
+from deepmech_book.press.sources import REFERENCE
 
 
 def stamp(made: dict[str, Any], download: str) -> str:
@@ -103,7 +105,19 @@ def make_audible(app: Any, page: str, template: str, context: dict[str, Any], do
         context["body"] = context.get("body", "").replace(written, meant)
 
 
+def read_together(app: Any, env: Any, pages: list[str]) -> None:
+    """Several processes read pages; they find the library imported, if its reference is one of them."""
+    for extension in app.extensions.values():
+        # What does not say that it bears this copies files, numbers sections once all is read, or is for LaTeX.
+        if extension.parallel_read_safe is None:
+            extension.parallel_read_safe = True
+    if any(page.startswith(f"generated/{REFERENCE}") for page in pages):
+        api.library()
+
+
 def setup(app: Any) -> dict[str, Any]:
+    app.parallel = provenance.cores()
+    app.connect("env-before-read-docs", read_together)
     app.connect("doctree-read", add_stamp)
     app.connect("env-updated", api.add_addresses)
     app.connect("missing-reference", api.leave_inside)
