@@ -95,6 +95,21 @@ def test_bits_do_not_depend_on_the_executor(tmp_path, whole, pool):
         assert same(run(make(), chunk=5, executor=executor), whole)
 
 
+def test_what_is_done_at_once_is_stored_before_more_is_submitted(tmp_path, whole):
+    """An executor may compute in this very process: a kill then costs the chunk at hand, and no other."""
+    stored = []
+
+    class AtOnce(Executor):
+        def submit(self, fn, /, *args, **kwargs):
+            stored.append(len(list(tmp_path.glob("cells-*.nc"))))
+            done = Future()
+            done.set_result(fn(*args, **kwargs))
+            return done
+
+    assert same(run(make(), tmp_path, chunk=4, executor=AtOnce()), whole)
+    assert stored == [0, 1, 2]
+
+
 def test_arrays_that_share_a_dimension_vary_together():
     noise = over("level", [1, 2])
     sweep = Sweep("w", "sweep_functions:walk", {"drift": noise * 0.5, "seed": noise + 3}, {"steps": 2})

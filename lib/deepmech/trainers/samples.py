@@ -133,7 +133,7 @@ def _labels(what: str, y: np.ndarray, classes: int, alike: bool) -> np.ndarray:
     """Labels as int64; with ``alike`` they may all be the same."""
     allowed = f"must be whole numbers 0 … {classes - 1:,} (data.n_classes = {classes:,})"
     if y.dtype.kind not in "iu":
-        odd = np.flatnonzero(y != np.round(y)) if y.dtype.kind == "f" else []
+        odd: Any = np.flatnonzero(y != np.round(y)) if y.dtype.kind == "f" else []
         hint = f", and {y[odd[0]]:g} at sample {odd[0]} is none" if len(odd) else "; y.astype(int) makes them"
         raise ValueError(f"{what}: labels of type {y.dtype}: {allowed}{hint}")
     bad = (y < 0) | (y >= classes)
