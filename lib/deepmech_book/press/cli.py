@@ -1,4 +1,4 @@
-"""The book's verbs on the command line: ``deepmech book | plan | run | explore`` (others: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | pdf | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ def commands(add: Any) -> None:
         "--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv"
     )
     book.set_defaults(run=_book)
+
+    pdf = add.add_parser("pdf", help="print the site that was built as one PDF (needs Chromium)")
+    pdf.add_argument("--output", metavar="FILE", default="deepmech.pdf", help="default: deepmech.pdf")
+    pdf.set_defaults(run=_pdf)
 
     run = add.add_parser("run", help="execute one notebook with parameters of your own, or a grid of them")
     run.add_argument("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
@@ -100,6 +104,18 @@ def _book(options: argparse.Namespace) -> int:
         else:
             html = site.build(house, sheets, options.profile, **how)
             say(f"open {html.relative_to(house.root) / 'index.html'}")
+    return 0
+
+
+@needs_book
+def _pdf(options: argparse.Namespace) -> int:
+    from deepmech_book.press import pdf
+    from deepmech_book.press.sources import House
+
+    house = House.find()
+    pages = pdf.contents(house.html)
+    say(f"{len(pages)} pages are being printed")
+    say(f"{pdf.write(house.html, Path(options.output), pages)} is written")
     return 0
 
 
