@@ -88,7 +88,7 @@ assert home in results.folder().resolve().parents, results.folder()
 slopes, dropouts = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28]
 drawn = deepmech.result(networks.figure_1("dropout", "mnist", dropouts, slopes, 10))
 assert drawn.sizes["seed"] == 10 and drawn.sizes["dropout"] == 8
-print(networks.figure_1().code)
+print(networks.figure_1("dropout", "mnist").code)
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8), torch.nn.ReLU())
 x = torch.randn(60, 4)
@@ -102,7 +102,9 @@ def test_a_shipped_result_and_a_load_curve_without_the_packages_of_the_book(inst
 
     done = run(installed / "python", "-c", MEASURE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{networks.figure_1().code}\n", "the digest of its code is that of the checkout"
+    assert done.stdout == f"{networks.figure_1('dropout', 'mnist').code}\n", (
+        "the digest of its code is that of the checkout"
+    )
 
 
 def test_an_explorer_is_written_from_the_wheel(installed, tmp_path):

@@ -35,7 +35,7 @@ def contents(html: Path) -> list[str]:
     if not (html / "intro.html").is_file():
         raise BookError(f"{html} holds no site: build it first (deepmech book)")
     soup = BeautifulSoup((html / "intro.html").read_text(encoding="utf-8"), "html.parser")
-    linked = [urldefrag(link["href"])[0] for link in soup.select("nav.bd-links a[href]")]
+    linked = [urldefrag(str(link["href"]))[0] for link in soup.select("nav.bd-links a[href]")]
     return list(dict.fromkeys(["intro.html", *(page for page in linked if page and (html / page).is_file())]))
 
 
