@@ -317,7 +317,7 @@ def test_missing_classes_are_named_and_counted(measure):
 
 
 def test_missing_classes_of_a_log_are_named_before_anything_is_laid_out_for_them():
-    with pytest.raises(ValueError, match=r"no trial drew class 1, 2, 3, 4, 5 and 9999994 more of 10000001") as error:
+    with pytest.raises(ValueError, match=r"no trial drew class 1, 2, 3, 4, 5 and 9,999,994 more of 10000001") as error:
         el.class_means(LOG, DRAWN * 10_000_000)
     assert len(str(error.value)) < 200
 

@@ -21,7 +21,7 @@ body { font-size: 10pt; }
 h1, h2, h3, summary { break-after: avoid; }
 figure, tr, .dm-card { break-inside: avoid; }
 pre { white-space: pre-wrap; }
-img, svg { max-width: 100%; }
+img, figure svg { max-width: 100%; max-height: 230mm; object-fit: contain; break-inside: avoid; }
 """
 #: What paper cannot do: play, be taken away, unfold, or show the dark picture beside the light one.
 IDLE = "script, .headerlink, .dm-take, .dm-download, .only-dark, .dm-sieve, .xr-section-item > details"

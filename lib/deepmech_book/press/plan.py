@@ -108,7 +108,7 @@ class Plan:
         total = ("whole book", *(sum(column) for column in list(zip(*pages, strict=True))[1:]))
         lines = [f"page,cells,left,PFLOP,{self.where}"]
         for name, cells, left, flop, seconds in [*pages, total] if pages else []:
-            lines.append(f"{name},{cells},{left},{flop / 1e3:.3g},{span(seconds)}")
+            lines.append(f"{name},{cells},{left},{float(f'{flop / 1e3:.3g}'):g},{span(seconds)}")
         return "\n".join(lines) + "\n"
 
     def table(self) -> str:

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
-from deepmech.trainers.engines.compiled.langevin import TYPES, Blocked, n_weights
+from deepmech.trainers.engines.compiled.langevin import TYPES, WALKS, n_weights
 from deepmech.trainers.engines.torch_func import Together
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
@@ -34,7 +34,7 @@ class Walking:
     Other arguments are those of :class:`~deepmech.trainers.engines.compiled.langevin.Blocked`, and a device of torch.
     """
 
-    KNOWN: ClassVar[Known] = Blocked.KNOWN
+    KNOWN: ClassVar[Known] = WALKS
 
     def __init__(
         self,

@@ -52,6 +52,15 @@ def initial(sizes: Sequence[int], stream: Stream) -> np.ndarray:
     return np.concatenate(parts)
 
 
+#: What the walks know, here and in torch, which has it also where there is no numba and this class knows nothing.
+WALKS: Known = {
+    Dynamics: knows(
+        "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
+    ),
+    Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
+}
+
+
 class Blocked:
     """Walks one network; samples go through all its layers and back block by block, inside the cache.
 
@@ -62,12 +71,7 @@ class Blocked:
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, products in float32.
     """
 
-    KNOWN: ClassVar[Known] = {
-        Dynamics: knows(
-            "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
-        ),
-        Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
-    }
+    KNOWN: ClassVar[Known] = WALKS
 
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
