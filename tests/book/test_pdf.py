@@ -1,7 +1,6 @@
 """``deepmech pdf``: the site on paper."""
 
 import re
-import shutil
 
 import pytest
 
@@ -39,9 +38,8 @@ def test_a_part_keeps_its_pictures_and_links(html):
     assert "script" not in made
 
 
+@pytest.mark.usefixtures("chromium")
 def test_it_is_printed(html, tmp_path):
-    if shutil.which("chromium") is None:
-        pytest.skip("no chromium on this machine")
     before = sorted(html.rglob("*.html"))
     out = pdf.write(html, tmp_path / "book.pdf", pdf.contents(html))
     printed = out.read_bytes()

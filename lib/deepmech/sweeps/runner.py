@@ -222,8 +222,9 @@ def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Execut
     waiting: dict[Future[Outcome], range] = {}
     try:
         for indices in chunks_of(todo, size):
-            waiting[executor.submit(compute_chunk, spec, indices)] = indices
-            for future in [f for f in waiting if f.done()]:  # at once, of an executor that computes in this process
+            future = executor.submit(compute_chunk, spec, indices)
+            waiting[future] = indices
+            if future.done():  # at once, of an executor that computes in this process
                 yield _outcome(sweep, future, waiting.pop(future))
         for future in as_completed(tuple(waiting)):
             yield _outcome(sweep, future, waiting.pop(future))
