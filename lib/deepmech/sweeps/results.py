@@ -398,8 +398,8 @@ def compare(
         names = [name for name in names if name in comparable]
     try:
         again = computed(sweep, cells, fixed)
-    except DataMissing as missing:
-        return replace(report, reason=str(missing).split(". ")[0])
+    except DataMissing as missing:  # the folder that it names is nobody's business on a published page
+        return replace(report, reason=f"{str(missing).split(':')[0]} is not on this machine")
     stored, here = fold(sweep, dataset), made_here(dataset)
     differences, limits, worst = {}, {}, ("", -1.0)
     for name in names:

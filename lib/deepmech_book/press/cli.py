@@ -58,7 +58,9 @@ def commands(add: Any) -> None:
         "--on", metavar="GPU", help="the least time on a GPU by its data sheet: t4, v100, a100, l4, h100, h200"
     )
     plan.add_argument("--rates", metavar="FILE", help="time at the rates that benchmarks/gpu.py measured on a machine")
-    plan.add_argument("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
+    plan.add_argument(
+        "--csv", metavar="FILE", help="also write what is left, page by page, as a table; chunks kept here do not count"
+    )
     plan.set_defaults(run=_plan)
 
     explore = add.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
@@ -125,8 +127,8 @@ def _plan(options: argparse.Namespace) -> int:
     from deepmech_book.press.sources import House
 
     calibrate = 0.0 if options.no_calibrate else plan.CALIBRATE
-    how = {"calibrate": calibrate, "device": options.on, "rates": options.rates, "say": say}
-    made = plan.plan(House.find(), options.profile, options.chapters, **how)
+    how = {"calibrate": calibrate, "device": options.on, "rates": options.rates, "stores": not options.csv}
+    made = plan.plan(House.find(), options.profile, options.chapters, **how, say=say)
     sys.stdout.write(f"{made.table()}\n")
     if options.csv:
         write_whole(Path(options.csv), made.csv())

@@ -85,30 +85,36 @@ class Plan:
         more = f", and {unknown} sweeps of unknown length" if unknown and self.seconds else ""
         return f"{asks}; {sum(r.left for r in left):,} cells of {len(left)} sweeps are left to compute: {cost}{more}"
 
-    def by_page(self) -> Iterator[tuple[str, int, int, float, float]]:
-        """Pages that are not wholly here: name, cells, cells left, and of these TFLOP and seconds as far as known."""
+    def by_page(self) -> Iterator[tuple[str, int, int, float, float, str]]:
+        """Pages that are not wholly here: name, cells, cells left, and of these TFLOP and seconds as far as known; and
+        the pages whose unfinished sweeps they ask for too."""
+        missing = {row.key for row in self.rows if row.left}
         for page in self.live:
-            own = [row for row in self.rows if row.page == page and not row.shared]
-            if left := sum(row.left for row in own):
+            asked = [row for row in self.rows if row.page == page]
+            own = [row for row in asked if not row.shared]
+            others = dict.fromkeys(row.shared for row in asked if row.shared and row.key in missing)
+            left = sum(row.left for row in own)
+            if left or others:
                 flop, seconds = (sum(getattr(row, of) or 0.0 for row in own) for of in ("tflop", "seconds"))
-                yield page, sum(row.cells for row in own), left, flop, seconds
+                yield page, sum(row.cells for row in own), left, flop, seconds, " and ".join(others)
 
     def csv(self) -> str:
         """:meth:`by_page` and the whole as a table for the book.
 
         Examples
         --------
-        >>> row = Row("a/b", "s", "k", 12, 2, tflop=1500.0, seconds=60.0)
-        >>> print(Plan("paper", "one h100 at the least", (row,), 1, {"a/b": ""}, ()).csv(), end="")
-        page,cells,left,PFLOP,one h100 at the least
-        a/b,12,10,1.5,1 min 0 s
-        whole book,12,10,1.5,1 min 0 s
+        >>> rows = Row("a/b", "s", "k", 12, 2, tflop=1500.0, seconds=60.0), Row("a/c", "s", "k", 12, 2, "a/b")
+        >>> print(Plan("paper", "one h100 at the least", rows, 2, {"a/b": "", "a/c": ""}, ()).csv(), end="")
+        page,cells,left,PFLOP,one h100 at the least,and those of
+        a/b,12,10,1.5,1 min 0 s,
+        a/c,0,0,0,0.0 s,a/b
+        whole book,12,10,1.5,1 min 0 s,
         """
         pages = list(self.by_page())
-        total = ("whole book", *(sum(column) for column in list(zip(*pages, strict=True))[1:]))
-        lines = [f"page,cells,left,PFLOP,{self.where}"]
-        for name, cells, left, flop, seconds in [*pages, total] if pages else []:
-            lines.append(f"{name},{cells},{left},{float(f'{flop / 1e3:.3g}'):g},{span(seconds)}")
+        total = ("whole book", *(sum(column) for column in list(zip(*pages, strict=True))[1:5]), "")
+        lines = [f"page,cells,left,PFLOP,{self.where},and those of"]
+        for name, cells, left, flop, seconds, others in [*pages, total] if pages else []:
+            lines.append(f"{name},{cells},{left},{float(f'{flop / 1e3:.3g}'):g},{span(seconds)},{others}")
         return "\n".join(lines) + "\n"
 
     def table(self) -> str:
@@ -132,7 +138,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     if row.shared:
         return f"  {row.sweep}", str(row.cells), "", "", "", "", "", f"as in {row.shared}"
     if not row.left:
-        return f"  {row.sweep}", str(row.cells), str(row.here), "", "", "", "", "ships"
+        return f"  {row.sweep}", str(row.cells), str(row.here), "", "", "", "", "stored"
     flop = "?" if row.tflop is None else f"{row.tflop:,.3g}"
     memory = "?" if row.memory is None else f"{row.memory:,.0f} MB"
     time = "?" if row.seconds is None else span(row.seconds)
@@ -158,6 +164,7 @@ def plan(
     calibrate: float = CALIBRATE,
     device: str | None = None,
     rates: str | Path | None = None,
+    stores: bool = True,
     say: Say = lambda line: None,
 ) -> Plan:
     """Ask every page what it needs, and count.
@@ -168,6 +175,7 @@ def plan(
     calibrate : seconds that measuring may take; 0 takes rates that were kept, or those of shipped results.
     device : a key of :data:`.costs.DEVICES`: times are then the least that its data sheet allows.
     rates : a file that ``benchmarks/gpu.py`` wrote on some machine: times are then at its measured rates.
+    stores : whether cells that this machine has kept of its own computations count as here, as those that ship do.
     """
     if device is not None and device not in costs.DEVICES:
         raise BookError(f"--on {device}: must be one of {', '.join(costs.DEVICES)}; --rates FILE takes measured rates")
@@ -184,7 +192,7 @@ def plan(
         say(f"[{number}/{len(chosen)}] {name}: {len(found.sweeps)} sweeps")
         for sweep in found.sweeps:
             shared = owners.setdefault(sweep.key, name)
-            here = sweep.n_cells if sweep.key in found.shipped else kept(house, sweep)
+            here = sweep.n_cells if sweep.key in found.shipped else kept(house, sweep) if stores else 0
             row = Row(name, sweep.name, sweep.key, sweep.n_cells, here, "" if shared == name else shared)
             rows.append(_priced(row, sweep, clock) if row.left else row)
         live[name] = _live(len(found.live), press.earlier_seconds(house.executed(Path(profile).stem, name)))
