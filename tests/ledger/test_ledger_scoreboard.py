@@ -40,14 +40,16 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
     assert "fails" in row and "| 1.2 |" in row
 
 
-def test_errata_are_counted_apart_and_chance_is_counted():
+def test_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
     judged = ledger.check("A.S1.jerky", 0.2, interval=(0.1, 0.3)).to_json()
     erratum = ledger.check("A.errata.stuck_blocks", measured=4, null=0).to_json()
-    text = ledger.scoreboard_markdown([judged, EQ8.to_json(), erratum], "quick")
+    drawn = ledger.check("B.thm31.threshold", measured=2.0).to_json()  # the paper leaves this case open
+    text = ledger.scoreboard_markdown([judged, EQ8.to_json(), erratum, drawn], "quick")
     holds = '<span class="dm-verdict dm-holds">holds</span>'
-    assert f"papers: 2 {holds}. Errata, counted apart: 1 {holds}." in text
+    assert f"papers: 2 {holds}. Consequences that this book draws, which no sentence of a paper makes: 1 <" in text
+    assert f"Errata, counted apart: 1 {holds}." in text
     assert (
-        "1 of these verdicts rest on a 95 % interval, 1 of them hold" in text and "0.025 of 1. The other 1 are" in text
+        "1 of these verdicts rest on a 95 % interval, 1 of them hold" in text and "0.025 of 1. The other 2 are" in text
     )
     assert "95 %" not in ledger.scoreboard_markdown([EQ8.to_json()], "quick")
 

@@ -74,14 +74,19 @@ def scoreboard_markdown(
     ``seconds`` that page took. ``pages`` are the pages of this build (default: all); ``link(page)`` gives a page's
     address. Every claim and every figure of the registry appears, measured or not.
     """
+    from deepmech_book.ledger.sentences import ours  # a module that shows claims with the badges of this one
+
     found = claim_records(records)
     here = None if pages is None else set(pages)
     claimed = [r for name, rs in found.items() for r in rs if ".errata." not in name]
     errata = [r for name, rs in found.items() for r in rs if ".errata." in name]
+    own = {c.id for c in ours()}
+    said, drawn = ([r for r in claimed if (r["id"] in own) == mine] for mine in (False, True))
     waiting = sum(1 for c in registry.claims() if c not in found)
     built = sum(f.built and (here is None or f.page in here) for f in registry.figures().values())
     lines = [
-        f"Profile `{profile}`. Claims of the papers: {_counts(claimed)}. Errata, counted apart: {_counts(errata)}. "
+        f"Profile `{profile}`. Claims of the papers: {_counts(said)}. Consequences that this book draws, "
+        f"which no sentence of a paper makes: {_counts(drawn)}. Errata, counted apart: {_counts(errata)}. "
         f"{waiting} not measured in this build. "
         f"Figures: {built} of {len(registry.figures())} drawn in this build.",
         "",
