@@ -98,11 +98,11 @@ def _book(options: argparse.Namespace) -> int:
     say(plan.total_line(house, options.profile))
     with site.only_press(house):
         sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=say)
-        how = {"whole": not options.chapters, "accept": options.accept, "say": say}
-        if options.no_site:
-            site.demand_verdicts(house, sheets, options.profile, **how)
-        else:
-            html = site.build(house, sheets, options.profile, **how)
+        here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
+        table = house.book / verdicts.FILE
+        verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
+        if not options.no_site:
+            html = site.build(house, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(house.root) / 'index.html'}")
     return 0
 
