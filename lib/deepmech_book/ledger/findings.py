@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.entry import number
@@ -68,7 +69,7 @@ class _Number:
 
 def _numbers(record: Record) -> SimpleNamespace:
     """The numbers of a record as a sentence's braces name them."""
-    found = {name: record.get(name) for name in ("measured", "expected", "null")}
+    found: dict[str, Any] = {name: record.get(name) for name in ("measured", "expected", "null")}
     found["low"], found["high"] = record.get("interval") or (None, None)
     for name, of in (("size", "measured"), ("null_size", "null")):
         found[name] = None if found[of] is None else abs(found[of])

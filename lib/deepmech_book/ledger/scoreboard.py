@@ -26,7 +26,7 @@ def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> li
     'claim A.S1.slow: not checked by spring_block/folding_ruler'
     """
     records = list(records)
-    made = {
+    made: dict[str, tuple[Mapping[str, Any], set[str], str]] = {
         "figure": (registry.figures(), {r["figure"] for r in records if "figure" in r}, "drawn"),
         "claim": (registry.claims(), {r["claim"]["id"] for r in records if "claim" in r}, "checked"),
     }
