@@ -146,7 +146,7 @@ def test_killed_at_random_points(house):
 def test_a_long_notebook_ends_with_the_press(house, ending):
     write_notebooks(house, a=notebook_text("import time\ntime.sleep(600)"))
     process = start(house)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while len(descendants(process)) < 4 and time.monotonic() < deadline:
         time.sleep(0.1)
     family = descendants(process)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -72,7 +72,7 @@ class Claim(Numbered):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
 
-def read(name: str, kind: Callable[..., Any]) -> list[Any]:
+def read(name: str, kind: Any) -> list[Any]:
     """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples."""
     found = yaml.safe_load(files("deepmech_book.ledger").joinpath(name).read_text(encoding="utf-8"))
     known = {f.name for f in fields(kind)}

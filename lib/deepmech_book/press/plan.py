@@ -227,14 +227,15 @@ class Clock:
 def measured(house: House, calibrate: float) -> Clock:
     """This machine, by what is measured now or was, and else by how long results that ship took."""
     calibration = costs.Calibration(house.generated / ".rates.json", calibrate)
-    rate = lambda sweep, counted: calibration.rate(sweep) or costs.from_shipped(sweep)  # noqa: E731
-    return Clock("this machine", rate, "nothing to scale from")
+    return Clock(
+        "this machine", lambda sweep, _: calibration.rate(sweep) or costs.from_shipped(sweep), "nothing to scale from"
+    )
 
 
 def data_sheet(device: str) -> Clock:
     """A GPU at all that its maker promises, so that nothing is faster."""
     rate = costs.Rate(costs.DEVICES[device], False, "data sheet; no run is faster")
-    return Clock(f"one {device} at the least", lambda sweep, counted: counted and rate, "not counted")
+    return Clock(f"one {device} at the least", lambda sweep, counted: rate if counted else None, "not counted")
 
 
 def given(path: Path) -> Clock:
@@ -242,10 +243,10 @@ def given(path: Path) -> Clock:
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
         rates = {e: costs.Rate(r, False, f"measured, engine {e}") for e, r in written["flop_per_second"].items()}
-        return Clock(str(written["device"]), lambda sweep, counted: counted and rates.get(counted.engine),
-                     "no rate was measured")  # fmt: skip
+        where = str(written["device"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BookError(f"--rates {path}: is not what benchmarks/gpu.py writes ({error})") from None
+    return Clock(where, lambda sweep, counted: rates.get(counted.engine) if counted else None, "no rate was measured")
 
 
 def kept(house: House, sweep: Sweep) -> int:
