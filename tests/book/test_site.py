@@ -52,7 +52,7 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
 
     html = build()
     assert (html / "generated" / "springs" / "a.html").is_file() and not stale.exists()
-    status = (html / "generated" / "status.html").read_text()
+    status = (ready.generated / "status.md").read_text()
     assert "Not part of this build" in status and "Another page" in status
     page = (html / "intro.html").read_text()
     assert "deepmech.css" in page and "ledger.css" in page and "stray" not in page, "listed styles and scripts only"
