@@ -7,6 +7,7 @@ import sys
 import tarfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def gpu():
 
 
 def test_streams_without_numba_are_the_same(tmp_path):
-    run(STREAM, str(tmp_path / "with.npz"))
+    exec(STREAM, {"sys": SimpleNamespace(argv=["", str(tmp_path / "with.npz")])})
     run("assert without_numba.install(always=True)\n" + STREAM, str(tmp_path / "without.npz"))
     one, other = np.load(tmp_path / "with.npz"), np.load(tmp_path / "without.npz")
     assert (one["bits"] == other["bits"]).all() and (one["far"] == other["far"]).all()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from miniature import make_house
 
+from deepmech.core import provenance
 from deepmech_book.press import kernels, press
 from deepmech_book.press.sources import House
 
@@ -12,7 +13,7 @@ from deepmech_book.press.sources import House
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> None:
     """Notebooks are forked from a process that has done their imports, as in a build of the whole book."""
-    kernels.warm(press.thread_limits(1), kernels.WORTH)
+    kernels.warm(press.thread_limits(provenance.cores()), kernels.WORTH)
 
 
 @pytest.fixture

@@ -100,13 +100,12 @@ def test_cells_that_an_interrupted_computation_kept_are_here(own):
 def test_devices_and_measured_rates(own, tmp_path, capsys):
     assert cli.main(["plan", "--on", "abacus"]) == 1
     assert "--on abacus: must be one of t4, v100" in capsys.readouterr().err
-    sheet = plan._Sheet("t4")
-    assert sheet.seconds(None, costs.Work("mlp", 16.2e12, 1.0, "a shape"))[0] == 2.0 and "t4" in sheet.where
+    work, other = (costs.Work(engine, 6e12, 1.0, "a shape") for engine in ("mlp", "cnn"))
+    sheet = plan.data_sheet("t4")
+    assert sheet.rate(None, work).value == 8.1e12 and sheet.rate(None, None) is None and "t4" in sheet.where
     (tmp_path / "rates.json").write_text(json.dumps({"device": "abacus", "flop_per_second": {"mlp": 2e12}}))
-    clock = plan._Given(tmp_path / "rates.json")
-    work = costs.Work("mlp", 6e12, 1.0, "a shape")
-    assert clock.seconds(None, work)[0] == 3.0 and clock.where == "abacus"
-    assert clock.seconds(None, costs.Work("cnn", 6e12, 1.0, "a shape"))[0] is None
+    clock = plan.given(tmp_path / "rates.json")
+    assert clock.rate(None, work).value == 2e12 and clock.rate(None, other) is None and clock.where == "abacus"
     with pytest.raises(BookError, match=r"is not what benchmarks/gpu\.py writes"):
         plan.plan(own, "quick", rates=tmp_path / "none.json")
 

@@ -27,6 +27,16 @@ print("noise in Python:", explorer.noise, "blocks:", len(explorer.position))
 ```
 """
 """What the page says that one can do in Jupyter, done."""
+TRAIN = """
+```{code-cell} ipython3
+one = explorers.TrainOne(epochs=5)
+one
+```
+
+```{code-cell} ipython3
+print("slope:", one.slope.value, "epochs:", one.result().sizes["epoch"] - 1, one.said.value)
+```
+"""
 
 
 @pytest.fixture(scope="module")
@@ -64,22 +74,21 @@ def _address(server: Any, home: Path) -> str:
     raise TimeoutError((home / "log").read_text()[-2000:])
 
 
-@pytest.fixture
-def opened(lab: Any, chromium: Any) -> Iterator[Any]:
-    """``opened(name, text)`` writes this page and opens it as a notebook; errors of the explorers fail the test."""
+@pytest.fixture(scope="module")
+def page(lab: Any, chromium: Any) -> Iterator[Any]:
+    """A page of the book, opened as a notebook, with what it says that one can do in Jupyter done, and run."""
     address, folder = lab
     context = chromium.new_context(viewport={"width": 1100, "height": 1000})
     page, complaints = context.new_page(), []
     page.on("pageerror", lambda e: complaints.append(str(e)))
     page.on("console", lambda m: m.type == "error" and "attribute" in m.text and complaints.append(m.text))
-
-    def visit(name: str, text: str) -> Any:
-        (folder / name).write_text(text, encoding="utf-8")
-        page.goto(f"{address}lab?reset")
-        open_as_notebook(page, name)
-        return page
-
-    yield visit
+    text = (PAGES / "spring_block" / "explorer.md").read_text(encoding="utf-8")
+    (folder / "chain.md").write_text(text + TRAIN + LIVE, encoding="utf-8")
+    page.goto(f"{address}lab?reset")
+    open_as_notebook(page, "chain.md")
+    run_all(page)
+    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 3", timeout=150_000)
+    yield page
     context.close()
     assert complaints == []
 
@@ -107,9 +116,10 @@ def run_all(page: Any) -> None:
     page.locator(".lm-Menu-itemLabel").get_by_text("Run All Cells", exact=True).click()
 
 
-def run_last(page: Any) -> str:
-    """Run the last cell once more, and what it prints."""
-    cell = page.locator(".jp-CodeCell").last
+def run_again(page: Any, words: str) -> str:
+    """Run the cell with these words once more, and what it prints."""
+    cell = page.locator(".jp-CodeCell", has_text=words).last
+    cell.scroll_into_view_if_needed()
     before = cell.locator(".jp-InputPrompt").inner_text()
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
@@ -122,11 +132,8 @@ def run_last(page: Any) -> str:
     return cell.locator(".jp-OutputArea-output").last.inner_text()
 
 
-def test_page_opens_as_a_notebook_and_its_sliders_reach_python(opened: Any) -> None:
-    page = opened("chain.md", (PAGES / "spring_block" / "explorer.md").read_text(encoding="utf-8") + LIVE)
-    run_all(page)
-    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 2", timeout=150_000)
-    explorer = page.locator(".deepmech-explorer").nth(1)
+def test_the_sliders_of_a_page_reach_python(page: Any) -> None:
+    explorer = page.locator(".deepmech-explorer").nth(2)
     noise = explorer.locator("input[name=noise]")
     assert noise.input_value() == "0.01"
 
@@ -138,7 +145,7 @@ def test_page_opens_as_a_notebook_and_its_sliders_reach_python(opened: Any) -> N
     page.mouse.up()
     dragged = float(noise.input_value())
     assert dragged > 0.014
-    assert run_last(page).startswith(f"noise in Python: {dragged} blocks: 9")
+    assert run_again(page, "noise in Python").startswith(f"noise in Python: {dragged} blocks: 9")
 
     # In command mode JupyterLab takes the arrow keys for its own, unless it is told not to.
     noise.focus()
@@ -150,30 +157,15 @@ def test_page_opens_as_a_notebook_and_its_sliders_reach_python(opened: Any) -> N
     handle.focus()
     page.keyboard.press("ArrowLeft")
     assert float(noise.input_value()) == pytest.approx(pressed + 0.0005)
-    assert run_last(page).startswith(f"noise in Python: {pressed + 0.0005:.4g}")
+    assert run_again(page, "noise in Python").startswith(f"noise in Python: {pressed + 0.0005:.4g}")
 
 
-TRAIN = """
-```{code-cell} ipython3
-one = explorers.TrainOne(epochs=5)
-one
-```
-
-```{code-cell} ipython3
-print("slope:", one.slope.value, "epochs:", one.result().sizes["epoch"] - 1, one.said.value)
-```
-"""
-
-
-def test_train_one_trains_in_the_notebook(opened: Any) -> None:
-    page = opened("train.md", (PAGES / "beyond" / "train_one.md").read_text(encoding="utf-8") + TRAIN)
-    run_all(page)
-    page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 2", timeout=150_000)
+def test_train_one_trains_in_the_notebook(page: Any) -> None:
     slope = page.locator(".widget-slider .noUi-handle").first
     slope.focus()
     page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="Train", exact=True).click()
     page.locator("[role=status]", has_text="trained: test accuracy").wait_for(timeout=150_000)
     assert page.locator(".deepmech-explorer").nth(1).locator(".slider output").inner_text() == "5 of 5"
-    told = run_last(page)
+    told = run_again(page, "slope:")
     assert told.startswith("slope: 0.1 epochs: 5") and "trained" in told

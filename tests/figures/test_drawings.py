@@ -132,9 +132,9 @@ def test_wrong_dimensions_say_what_was_needed():
         figures.trajectories(load.isel(mu=0), time="eps", force=load, **say)
     with pytest.raises(ValueError, match="load_curves theory: labels along 'eps' differ"):
         figures.load_curves(load.isel(mu=0), by="eps", theory=load.isel(mu=0, eps=[0]), **say)
-    with pytest.raises(ValueError, match="lines low: labels along 'eps' differ"):
+    with pytest.raises(ValueError, match="lines interval: labels along 'eps' differ"):
         figures.lines(c[0], x="eps", x_label="ε", y_label="c", interval=(c[0, 1:], c[0]), **say)
-    with pytest.raises(ValueError, match="lines log = 'z'"):
+    with pytest.raises(ValueError, match="log = 'z'"):
         figures.lines(c.isel(mu=0), x="eps", x_label="ε", y_label="c", log="z", **say)
     with pytest.raises(ValueError, match=r"scatter y: dimensions"):
         figures.scatter(c, c.isel(mu=0), x_label="a", y_label="b", **say)

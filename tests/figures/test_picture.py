@@ -3,6 +3,7 @@
 import base64
 import re
 import struct
+from functools import cache
 from xml.etree import ElementTree
 
 import numpy as np
@@ -158,13 +159,19 @@ ALL = {
 }  # fmt: skip
 
 
+@cache
+def drawn(name: str) -> Picture:
+    """Each picture once, for the tests that only look at it."""
+    return ALL[name]()
+
+
 def test_nothing_public_is_left_out_here():
     assert {*ALL, "Picture"} == set(figures.__all__)
 
 
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"analogy", "friction_law"}))
 def test_every_picture_of_arrays_brings_them_along_fit_for_a_file(name, tmp_path):
-    data = ALL[name]().data
+    data = drawn(name).data
     assert data is not None and data.data_vars
     data.to_netcdf(tmp_path / "drawn.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "drawn.nc", engine="h5netcdf") as stored:
@@ -173,7 +180,7 @@ def test_every_picture_of_arrays_brings_them_along_fit_for_a_file(name, tmp_path
 
 @pytest.mark.parametrize("name", ALL)
 def test_text_is_large_enough_and_has_contrast(name):
-    picture = ALL[name]()
+    picture = drawn(name)
     for theme in style.THEMES:
         fig = picture.render(theme)
         words = [t for t in fig.findobj(match=lambda a: hasattr(a, "get_fontsize")) if t.get_text() and t.get_visible()]
@@ -187,7 +194,7 @@ def test_text_is_large_enough_and_has_contrast(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_theme_has_the_layout_it_would_find_itself(name):
-    picture = ALL[name]()
+    picture = drawn(name)
     with style.applied(style.DARK):
         alone = Figure(figsize=(style.WIDTH, picture.height), dpi=200, layout="constrained")
         picture.draw(alone, style.DARK)
@@ -207,4 +214,4 @@ def test_a_heavy_drawing_is_shown_as_pixels():
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_page_stays_light(name):
-    assert len(ALL[name]()._repr_mimebundle_()["text/html"]) < 300_000
+    assert len(drawn(name)._repr_mimebundle_()["text/html"]) < 300_000

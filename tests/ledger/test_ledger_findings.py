@@ -2,7 +2,9 @@
 
 import pytest
 
-from deepmech_book.ledger import FAILS, HOLDS, Finding, claim, findings, findings_markdown
+from deepmech_book.ledger import claim, findings, findings_markdown
+from deepmech_book.ledger.findings import Finding
+from deepmech_book.ledger.rules import FAILS, HOLDS
 from deepmech_book.press import verdicts
 from deepmech_book.press.sources import House
 
@@ -28,7 +30,7 @@ def test_another_verdict_never_gets_the_sentence_of_this_one():
     one = findings()[0]
     flipped = [record(name) for name in one.claims]
     flipped[1]["claim"]["verdict"] = FAILS
-    lines = findings_markdown(flipped, "A", link=str).splitlines()
+    lines = findings_markdown(flipped, "A").splitlines()
     assert len([line for line in lines if ">fails<" in line]) == 1
     assert all(claim(name).statement in "\n".join(lines) for name in one.claims), "each claim speaks for itself"
     assert "whichever way it enters" not in "\n".join(lines)
@@ -40,7 +42,7 @@ def test_the_front_page_shows_what_stands_and_what_falls(paper):
     assert 3 <= len(front) <= 5
     found = {TABLE[f.claims[0]].verdict for f in front}
     assert HOLDS in found and FAILS in found
-    lines = findings_markdown([record(n) for f in front for n in f.claims], paper, front=True, link=str).splitlines()
+    lines = findings_markdown([record(n) for f in front for n in f.claims], paper, front=True).splitlines()
     assert len(lines) == len(front) and all(line.endswith(")") for line in lines)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from deepmech_book import ledger
-from deepmech_book.ledger import Sentence, ours, sentences, sentences_markdown
+from deepmech_book.ledger.sentences import Sentence, ours, sentences, sentences_markdown
 
 
 def test_each_paper_is_read_from_end_to_end():
@@ -35,6 +35,6 @@ def test_the_page_shows_verdicts_where_there_are_any():
     one = next(s for s in sentences().values() if s.claims)
     name = one.claims[0]
     record = {"claim": {"id": name, "verdict": "fails"}, "page": ledger.claim(name).page}
-    rows = [r for r in sentences_markdown([record], pages=[], link="{}.ipynb".format).splitlines() if one.says in r]
+    rows = [r for r in sentences_markdown([record], []).splitlines() if one.says in r]
     assert len(rows) == 1 and "dm-verdict" in rows[0] and ">fails<" in rows[0]
-    assert "not in this build" in sentences_markdown([], pages=[])
+    assert "not in this build" in sentences_markdown([], [])

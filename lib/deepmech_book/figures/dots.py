@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, named, same_labels
+from deepmech.plots.arrays import named
 from deepmech.plots.style import Theme
 from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import legend
@@ -47,20 +47,12 @@ def dots(
     >>> dots(found, row="rule", x_label="regret (%)", alt="Two rows of dots.").figure is None
     True
     """
-    dims = [row, by] if by else [row]
-    arrays = {"data": data}
-    if interval is not None:
-        arrays |= {"low": interval[0], "high": interval[1]}
-    ready = {k: arranged(f"dots {k}", a, *dims) for k, a in arrays.items()}
-    for name in ("low", "high"):
-        if name in ready:
-            same_labels(f"dots {name}", ready[name], ready["data"], dims)
+    ready = drawn.fitted("dots", [row, by] if by else [row], data, interval)
     if by is None:
         ready = {k: a.expand_dims(series=[""], axis=1) for k, a in ready.items()}
     measured = ready["data"]
     series = measured[by or "series"].values
-    if len(series) > len(style.MARKS):
-        raise ValueError(f"dots: {len(series)} series along {by!r}: at most {len(style.MARKS)} can be told apart")
+    drawn.told_apart("dots", len(series), f"series along {by!r}")
     names = [str(v) for v in measured[row].values]
     # Dots of one row stand a little apart, in the order of the legend.
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+
+from deepmech.plots import style
+from deepmech.plots.arrays import arranged, same_labels
 
 if TYPE_CHECKING:
     from deepmech_book.figures.picture import Picture
@@ -31,6 +34,34 @@ def takes(draw: Callable[Given, Picture]) -> Callable[Given, Picture]:
         return picture
 
     return drawing
+
+
+def fitted(
+    owner: str,
+    dims: Sequence[str],
+    data: xr.DataArray,
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
+    theory: xr.DataArray | None = None,
+    around: str = "data",
+) -> dict[str, xr.DataArray]:
+    """What is given of ``data``, ``low``, ``high`` and ``theory``, arranged along ``dims``.
+
+    Raises
+    ------
+    ValueError
+        If dimensions differ, or the ends of the interval have other labels than the array that they are ``around``.
+    """
+    given = {"data": data, "theory": theory} | dict(zip(("low", "high"), interval or (None, None), strict=True))
+    ready = {name: arranged(f"{owner} {name}", array, *dims) for name, array in given.items() if array is not None}
+    for end in {"low", "high"} & ready.keys():
+        same_labels(f"{owner} interval", ready[end], ready[around], dims)
+    return ready
+
+
+def told_apart(owner: str, kinds: int, words: str) -> None:
+    """Raise a ValueError where there are more kinds of points to draw than there are marks."""
+    if kinds > len(style.MARKS):
+        raise ValueError(f"{owner}: {kinds} {words}: at most {len(style.MARKS)} can be told apart")
 
 
 def _arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:

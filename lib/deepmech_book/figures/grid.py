@@ -81,7 +81,9 @@ def legend(
 
 
 def logarithmic(axes: Sequence[Axes], log: str) -> None:
-    """Finished panels get logarithmic scales with plain numbers along ``log``, in which are "x" or "y"."""
+    """Finished panels get logarithmic scales with plain numbers along ``log``: "", "x", "y" or "xy"."""
+    if log not in ("", "x", "y", "xy"):
+        raise ValueError(f"log = {log!r}: must be '', 'x', 'y' or 'xy'")
     settings: Any = rcParams
     for ax in axes:
         ax.set(**{f"{which}scale": "log" for which in log})

@@ -22,7 +22,6 @@ def layer_curves(
     alt: str | None = None,
     by: str | None = None,
     by_label: str | None = None,
-    columns: int = 2,
     y_label: str = "load $D_\\ell$",
     figure: str | None = None,
 ) -> Picture:
@@ -39,8 +38,6 @@ def layer_curves(
         What those values are, above the legend.
     alt : str, optional
         What the picture shows; by default in numbers, curve by curve. A page of the book has its own words.
-    columns : int
-        Panels side by side; one suits more than about eight layers.
 
     Raises
     ------
@@ -51,7 +48,7 @@ def layer_curves(
         raise ValueError("layer_curves curves = {}: give at least one title with its curve")
     named = [by] if by else []
     ready = {t: arranged(f"layer_curves curves[{t!r}]", c, "layer", *named) for t, c in curves.items()}
-    grid = Grid(tuple(ready), columns)
+    grid = Grid(tuple(ready), 2)
 
     def draw(fig: Figure, theme: Theme) -> None:
         plain = all(name.isdecimal() for curve in ready.values() for name in layer_names(curve))

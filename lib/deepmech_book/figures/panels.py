@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, named, same_labels
+from deepmech.plots.arrays import named, same_labels
 from deepmech.plots.style import Theme
 from deepmech_book.figures import drawn
 from deepmech_book.figures.grid import Grid, legend, logarithmic
@@ -65,21 +65,14 @@ def curve_panels(
         If dimensions, labels or ``log`` do not fit, ``band_of_theory`` lacks its theory or its interval, or ``alt`` is
         missing.
     """
-    if log not in ("", "x", "y", "xy"):
-        raise ValueError(f"curve_panels log = {log!r}: must be '', 'x', 'y' or 'xy'")
-    dims = (panel, by, x)
-    data = arranged("curve_panels data", data, *dims)
     if band_of_theory and (theory is None or interval is None):
         missing = "theory" if theory is None else "interval"
         raise ValueError(f"curve_panels band_of_theory = True: needs {missing}; give it, or leave band_of_theory out")
-    model = None if theory is None else arranged("curve_panels theory", theory, *dims)
+    around = "theory" if band_of_theory else "data"
+    ready = drawn.fitted("curve_panels", (panel, by, x), data, interval, theory, around)
+    data, model, base = ready["data"], ready.get("theory"), ready[around]
     if model is not None:
         same_labels("curve_panels theory", model, data, [panel, by])
-    ends = None if interval is None else [arranged("curve_panels interval", a, *dims) for a in interval]
-    base = model if band_of_theory and model is not None else data
-    if ends is not None:
-        for end in ends:
-            same_labels("curve_panels interval", end, base, dims)
     grid = Grid.of(data[panel].values, title, columns)
 
     def draw(fig: Figure, theme: Theme) -> None:
@@ -91,8 +84,8 @@ def curve_panels(
                 ax.plot(data[x], data[i, j], color=colour, lw=1.7, label=name)
                 if model is not None:
                     ax.plot(model[x], model[i, j], color=colour, lw=1.4, linestyle=style.DASHES)
-                if ends is not None:
-                    ax.fill_between(base[x], ends[0][i, j], ends[1][i, j], color=colour, alpha=0.22, lw=0)
+                if interval is not None:
+                    ax.fill_between(base[x], ready["low"][i, j], ready["high"][i, j], color=colour, alpha=0.22, lw=0)
             if level is not None:
                 ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
             if "x" not in log:

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, named, same_labels
+from deepmech.plots.arrays import arranged, named
 from deepmech.plots.phase import colorbar
 from deepmech.plots.style import Theme
 from deepmech_book.figures import drawn
@@ -63,24 +63,14 @@ def lines(
     ValueError
         If dimensions or ``log`` do not fit, or ``alt`` is missing.
     """
-    if log not in ("", "x", "y", "xy"):
-        raise ValueError(f"lines log = {log!r}: must be '', 'x', 'y' or 'xy'")
-    dims = [by, x] if by else [x]
-    arrays = {"data": data, "theory": theory}
-    arrays["low"], arrays["high"] = interval if interval is not None else (None, None)
-    ready = {k: arranged(f"lines {k}", a, *dims) for k, a in arrays.items() if a is not None}
+    ready = drawn.fitted("lines", [by, x] if by else [x], data, interval, theory)
     if by is None:
         ready = {k: a.expand_dims(curve=[0]) for k, a in ready.items()}
     sampled = ready["data"]
-    for name in ("low", "high"):
-        if name in ready:
-            same_labels(f"lines {name}", ready[name], sampled, dims)
     values = sampled[by or "curve"].values
-    explained = (
-        {v: ready["theory"][k] for k, v in enumerate(ready["theory"][by or "curve"].values)}
-        if theory is not None
-        else {}
-    )
+    explained = {}
+    if theory is not None:
+        explained = {v: ready["theory"][k] for k, v in enumerate(ready["theory"][by or "curve"].values)}
     names = [label.format(style.number(v)) for v in values] if by else []
 
     def draw(fig: Figure, theme: Theme) -> None:
@@ -152,10 +142,7 @@ def scatter(
     at_x, at_y = [arranged(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
     shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
     kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
-    if len(kinds) > len(style.MARKS):
-        raise ValueError(
-            f"scatter: {len(kinds)} kinds of points in colour: at most {len(style.MARKS)} can be told apart"
-        )
+    drawn.told_apart("scatter", len(kinds), "kinds of points in colour")
 
     def draw(fig: Figure, theme: Theme) -> None:
         import seaborn  # takes a second to import, and most pages do without

@@ -14,11 +14,12 @@ from deepmech.plots.style import Theme
 from deepmech_book.figures.picture import Picture
 
 
-def analogy(*, alt: str, hidden: int = 4, figure: str | None = None) -> Picture:
+def analogy(*, alt: str, figure: str | None = None) -> Picture:
     """A deep network above the spring–block chain that stands for it (Shi et al. 2024, Fig. 2, drawn anew).
 
-    Layer ℓ stands over block ℓ, the weights between two layers over a spring; ``hidden`` is the number of blocks.
+    Layer ℓ stands over block ℓ, the weights between two layers over a spring.
     """
+    hidden = 4
 
     def draw(fig: Figure, theme: Theme) -> None:
         ax = fig.subplots()

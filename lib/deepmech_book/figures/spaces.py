@@ -54,8 +54,7 @@ def clouds(
     same_labels("clouds group", group, points, [panel, point])
     if points.sizes[axes] != 2:
         raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
-    if len(names) > len(style.MARKS):
-        raise ValueError(f"clouds names: {len(names)} groups: at most {len(style.MARKS)} can be told apart")
+    drawn.told_apart("clouds names", len(names), "groups")
     strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
     if strangers:
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")

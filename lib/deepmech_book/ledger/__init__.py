@@ -4,45 +4,28 @@
 record in the notebook's output; the press gathers the records into the scoreboard.
 """
 
-from deepmech_book.ledger.entry import MIME, Entry, check
-from deepmech_book.ledger.findings import Finding, findings, findings_markdown
-from deepmech_book.ledger.formulas import Formula, formulas, formulas_markdown
-from deepmech_book.ledger.registry import PAPERS, Claim, Figure, claim, claims, figure, figures
-from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule
-from deepmech_book.ledger.scoreboard import missing, scoreboard_csv, scoreboard_markdown, scoreboard_rows
-from deepmech_book.ledger.sections import Section, papers_markdown, sections
-from deepmech_book.ledger.sentences import Sentence, ours, sentences, sentences_markdown
+from deepmech_book.ledger.entry import MIME, check
+from deepmech_book.ledger.findings import findings, findings_markdown
+from deepmech_book.ledger.formulas import formulas, formulas_markdown
+from deepmech_book.ledger.registry import PAPERS, claim, claims, figures
+from deepmech_book.ledger.scoreboard import csv_text, missing, scoreboard_markdown, scoreboard_rows
+from deepmech_book.ledger.sections import papers_markdown, sections
+from deepmech_book.ledger.sentences import sentences, sentences_markdown
 
 __all__ = [
-    "FAILS",
-    "HOLDS",
     "MIME",
-    "NOT_TESTABLE",
     "PAPERS",
-    "TRIVIAL",
-    "UNDECIDED",
-    "VERDICTS",
-    "Claim",
-    "Entry",
-    "Figure",
-    "Finding",
-    "Formula",
-    "Rule",
-    "Section",
-    "Sentence",
     "check",
     "claim",
     "claims",
-    "figure",
+    "csv_text",
     "figures",
     "findings",
     "findings_markdown",
     "formulas",
     "formulas_markdown",
     "missing",
-    "ours",
     "papers_markdown",
-    "scoreboard_csv",
     "scoreboard_markdown",
     "scoreboard_rows",
     "sections",

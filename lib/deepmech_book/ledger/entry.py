@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from typing import Any
 
@@ -46,36 +46,16 @@ class Entry:
     def to_json(self) -> dict[str, Any]:
         """The record that the scoreboard is made from: plain JSON values."""
         c = self.claim
-        return {
-            "id": c.id,
-            "figure": c.figure,
-            "statement": c.statement,
-            "where": c.where,
-            "measure": c.measure,
-            "kind": c.kind,
-            "rule": c.rule.words,
-            "null_words": c.against,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "measured": self.measured,
-            "expected": self.expected,
-            "null": self.null,
-            "interval": list(self.interval) if self.interval else None,
-            "at": self.at,
-            "count": self.count,
-            "seeds": self.seeds,
-            "detail": self.detail,
-        }
+        told = {name: getattr(c, name) for name in ("id", "figure", "statement", "where", "measure", "kind")}
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "claim"}
+        return {**told, "rule": c.rule.words, "null_words": c.against, **found}
 
     def rows(self) -> list[tuple[str, str]]:
         """What a reader should see beside statement and verdict, as (name, value)."""
         rows = []
         if self.measured is not None:
-            worst = (
-                f", the hardest of {self.count} to satisfy{f' ({self.at})' if self.at else ''}"
-                if self.count > 1
-                else ""
-            )
+            at = f" ({self.at})" if self.at else ""
+            worst = f", the hardest of {self.count} to satisfy{at}" if self.count > 1 else ""
             between = f" [{number(self.interval[0])}, {number(self.interval[1])}]" if self.interval else ""
             rows.append(("measured", f"{number(self.measured)}{between}{worst}"))
         if self.expected is not None:
@@ -89,9 +69,7 @@ class Entry:
 
     def __repr__(self) -> str:
         rows = "; ".join(f"{k} {v}" if k != "because" else v for k, v in self.rows())
-        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {rows}." + (
-            f" {self.detail}" * bool(self.detail)
-        )
+        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {rows}. {self.detail}".rstrip()
 
     def _repr_html_(self) -> str:
         c = self.claim
@@ -173,50 +151,38 @@ def check(
     c = registry.claim(claim)
     if not_testable is not None:
         return Entry(c, NOT_TESTABLE, reason=not_testable, seeds=seeds, detail=detail)
+    expected = c.expected if expected is None else expected
+    why = ""
     if measured is None:
-        raise ValueError(f"ledger.check({claim!r}): measured is missing; it should be: {c.measure}")
-    if expected is None:
-        expected = c.expected
-    if (expected is None) == (c.rule.kind == "within"):
+        why = f"measured is missing; it should be: {c.measure}"
+    elif (expected is None) == (c.rule.kind == "within"):
         want = "needs an expected value" if expected is None else "takes no expected value"
-        raise ValueError(f"ledger.check({claim!r}): the rule '{c.rule.words}' {want}")
-    if (null is None) != (c.against is None):
-        want = (
-            f"needs its null, measured: {c.against}" if null is None else "names no null in the registry; leave it out"
-        )
-        raise ValueError(f"ledger.check({claim!r}): the claim {want}")
+        why = f"the rule '{c.rule.words}' {want}"
+    elif null is None and c.against is not None:
+        why = f"the claim needs its null, measured: {c.against}"
+    elif null is not None and c.against is None:
+        why = "the claim names no null in the registry; leave it out"
+    if why:
+        raise ValueError(f"ledger.check({claim!r}): {why}")
     if c.rule.of_curve:
         measured, null = _steps(claim, measured, along), None if null is None else _steps(claim, null, along)
+    low, high = (None, None) if interval is None else interval
+    given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high}
     like = measured if isinstance(measured, xr.DataArray) else xr.DataArray(np.asarray(measured))
-    values = _finite(claim, "measured", measured, like)
+    arrays = {name: _finite(claim, name, value, like) for name, value in given.items() if value is not None}
     # An empty measurement would satisfy every rule.
-    if values.size == 0:
+    if like.size == 0:
         raise ValueError(f"ledger.check({claim!r}): measured is empty; hand over at least one number")
-    wanted = None if expected is None else _finite(claim, "expected", expected, like)
-    other = None if null is None else _finite(claim, "null", null, like)
-    ends = None
-    if interval is not None:
-        ends = (_finite(claim, "interval", interval[0], like), _finite(claim, "interval", interval[1], like))
-        if np.any(ends[0] > ends[1]):
-            raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
-    found = judge(c.rule, values, expected=wanted, interval=ends, null=other, better_than_null=c.better_than_null)
-
-    def pick(a: np.ndarray | None) -> float | None:
-        return None if a is None else float(np.ravel(a)[found.worst])
-
-    return Entry(
-        c,
-        found.verdict,
-        reason=found.reason,
-        measured=pick(values),
-        expected=pick(wanted),
-        null=pick(other),
-        interval=None if ends is None else (float(ends[0].ravel()[found.worst]), float(ends[1].ravel()[found.worst])),
-        at=_labels(like, found.worst),
-        count=values.size,
-        seeds=seeds,
-        detail=detail,
-    )
+    ends = (arrays["interval"], arrays["upper end"]) if interval is not None else None
+    if ends and np.any(ends[0] > ends[1]):
+        raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
+    expects, nulls = arrays.get("expected"), arrays.get("null")
+    found = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
+                  better_than_null=c.better_than_null)  # fmt: skip
+    shown = {name: float(array.ravel()[found.worst]) for name, array in arrays.items()}
+    between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
+    return Entry(c, found.verdict, found.reason, **shown, interval=between, at=_labels(like, found.worst),
+                 count=like.size, seeds=seeds, detail=detail)  # fmt: skip
 
 
 def _steps(claim: str, curve: Any, along: Hashable | None) -> Any:
@@ -239,8 +205,7 @@ def _finite(claim: str, name: str, value: Any, like: xr.DataArray) -> np.ndarray
         raise ValueError(
             f"ledger.check({claim!r}): {name} does not fit measured, of shape {like.shape}: {error}"
         ) from None
-    if not np.all(np.isfinite(array)):
-        bad = int(np.sum(~np.isfinite(array)))
+    if bad := int(np.sum(~np.isfinite(array))):
         raise ValueError(
             f"ledger.check({claim!r}): {name} has {bad} of {array.size} values that are not finite; leave out "
             "members that diverged and say so in detail, or pass not_testable='why'"

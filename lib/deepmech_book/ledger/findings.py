@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.entry import number
@@ -26,7 +28,6 @@ class Finding:
     undecided: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "claims", tuple(self.claims))
         if len({registry.claim(name).paper for name in self.claims}) != 1:
             raise ValueError(f"finding on {', '.join(self.claims)}: must rest on claims of one paper")
 
@@ -50,31 +51,29 @@ class Finding:
         verdicts = {r["verdict"] for r in records}
         written = getattr(self, _FIELDS.get(next(iter(verdicts)), ""), "") if len(verdicts) == 1 else ""
         if written:
-            return [(verdicts.pop(), written.format(*map(_Numbers, records)), records[0]["page"])]
+            return [(verdicts.pop(), written.format(*map(_numbers, records)), records[0]["page"])]
         return [(r["verdict"], f"{registry.claim(r['id']).statement}{_measured(r)}", r["page"]) for r in records]
 
 
-class _Numbers:
-    """The numbers of a record as a sentence's braces name them."""
-
-    def __init__(self, record: Record) -> None:
-        low, high = record.get("interval") or (None, None)
-        measured, null = record.get("measured"), record.get("null")
-        self.measured, self.expected, self.null = _Number(measured), _Number(record.get("expected")), _Number(null)
-        self.low, self.high = _Number(low), _Number(high)
-        self.size, self.null_size = (_Number(None if v is None else abs(v)) for v in (measured, null))
-
-
+@dataclass(frozen=True)
 class _Number:
     """A number that is written as the book writes numbers: a true minus sign, a space before per cent."""
 
-    def __init__(self, value: float | None) -> None:
-        self.value = value
+    value: float | None
 
     def __format__(self, how: str) -> str:
         if self.value is None:
             raise ValueError("a finding names a number that its claim does not have")
         return format(self.value, how).replace("-", "−").replace("%", " %")
+
+
+def _numbers(record: Record) -> SimpleNamespace:
+    """The numbers of a record as a sentence's braces name them."""
+    found: dict[str, Any] = {name: record.get(name) for name in ("measured", "expected", "null")}
+    found["low"], found["high"] = record.get("interval") or (None, None)
+    for name, of in (("size", "measured"), ("null_size", "null")):
+        found[name] = None if found[of] is None else abs(found[of])
+    return SimpleNamespace(**{name: _Number(value) for name, value in found.items()})
 
 
 def _measured(record: Record) -> str:
@@ -84,26 +83,23 @@ def _measured(record: Record) -> str:
 @cache
 def findings() -> tuple[Finding, ...]:
     """All findings in the order of ``findings.yml``."""
-    return tuple(Finding(**entry) for entry in registry.entries("findings.yml", Finding))
+    return tuple(registry.read("findings.yml", Finding))
 
 
-def findings_markdown(
-    records: Iterable[Record], paper: str, *, front: bool = False, link: Callable[[str], str] | None = None
-) -> str:
+def findings_markdown(records: Iterable[Record], paper: str, *, front: bool = False) -> str:
     """The findings of a paper as a list in MyST Markdown, what holds first; ``front``: those of the front page alone.
 
-    Findings whose claims have not all been measured in this build are counted and left out. ``link(page)`` gives a
-    page's address.
+    Findings whose claims have not all been measured in this build are counted and left out.
     """
     found = claim_records(records)
     said, absent = [], 0
     for one in (f for f in findings() if f.paper == paper and (f.front or not front)):
         if all(name in found for name in one.claims):
-            said += one.sentences([found[name][0] for name in one.claims])
+            said += one.sentences([found[name] for name in one.claims])
         else:
             absent += 1
     said.sort(key=lambda line: VERDICTS.index(line[0]))
-    lines = [f"- {badge(verdict)} {cell(text)} ({page_link(page, link, None)})" for verdict, text, page in said]
+    lines = [f"- {badge(verdict)} {cell(text)} ({page_link(page)})" for verdict, text, page in said]
     if absent:
         lines.append(f"- {absent} findings rest on pages that are not part of this build.")
     return "\n".join(lines)

@@ -19,74 +19,67 @@ PAPERS = {
     "B": "Imitating deep learning dynamics (Zhang, Wang, Su)",
     "C": "How glassy are neural networks? (Kerr Winter, Janssen)",
 }
-STEPS = {1: "chains and the first diagram", 2: "networks", 3: "elastic SDEs", 4: "glass"}
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One figure of a paper; ``page`` is the notebook that draws it, or None while it is not built."""
+class Numbered:
+    """What stands in the registry under an id that begins with its paper."""
 
     id: str
-    title: str
-    shows: str
-    page: str | None
-    step: int
-    part: str = ""
 
     @property
     def paper(self) -> str:
         return self.id.split(".")[0]
+
+
+@dataclass(frozen=True)
+class Figure(Numbered):
+    """One figure of a paper; ``page`` is the notebook that draws it, ``step`` that of the project that built it."""
+
+    title: str
+    shows: str
+    page: str
+    step: int
+    part: str = ""
 
     @property
     def label(self) -> str:
         """The figure's name in its paper, e.g. ``Fig. S13``."""
         return f"Fig. {self.id.split('.')[1]}"
 
-    @property
-    def built(self) -> bool:
-        return self.page is not None
-
 
 @dataclass(frozen=True)
-class Claim:
-    """One statement that a machine can check; ``page`` is the notebook that measures it, or None."""
+class Claim(Numbered):
+    """One statement that a machine can check; ``page`` is the notebook that measures it."""
 
-    id: str
     figure: str
     where: str
     statement: str
     measure: str
     kind: str
     rule: Rule
-    page: str | None
+    page: str
     against: str | None = None
     better_than_null: bool = False
     expected: Any = None
 
-    @property
-    def paper(self) -> str:
-        return self.id.split(".")[0]
-
-    @property
-    def built(self) -> bool:
-        return self.page is not None
-
     def __post_init__(self) -> None:
+        if isinstance(self.rule, dict):  # as it is written
+            object.__setattr__(self, "rule", Rule.parse(self.rule))
         if self.kind not in ("exact", "number", "order"):
             raise ValueError(f"claim {self.id}: kind {self.kind!r} must be exact, number or order")
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
 
-def entries(name: str, kind: type) -> list[dict[str, Any]]:
-    """The entries of a registry's file beside this module, each with fields of ``kind`` only."""
+def read(name: str, kind: Any) -> list[Any]:
+    """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples."""
     found = yaml.safe_load(files("deepmech_book.ledger").joinpath(name).read_text(encoding="utf-8"))
     known = {f.name for f in fields(kind)}
     for entry in found:
-        unknown = set(entry) - known
-        if unknown:
-            raise ValueError(f"{name}, {entry.get('id')}: unknown field {sorted(unknown)[0]!r}; known: {sorted(known)}")
-    return found
+        if strange := sorted(set(entry) - known):
+            raise ValueError(f"{name}, {entry.get('id')}: unknown field {strange[0]!r}; known: {sorted(known)}")
+    return [kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}) for entry in found]
 
 
 def by_id(items: list[Any]) -> Mapping[str, Any]:
@@ -107,7 +100,7 @@ def figures() -> Mapping[str, Figure]:
     >>> len(figures()), figures()["A.S13"].label
     (53, 'Fig. S13')
     """
-    return by_id([Figure(**entry) for entry in entries("figures.yml", Figure)])
+    return by_id(read("figures.yml", Figure))
 
 
 @cache
@@ -122,8 +115,7 @@ def claims() -> Mapping[str, Claim]:
     found = []
     names = [entry.name for entry in files("deepmech_book.ledger").iterdir()]
     for name in sorted(n for n in names if n.startswith(("claims_", "errata_")) and n.endswith(".yml")):
-        for entry in entries(name, Claim):
-            claim = Claim(**{**entry, "rule": Rule.parse(entry["rule"])})
+        for claim in read(name, Claim):
             if claim.figure not in figures():
                 raise ValueError(f"{name}, {claim.id}: {unknown(claim.figure, figures(), 'figure')}")
             found.append(claim)
@@ -142,10 +134,3 @@ def claim(name: str) -> Claim:
     if name not in claims():
         raise ValueError(unknown(name, claims(), "claim"))
     return claims()[name]
-
-
-def figure(name: str) -> Figure:
-    """The figure with this id; a ValueError names near ids."""
-    if name not in figures():
-        raise ValueError(unknown(name, figures(), "figure"))
-    return figures()[name]

@@ -29,8 +29,7 @@ UNDECIDED = "undecided"
 NOT_TESTABLE = "not testable at this profile"
 VERDICTS = (HOLDS, TRIVIAL, FAILS, UNDECIDED, NOT_TESTABLE)
 
-_ONE_SIDED = {"above": ("> {0:g}", True), "below": ("< {0:g}", True), "at_least": ("≥ {0:g}", False)}
-_ONE_SIDED["at_most"] = ("≤ {0:g}", False)
+_ONE_SIDED = {"above": ">", "below": "<", "at_least": "≥", "at_most": "≤"}
 KINDS = (*_ONE_SIDED, "within", "between", "never_rises", "never_falls")
 
 
@@ -68,33 +67,32 @@ class Rule:
         """The rule as a reader sees it."""
         slack = f" (slack {self.slack:g})" if self.slack else ""
         if self.kind in _ONE_SIDED:
-            return _ONE_SIDED[self.kind][0].format(self.value) + slack
+            return f"{_ONE_SIDED[self.kind]} {self.value:g}{slack}"
         if self.kind == "within":
             size = f"{100 * self.value:g} %" if self.relative else f"{self.value:g}"
-            return (
-                "equal to the expected value" if self.value == 0 else f"within {size} of the expected value"
-            ) + slack
+            return f"{f'within {size} of' if self.value else 'equal to'} the expected value{slack}"
         if self.kind == "between":
-            return f"between {self.value[0]:g} and {self.value[1]:g}" + slack
+            return f"between {self.value[0]:g} and {self.value[1]:g}{slack}"
         verb = "rises" if self.kind == "never_rises" else "falls"
         return f"never {verb}" + (f" by more than {self.value:g}" if self.value else "")
 
     def region(self, expected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper end of the region, as arrays of the expected value's shape or as scalars."""
-        low, high = np.array(-np.inf), np.array(np.inf)
+        low: Any = -np.inf
+        high: Any = np.inf
         if self.kind == "within":
             assert expected is not None
-            reach = self.value * np.abs(expected) if self.relative else np.full(np.shape(expected), float(self.value))
+            reach = self.value * np.abs(expected) if self.relative else self.value
             low, high = expected - reach, expected + reach
         elif self.kind == "between":
-            low, high = np.array(float(self.value[0])), np.array(float(self.value[1]))
+            low, high = self.value
         elif self.kind in ("above", "at_least"):
-            low = np.array(float(self.value))
-        elif self.kind in ("below", "at_most") or self.kind == "never_rises":
-            high = np.array(float(self.value))
+            low = self.value
         elif self.kind == "never_falls":
-            low = np.array(-float(self.value))
-        return low - self.slack, high + self.slack
+            low = -self.value
+        else:
+            high = self.value
+        return np.asarray(low, float) - self.slack, np.asarray(high, float) + self.slack
 
     def inside(self, numbers: np.ndarray, expected: np.ndarray | None) -> np.ndarray:
         """Element by element, whether the numbers lie in the region."""

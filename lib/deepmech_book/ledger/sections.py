@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,45 +11,35 @@ from deepmech_book.ledger.scoreboard import cell, page_link
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(registry.Numbered):
     """One section of a paper, read from ``sections.yml``: the pages about it, or ``why`` there are none."""
 
-    id: str
     name: str
     pages: tuple[str, ...] = ()
     why: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pages", tuple(self.pages))
         if bool(self.pages) == bool(self.why):
             raise ValueError(f"section {self.id}: must have either pages or a reason (why) to have none")
-
-    @property
-    def paper(self) -> str:
-        return self.id.split(".")[0]
 
 
 @cache
 def sections() -> Mapping[str, Section]:
     """All sections by id, in the papers' order."""
-    return registry.by_id([Section(**entry) for entry in registry.entries("sections.yml", Section)])
+    return registry.by_id(registry.read("sections.yml", Section))
 
 
-def papers_markdown(*, pages: Iterable[str] | None = None, link: Callable[[str], str] | None = None) -> str:
-    """Sections and figures as MyST Markdown, without a title: two tables for each paper.
-
-    Arguments as for the scoreboard; pages of prose, which have no chapter in their name, are in every build.
-    """
-    here = None if pages is None else set(pages) | {p for s in sections().values() for p in s.pages if "/" not in p}
+def papers_markdown(pages: Collection[str]) -> str:
+    """Sections and figures as MyST Markdown, without a title: two tables for each paper; ``pages`` are this build's."""
     lines: list[str] = []
     for paper, title in registry.PAPERS.items():
         lines += [f"## {title}", "", "| section | pages of this book |", "|---|---|"]
         for s in (s for s in sections().values() if s.paper == paper):
-            where = ", ".join(page_link(page, link, here) for page in s.pages) or f"none: {s.why}"
+            where = ", ".join(page_link(page, pages) for page in s.pages) or f"none: {s.why}"
             lines.append(f"| {cell(s.name)} | {where} |")
         lines += ["", "| figure | shows | page |", "|---|---|---|"]
         for f in (f for f in registry.figures().values() if f.paper == paper):
             part = f" ({f.part})" if f.part else ""
-            lines.append(f"| {f.label} | {cell(f.title)} | {page_link(f.page, link, here)}{part} |")
+            lines.append(f"| {f.label} | {cell(f.title)} | {page_link(f.page, pages)}{part} |")
         lines.append("")
     return "\n".join(lines)

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.scoreboard import Record, badge, cell, claim_records, page_link
+from deepmech_book.ledger.scoreboard import ABSENT, Record, badge, cell, claim_records, page_link
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Sentence(registry.Numbered):
     """One claim of a paper's text, in our words, read from ``sentences.yml``.
 
     ``claims`` are the ids of the ledger that judge it; a sentence without any says in ``why`` what keeps it from being
     judged.
     """
 
-    id: str
     where: str
     says: str
     claims: tuple[str, ...] = ()
     why: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "claims", tuple(self.claims))
         if bool(self.claims) == bool(self.why):
             raise ValueError(f"sentence {self.id}: must have either claims or a reason (why) to have none")
         for name in self.claims:
             registry.claim(name)
 
-    @property
-    def paper(self) -> str:
-        return self.id.split(".")[0]
-
 
 @cache
 def sentences() -> Mapping[str, Sentence]:
     """All sentences by id, in the papers' order."""
-    return registry.by_id([Sentence(**entry) for entry in registry.entries("sentences.yml", Sentence)])
+    return registry.by_id(registry.read("sentences.yml", Sentence))
 
 
 def ours() -> list[registry.Claim]:
@@ -48,19 +42,16 @@ def ours() -> list[registry.Claim]:
     return [c for c in registry.claims().values() if c.id not in said and ".errata." not in c.id]
 
 
-def sentences_markdown(
-    records: Iterable[Record], *, pages: Iterable[str] | None = None, link: Callable[[str], str] | None = None
-) -> str:
+def sentences_markdown(records: Iterable[Record], pages: Collection[str]) -> str:
     """The sentences as MyST Markdown, without a title: a table for each paper, then the claims that are ours.
 
-    Arguments as for the scoreboard.
+    ``records`` and ``pages`` are those of the build, as for the scoreboard.
     """
-    here = None if pages is None else set(pages)
     found = claim_records(records)
 
     def judged(name: str) -> str:
-        verdicts = [badge(r["verdict"]) for r in found.get(name, [])] or [badge("not in this build")]
-        return f"{' '.join(verdicts)} {name} ({page_link(registry.claim(name).page, link, here)})"
+        verdict = found[name]["verdict"] if name in found else ABSENT
+        return f"{badge(verdict)} {name} ({page_link(registry.claim(name).page, pages)})"
 
     lines: list[str] = []
     for paper, title in registry.PAPERS.items():

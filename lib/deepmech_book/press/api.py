@@ -25,18 +25,17 @@ ROOMS = {
 }
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
-    *("deepmech.trainers.engines", "deepmech.trainers.draws", "deepmech.trainers.records", "deepmech.trainers.run"),
-    *(
-        "deepmech.trainers.known",
-        "deepmech.trainers.samples",
-        "deepmech.trainers.langevin_walker",
-        "deepmech.metrics.layers",
-    ),
-    *("deepmech.metrics.batches", "deepmech.metrics.probing", "deepmech.simulators.spring_block.kernels"),
-    *("deepmech.simulators.spring_block.torch_engine", "deepmech.sweeps.example", "deepmech.sweeps.cli"),
-    *("deepmech.core.code", "deepmech.core.compiled", "deepmech.core.philox", "deepmech.core.lazy"),
-    *("deepmech.core.checks", "deepmech.core.files", "deepmech.data.files"),
+    *(f"deepmech.core.{name}" for name in ("checks", "code", "compiled", "files", "lazy", "philox")),
+    *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
+    *(f"deepmech.simulators.spring_block.{name}" for name in ("kernels", "torch_engine")),
+    *(f"deepmech.trainers.{name}" for name in ("draws", "engines", "known", "langevin_walker", "records", "run")),
+    *("deepmech.data.files", "deepmech.sweeps.cli", "deepmech.sweeps.example", "deepmech.trainers.samples"),
 )
+
+
+def _inside(name: str) -> bool:
+    return any(name == i or name.startswith(f"{i}.") for i in _INSIDE)
+
 
 # Names of types: Sphinx would print what typing says of them.
 _ALIASES = {"deepmech.trainers.rules": "Loss, Optimizer", "deepmech.trainers.modules": "Keep"}
@@ -49,7 +48,7 @@ def modules(room: str) -> tuple[str, ...]:
     package = importlib.import_module(f"deepmech.{room}")
     found = [package.__name__]
     found += [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    return tuple(name for name in found if not any(name == i or name.startswith(f"{i}.") for i in _INSIDE))
+    return tuple(name for name in found if not _inside(name))
 
 
 def pages(book: Path) -> dict[str, str]:
@@ -155,7 +154,4 @@ def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: 
 
 def leave_inside(app: Any, env: Any, node: Any, text: Any) -> Any:
     """Names of what the reference does not show stay plain text; all other names of ours must lead somewhere."""
-    target = node.get("reftarget", "")
-    if node.get("refdomain") == "py" and any(target == i or target.startswith(f"{i}.") for i in _INSIDE):
-        return text
-    return None
+    return text if node.get("refdomain") == "py" and _inside(node.get("reftarget", "")) else None

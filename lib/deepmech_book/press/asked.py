@@ -148,30 +148,20 @@ def _slice(statements: list[ast.stmt], at: int) -> set[int]:
     return wanted
 
 
-def _that_reach(statements: list[ast.stmt], space: dict[str, Any], reaches: Callable[[Any], bool]) -> list[int]:
+def _that_reach(statements: list[ast.stmt], space: dict[str, Any], target: Callable[[Any], bool]) -> list[int]:
     """Numbers of the statements that call what reaches a target; a function of the page counts where it is called."""
+    functions = [node for node in statements if isinstance(node, ast.FunctionDef)]
     own: set[str] = set()
-    changed = True
-    while changed:
-        changed = False
-        for node in statements:
-            if isinstance(node, ast.FunctionDef) and node.name not in own and _calls(node, space, own, reaches):
-                own.add(node.name)
-                changed = True
-    return [
-        i
-        for i, node in enumerate(statements)
-        if not isinstance(node, ast.FunctionDef) and _calls(node, space, own, reaches)
-    ]
+    while more := {f.name for f in functions if f.name not in own and _calls(f, space, own, target)}:
+        own |= more
+    return [i for i, node in enumerate(statements) if node not in functions and _calls(node, space, own, target)]
 
 
-def _calls(node: ast.AST, space: dict[str, Any], own: set[str], reaches: Callable[[Any], bool]) -> bool:
-    for call in ast.walk(node):
-        if isinstance(call, ast.Name) and call.id in own and isinstance(call.ctx, ast.Load):
-            return True
-        if isinstance(call, ast.Call) and (function := _resolved(call.func, space)) is not None and reaches(function):
-            return True
-    return False
+def _calls(node: ast.AST, space: dict[str, Any], own: set[str], target: Callable[[Any], bool]) -> bool:
+    nodes = list(ast.walk(node))
+    if any(isinstance(n, ast.Name) and n.id in own and isinstance(n.ctx, ast.Load) for n in nodes):
+        return True
+    return any(isinstance(n, ast.Call) and _reaches(_resolved(n.func, space), target) for n in nodes)
 
 
 def _resolved(node: ast.expr, space: dict[str, Any]) -> Any:
@@ -184,39 +174,30 @@ def _resolved(node: ast.expr, space: dict[str, Any]) -> Any:
 
 
 def _asks(function: Any) -> bool:
-    return function is results.result or _reaches(function, _door_itself)
-
-
-def _computes(function: Any) -> bool:
-    return _is_live(function) or _reaches(function, _is_live)
-
-
-def _door_itself(function: Any) -> bool:
     return function is results.result
 
 
-def _is_live(function: Any) -> bool:
+def _computes(function: Any) -> bool:
     where = getattr(function, "__module__", None) or ""
     return where.startswith(ROOMS) and getattr(function, "__name__", "") in LIVE
 
 
 @cache
 def _reaches(function: Any, target: Callable[[Any], bool]) -> bool:
-    """Whether a function of the book's experiments calls a target, directly or through others of them."""
+    """Whether this is a target, or a function of the book's experiments that calls one, directly or through others."""
     waiting, seen = [function], set()
     while waiting:
         one = waiting.pop()
-        if not isinstance(one, types.FunctionType) or id(one) in seen:
+        if target(one):
+            return True
+        if id(one) in seen or not isinstance(one, types.FunctionType):
             continue
         seen.add(id(one))
-        if not (one.__module__ or "").startswith("deepmech_book.experiments"):
-            continue
-        names = set(_names(one.__code__))
-        known = [one.__globals__[n] for n in names if n in one.__globals__]
-        inside = [vars(m)[n] for m in known if isinstance(m, types.ModuleType) for n in names & vars(m).keys()]
-        if any(target(f) for f in (*known, *inside)):
-            return True
-        waiting += [f for f in (*known, *inside) if isinstance(f, types.FunctionType)]
+        if (one.__module__ or "").startswith("deepmech_book.experiments"):
+            names = set(_names(one.__code__))
+            known = [one.__globals__[n] for n in names if n in one.__globals__]
+            waiting += known
+            waiting += [vars(m)[n] for m in known if isinstance(m, types.ModuleType) for n in names & vars(m).keys()]
     return False
 
 

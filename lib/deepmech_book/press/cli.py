@@ -16,6 +16,7 @@ PROFILES = ("quick", "laptop", "paper")
 
 def commands(add: Any) -> None:
     """Add the verbs to the subparsers of the command ``deepmech``."""
+    profile = {"default": "quick", "metavar": "NAME|FILE", "help": "quick, laptop, paper or a file like theirs"}
     book = add.add_parser("book", help="execute the notebooks that are out of date and build the site")
     book.add_argument("--profile", choices=PROFILES, default="quick", help="which parameters to use (default: quick)")
     book.add_argument(
@@ -38,9 +39,7 @@ def commands(add: Any) -> None:
     run.add_argument("-p", nargs=2, action="append", default=[], dest="given", metavar=("NAME", "VALUE"),
                      help="a parameter; a list as \"[0.1, 0.2]\"")  # fmt: skip
     run.add_argument("-f", dest="file", metavar="FILE", help="parameters of this notebook, as YAML")
-    run.add_argument(
-        "--profile", default="quick", metavar="NAME|FILE", help="quick, laptop, paper or a file like theirs"
-    )
+    run.add_argument("--profile", **profile)
     run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
     run.add_argument("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
     run.add_argument("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
@@ -49,9 +48,7 @@ def commands(add: Any) -> None:
     run.set_defaults(run=_run)
 
     plan = add.add_parser("plan", help="say what a profile would compute, page by page, and what that costs")
-    plan.add_argument(
-        "--profile", default="quick", metavar="NAME|FILE", help="quick, laptop, paper or a file like theirs"
-    )
+    plan.add_argument("--profile", **profile)
     plan.add_argument("--chapters", nargs="+", metavar="NAME", help="only these chapters or notebooks")
     plan.add_argument("--no-calibrate", action="store_true", help="measure no rate of this machine; take what is known")
     plan.add_argument(
@@ -100,11 +97,11 @@ def _book(options: argparse.Namespace) -> int:
     say(plan.total_line(house, options.profile))
     with site.only_press(house):
         sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=say)
-        how = {"whole": not options.chapters, "accept": options.accept, "say": say}
-        if options.no_site:
-            site.demand_verdicts(house, sheets, options.profile, **how)
-        else:
-            html = site.build(house, sheets, options.profile, **how)
+        here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
+        table = house.book / verdicts.FILE
+        verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
+        if not options.no_site:
+            html = site.build(house, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(house.root) / 'index.html'}")
     return 0
 

@@ -26,6 +26,7 @@ from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.specs import Preparation
+from deepmech_book.press import asked
 
 _BOOK = "deepmech_book.experiments."
 #: Products per second in single precision, by the makers' data sheets (no tensor cores): no run is faster.
@@ -254,25 +255,23 @@ class Rate:
     basis: str
 
 
-def from_shipped(sweep: Sweep, shipped: Mapping[Path, Sweep], seconds: Callable[[Path], float]) -> Rate | None:
+def from_shipped(sweep: Sweep) -> Rate | None:
     """The rate at which the shipped result of the same function was made whose cells are most like these."""
-    mine = work(sweep)
-    same = {path: other for path, other in shipped.items() if other.compute == sweep.compute}
+
+    def seconds(path: Path) -> float:
+        return float(asked.read(path).attrs["wall_seconds"])
+
+    same = {path: other for path, other in asked.shipped().items() if other.compute == sweep.compute}
     if not same:
         return None
-    if mine is None:
+    if (mine := work(sweep)) is None:
         path, other = next(iter(same.items()))
         return Rate(other.n_cells / seconds(path), True, f"by cells, from {other.name}")
-
-    def unlike(item: tuple[Path, Sweep]) -> float:
-        theirs = work(item[1])
-        assert theirs is not None
-        return abs(math.log(theirs.flop / item[1].n_cells) - math.log(mine.flop / sweep.n_cells))
-
-    path, other = min(same.items(), key=unlike)
-    theirs = work(other)
-    assert theirs is not None
-    return Rate(theirs.flop / seconds(path), False, f"scaled from {other.name}")
+    # A function is counted for all its sweeps or for none.
+    flop = {path: theirs.flop for path, other in same.items() if (theirs := work(other)) is not None}
+    size = math.log(mine.flop / sweep.n_cells)
+    path = min(flop, key=lambda path: abs(math.log(flop[path] / same[path].n_cells) - size))
+    return Rate(flop[path] / seconds(path), False, f"scaled from {same[path].name}")
 
 
 class Calibration:
@@ -306,7 +305,6 @@ class Calibration:
             if measured is None:
                 return None
             self._kept[key] = measured
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._path, json.dumps(self._kept, indent=1))
         return Rate(self._kept[key], False, f"measured here ({counted.shape})")
 

@@ -19,111 +19,80 @@ changed since it was. Each page offers its executed notebook as a download.
 """
 
 
-def _made(sheet: Sheet) -> dict[str, Any]:
-    assert sheet.notebook is not None
-    return sheet.notebook["metadata"]["deepmech"]
-
-
-def _code(text: str) -> str:
-    return f"`{text}`" if text else ""
-
-
 def status(sheets: list[Sheet], profile: str) -> str:
     """The status page in MyST markdown: time, date, parameters, versions and machine of each notebook."""
-    ready = [s for s in sheets if s.notebook is not None]
+    ready = [(s, s.notebook["metadata"]["deepmech"]) for s in sheets if s.notebook is not None]
     lines = [STATUS_HEAD.format(profile=profile)]
     if not ready:
         return "\n".join([*lines, "No notebook has been executed yet.", ""])
-    total = sum(_made(s)["seconds"] for s in ready)
-    lines += [f"{len(ready)} pages, {clock(total)} of execution in all.", ""]
+    lines += [f"{len(ready)} pages, {clock(sum(made['seconds'] for _, made in ready))} of execution in all.", ""]
     lines += [":::{table} Execution of each page", ":name: tab-status", ""]
     lines += ["| page | time | executed | by | parameters |", "| :-- | --: | :-- | :-- | :-- |"]
-    for s in ready:
-        made = _made(s)
-        parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
-        when = "this run" if s.fresh else "earlier run"
-        link = f"{{doc}}`/generated/{s.name}`"
-        cells = [link, clock(made["seconds"]), made["date"], when, _code(parameters.replace("|", "/"))]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", ":::", ""]
     # One line for all pages that were made alike; as a rule that is a single line.
-    alike: dict[tuple[str, str], list[str]] = {}
-    for s in ready:
-        alike.setdefault((_made(s)["machine"], _made(s)["versions"]), []).append(s.name)
-    lines += ["## Machine and versions", ""]
-    for (machine, versions), names in alike.items():
-        which = "All pages" if len(alike) == 1 else ", ".join(f"{{doc}}`/generated/{n}`" for n in names)
-        lines += [f"- {which}: {machine}; {versions}."]
+    alike: dict[str, list[str]] = {}
+    for s, made in ready:
+        link = f"{{doc}}`/generated/{s.name}`"
+        parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
+        parameters = f"`{parameters.replace('|', '/')}`" if parameters else ""
+        when = "this run" if s.fresh else "earlier run"
+        lines.append(f"| {link} | {clock(made['seconds'])} | {made['date']} | {when} | {parameters} |")
+        alike.setdefault(f"{made['machine']}; {made['versions']}", []).append(link)
+    lines += ["", ":::", "", "## Machine and versions", ""]
+    lines += [f"- {'All pages' if len(alike) == 1 else ', '.join(of)}: {how}." for how, of in alike.items()]
     left = [s.source.title for s in sheets if s.notebook is None]
     if left:
         lines += ["", "## Not part of this build", "", *(f"- {title}" for title in left)]
     return "\n".join([*lines, ""])
 
 
-SCOREBOARD_HEAD = """\
-All rows of the claims, with every digit: {download}`CSV <scoreboard.csv>`, {download}`JSON <scoreboard.json>`.
-"""
-# The address is that of the page in the site.
-SCOREBOARD_FOOT = '<script src="../_static/scoreboard.js"></script>\n'
+SCOREBOARD = """\
+All rows of the claims, with every digit: {{download}}`CSV <scoreboard.csv>`, {{download}}`JSON <scoreboard.json>`.
 
-
-def scoreboard(records: list[dict[str, Any]], profile: str, names: list[str]) -> dict[str, str]:
-    """The scoreboard page by file name, from what the notebooks ``names`` showed, and its rows as CSV and as JSON."""
-    from deepmech_book import ledger
-
-    table = ledger.scoreboard_markdown(records, profile, pages=names, link="{}.ipynb".format)
-    rows = ledger.scoreboard_rows(records)
-    return {
-        "scoreboard.md": _wide("Scoreboard", f"{SCOREBOARD_HEAD}\n{table}\n{SCOREBOARD_FOOT}"),
-        "scoreboard.csv": ledger.scoreboard_csv(rows),
-        "scoreboard.json": json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False),
-    }
-
-
-SENTENCES_HEAD = """\
+{}
+<script src="../_static/scoreboard.js"></script>
+"""  # the script's address is that of the page in the site
+SENTENCES = """\
 What the texts of the three papers claim, in their order and in our words, and what became of each: the entries of the
 ledger that judge it, or why it has none. At the end of each paper stand the entries that none of its sentences makes.
-"""
 
-
-def sentences(records: list[dict[str, Any]], names: list[str]) -> str:
-    """The claims of the papers' texts one by one, with what the notebooks ``names`` found."""
-    from deepmech_book import ledger
-
-    text = ledger.sentences_markdown(records, pages=names, link="{}.ipynb".format)
-    return _wide("Sentence by sentence", f"{SENTENCES_HEAD}\n{text}")
-
-
-FORMULAS_HEAD = """\
+{}"""
+FORMULAS = """\
 The numbered formulas of the three papers that the library computes: what each says, the object in the library that
 computes it and cites it, and the page of this book where it is at work. Steps of proofs are left out. A remark in
 brackets tells where we depart from the print; the pages of errata say why.
-"""
 
-
-def formulas(names: list[str], reference: bool) -> str:
-    """The index of the papers' formulas, with links to the pages ``names`` and to the library's ``reference``."""
-    from deepmech_book import ledger
-
-    entry = api.entry if reference else None
-    return _wide(
-        "Formulas", f"{FORMULAS_HEAD}\n{ledger.formulas_markdown(pages=names, link='{}.ipynb'.format, entry=entry)}"
-    )
-
-
-PAPERS_HEAD = """\
+{}"""
+PAPERS = """\
 Every section and every figure of the three papers, main text and supplements, and the pages of this book that are about
-it. What each paper's sentences claim, and what became of them, is listed {doc}`sentence by sentence
-</generated/sentences>`; the numbered equations stand under {doc}`/generated/formulas`.
-"""
+it. What each paper's sentences claim, and what became of them, is listed {{doc}}`sentence by sentence
+</generated/sentences>`; the numbered equations stand under {{doc}}`/generated/formulas`.
+
+{}"""
 
 
-def papers(names: list[str]) -> str:
-    """Paper beside book: sections and figures with links to the pages ``names``."""
+def tables(records: list[dict[str, Any]], profile: str, names: list[str], reference: bool) -> dict[str, str]:
+    """The pages of tables by file name, from what the notebooks ``names`` showed; formulas link to the ``reference``.
+
+    With them go the rows of the scoreboard as CSV and as JSON.
+    """
     from deepmech_book import ledger
 
-    text = ledger.papers_markdown(pages=names, link=lambda page: f"{page}.ipynb" if "/" in page else f"../{page}.md")
-    return _wide("Paper and book", f"{PAPERS_HEAD}\n{text}")
+    rows = ledger.scoreboard_rows(records)
+    entry = api.entry if reference else lambda name, words: None
+    filled = {
+        "Scoreboard": (SCOREBOARD, ledger.scoreboard_markdown(records, profile, names)),
+        "Sentence by sentence": (SENTENCES, ledger.sentences_markdown(records, names)),
+        "Formulas": (FORMULAS, ledger.formulas_markdown(names, entry)),
+        "Paper and book": (PAPERS, ledger.papers_markdown(names)),
+    }
+    # Tables need the width of the page's own contents.
+    wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {}\n\n{}\n"
+    texts = [wide.format(title, words.format(table)) for title, (words, table) in filled.items()]
+    return {
+        **dict(zip(("scoreboard.md", "sentences.md", "formulas.md", "papers.md"), texts, strict=True)),
+        "scoreboard.csv": ledger.csv_text(rows),
+        "scoreboard.json": json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False),
+    }
 
 
 def pieces(sheets: list[Sheet], records: list[dict[str, Any]]) -> dict[str, str]:
@@ -131,28 +100,17 @@ def pieces(sheets: list[Sheet], records: list[dict[str, Any]]) -> dict[str, str]
     page (``front-A.md``), and the chain explorer, taken from its page (``explorer.html``)."""
     from deepmech_book import ledger
 
-    link = "/generated/{}.ipynb".format
-    made = {}
-    for paper in ("A", "B", "C"):
+    made = {"explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain")}
+    for paper in ledger.PAPERS:
         for name, front in (("found", False), ("front", True)):
-            text = ledger.findings_markdown(records, paper, front=front, link=link)
-            made[f"{name}-{paper}.md"] = f"{text}\n"
-    made["explorer.html"] = _output(sheets, "spring_block/explorer", "data-deepmech-chain")
+            made[f"{name}-{paper}.md"] = f"{ledger.findings_markdown(records, paper, front=front)}\n"
     return made
 
 
 def _output(sheets: list[Sheet], name: str, mark: str) -> str:
     """The HTML with ``mark`` in it that a notebook left in its outputs; without the notebook, a word in its place."""
-    for sheet in sheets:
-        if sheet.name == name and sheet.notebook is not None:
-            for cell in sheet.notebook["cells"]:
-                for output in cell.get("outputs", []):
-                    text = output.get("data", {}).get("text/html", "")
-                    if mark in (joined := "".join(text)):
-                        return joined
+    for notebook in (s.notebook for s in sheets if s.name == name and s.notebook is not None):
+        for output in (o for cell in notebook["cells"] for o in cell.get("outputs", [])):
+            if mark in (text := "".join(output.get("data", {}).get("text/html", ""))):
+                return text
     return f"<p>The page {name} is not part of this build.</p>\n"
-
-
-def _wide(title: str, text: str) -> str:
-    """A page whose tables need the width of the page's own contents."""
-    return f"---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {title}\n\n{text}\n"

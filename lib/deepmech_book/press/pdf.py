@@ -67,13 +67,13 @@ def sheet(text: str, page: str, pages: Collection[str]) -> str:
     return f'<section class="sheet" id="{page}">{article.decode_contents()}</section>'
 
 
-def write(html: Path, out: Path, pages: Collection[str], seconds: float = 1800) -> Path:
+def write(html: Path, out: Path, pages: Collection[str]) -> Path:
     """Print ``pages`` of the site in the folder ``html``, and return ``out``.
 
     Raises
     ------
     BookError
-        Without Chromium, or if that printed nothing within ``seconds``.
+        Without Chromium, or if that printed nothing within half an hour.
     """
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -91,9 +91,9 @@ def write(html: Path, out: Path, pages: Collection[str], seconds: float = 1800) 
         out.unlink(missing_ok=True)
         command = [chromium, *FLAGS, f"--print-to-pdf={out.absolute()}", Path(long.name).as_uri()]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
         except subprocess.TimeoutExpired:
-            raise BookError(f"pdf: Chromium printed nothing within {seconds:g} s") from None
+            raise BookError("pdf: Chromium printed nothing within half an hour") from None
     if not out.is_file():
         raise BookError(f"pdf: Chromium printed nothing: {done.stderr.strip()[-400:]}")
     return out

@@ -13,9 +13,9 @@ from deepmech.core.spec import digest
 from deepmech.sweeps import Sweep
 from deepmech.sweeps.store import CHUNK
 from deepmech_book.press import asked, costs, press
+from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError, House
 
-Say = Callable[[str], None]
 #: Seconds that measuring this machine's rates may take.
 CALIBRATE = 20.0
 _HEAD = ("page and sweep", "cells", "here", "left", "TFLOP", "memory", "time", "time from")
@@ -180,8 +180,8 @@ def plan(
     if device is not None and device not in costs.DEVICES:
         raise BookError(f"--on {device}: must be one of {', '.join(costs.DEVICES)}; --rates FILE takes measured rates")
     written, chosen = house.written(profile), house.select(chapters)
-    clock: _Clock = _Measured(house, calibrate) if rates is None else _Given(Path(rates))
-    clock = clock if device is None else _Sheet(device)
+    clock = measured(house, calibrate) if rates is None else given(Path(rates))
+    clock = clock if device is None else data_sheet(device)
     rows: list[Row] = []
     owners: dict[str, str] = {}
     live, notes = {}, []
@@ -212,60 +212,49 @@ def _live(computations: int, seconds: float | None) -> str:
     return f"  and {computations} of its own{last}"
 
 
-def _priced(row: Row, sweep: Sweep, clock: _Clock) -> Row:
+def _priced(row: Row, sweep: Sweep, clock: Clock) -> Row:
     counted, share = costs.work(sweep), row.left / row.cells
-    seconds, basis = clock.seconds(sweep, counted)
-    timed = replace(row, seconds=None if seconds is None else seconds * share, basis=basis)
-    return timed if counted is None else replace(timed, tflop=counted.flop * share / 1e12, memory=counted.bytes / 1e6)
+    if counted is not None:
+        row = replace(row, tflop=counted.flop * share / 1e12, memory=counted.bytes / 1e6)
+    rate = clock.rate(sweep, counted)
+    if rate is None:
+        return replace(row, basis=clock.lacking)
+    amount = sweep.n_cells if rate.per_cell or counted is None else counted.flop
+    return replace(row, seconds=amount / rate.value * share, basis=rate.basis)
 
 
-class _Clock:
-    """How long a sweep takes somewhere."""
+@dataclass(frozen=True)
+class Clock:
+    """How long a sweep takes somewhere: the rate for it, if there is one, and what to say if there is none."""
 
-    where = "this machine"
-
-    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
-        raise NotImplementedError
-
-
-class _Measured(_Clock):
-    def __init__(self, house: House, calibrate: float) -> None:
-        self._calibration = costs.Calibration(house.generated / ".rates.json", calibrate)
-
-    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
-        rate = self._calibration.rate(sweep) or costs.from_shipped(
-            sweep, asked.shipped(), lambda path: float(asked.read(path).attrs["wall_seconds"])
-        )
-        if rate is None or (counted is None and not rate.per_cell):
-            return None, "nothing to scale from"
-        amount = sweep.n_cells if rate.per_cell or counted is None else counted.flop
-        return amount / rate.value, rate.basis
+    where: str
+    rate: Callable[[Sweep, costs.Work | None], costs.Rate | None]
+    lacking: str
 
 
-class _Sheet(_Clock):
-    def __init__(self, device: str) -> None:
-        self._device, self.where = device, f"one {device} at the least"
-
-    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
-        if counted is None:
-            return None, "not counted"
-        return counted.flop / costs.DEVICES[self._device], "data sheet; no run is faster"
+def measured(house: House, calibrate: float) -> Clock:
+    """This machine, by what is measured now or was, and else by how long results that ship took."""
+    calibration = costs.Calibration(house.generated / ".rates.json", calibrate)
+    return Clock(
+        "this machine", lambda sweep, _: calibration.rate(sweep) or costs.from_shipped(sweep), "nothing to scale from"
+    )
 
 
-class _Given(_Clock):
+def data_sheet(device: str) -> Clock:
+    """A GPU at all that its maker promises, so that nothing is faster."""
+    rate = costs.Rate(costs.DEVICES[device], False, "data sheet; no run is faster")
+    return Clock(f"one {device} at the least", lambda sweep, counted: rate if counted else None, "not counted")
+
+
+def given(path: Path) -> Clock:
     """Rates that somebody measured: ``{"device": name, "flop_per_second": {engine: rate}}``."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            given = json.loads(path.read_text(encoding="utf-8"))
-            self._rates, self.where = given["flop_per_second"], str(given["device"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BookError(f"--rates {path}: is not what benchmarks/gpu.py writes ({error})") from None
-
-    def seconds(self, sweep: Sweep, counted: costs.Work | None) -> tuple[float | None, str]:
-        if counted is None or counted.engine not in self._rates:
-            return None, "no rate was measured"
-        return counted.flop / self._rates[counted.engine], f"measured, engine {counted.engine}"
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        rates = {e: costs.Rate(r, False, f"measured, engine {e}") for e, r in written["flop_per_second"].items()}
+        where = str(written["device"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BookError(f"--rates {path}: is not what benchmarks/gpu.py writes ({error})") from None
+    return Clock(where, lambda sweep, counted: rates.get(counted.engine) if counted else None, "no rate was measured")
 
 
 def kept(house: House, sweep: Sweep) -> int:
@@ -292,10 +281,8 @@ def _written(house: House, profile: str) -> str:
 
 
 def _keep(house: House, profile: str, made: Plan) -> None:
-    path = _file(house, profile)
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = {"written": _written(house, profile), "total": made.total(), "rows": [asdict(row) for row in made.rows]}
-    write_whole(path, json.dumps(content, indent=1))
+    write_whole(_file(house, profile), json.dumps(content, indent=1))
 
 
 def total_line(house: House, profile: str) -> str:

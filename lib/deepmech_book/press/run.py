@@ -7,24 +7,23 @@ notebook, its figures (SVG, PDF, PNG, and the data drawn), the results it drew (
 from __future__ import annotations
 
 import ast
-import csv
 import itertools
 import json
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deepmech.core.files import write_whole
+from deepmech_book import ledger
 from deepmech_book.press import execution, keys, press
+from deepmech_book.press.press import Say
 from deepmech_book.press.sources import SUFFIXES, BookError, House, Source, assignments, checked, kind, mapping
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +208,7 @@ def gather(several: Sequence[Point], path: Path) -> int:
             low, high = claim.get("interval") or (None, None)
             words = {name: claim.get(name) for name in ("id", "verdict", "measured", "expected")}
             rows.append({**point.varied, **words, "low": low, "high": high, "null": claim.get("null")})
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, list(rows[0]) if rows else ["id"])
-        table.writeheader()
-        table.writerows(rows)
+    write_whole(path, ledger.csv_text(rows))
     return len(rows)
 
 

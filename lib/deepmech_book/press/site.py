@@ -48,89 +48,40 @@ def harvest(sheets: list[Sheet]) -> list[dict[str, Any]]:
     return [r for s in sheets if s.notebook is not None for r in execution.records(s.name, s.notebook)]
 
 
-def demand_complete(records: list[dict[str, Any]], pages: list[str] | None) -> None:
-    """Figures and claims that the registry promises of ``pages`` (all pages, if None) must have been produced.
-
-    Raises
-    ------
-    BookError
-        Naming what is missing.
-    """
-    from deepmech_book import ledger
-
-    if missing := ledger.missing(records, pages=pages):
-        raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-
-
-def demand_verdicts(
-    house: House,
-    sheets: list[Sheet],
-    profile: str,
-    *,
-    whole: bool = True,
-    accept: bool = False,
-    say: Say = lambda line: None,
-) -> None:
-    """What the notebooks found must be what the repository's table of verdicts says; ``accept`` writes it there.
-
-    Raises
-    ------
-    BookError
-        From :func:`deepmech_book.press.verdicts.demand`.
-    """
-    here = None if whole else {s.name for s in sheets if s.notebook is not None}
-    verdicts.demand(house.book / verdicts.FILE, harvest(sheets), profile, here, accept=accept, say=say)
-
-
-def build(
-    house: House,
-    sheets: list[Sheet],
-    profile: str,
-    *,
-    whole: bool = True,
-    accept: bool = False,
-    say: Say = lambda line: None,
-) -> Path:
+def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True, say: Say = lambda line: None) -> Path:
     """Build the site from the sheets that have a result; returns the folder with ``index.html``.
 
     Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
     ``whole`` book must produce every figure and claim that the registry names; otherwise only those of its own pages.
-    Verdicts and numbers must be those of the table, before anything of the site is touched.
 
     Raises
     ------
     BookError
-        When Jupyter Book fails or warns, with its messages; from :func:`demand_complete` and :func:`demand_verdicts`.
+        When something is missing, before anything of the site is touched; when Jupyter Book fails or warns.
     """
+    from deepmech_book import ledger
+
     records = harvest(sheets)
     ready = [s for s in sheets if s.notebook is not None]
     names = [s.name for s in ready]
-    demand_complete(records, None if whole else names)
-    demand_verdicts(house, sheets, profile, whole=whole, accept=accept, say=say)
-    wanted = {house.page(s.name): _printable(s) for s in ready}
-    wanted |= {house.generated / name: text for name, text in pages.scoreboard(records, profile, names).items()}
-    wanted[house.generated / "sentences.md"] = pages.sentences(records, names)
-    wanted[house.generated / "papers.md"] = pages.papers(names)
-    wanted[house.generated / "gallery.md"] = gallery.page(ready)
+    if missing := ledger.missing(records, None if whole else names):
+        raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
-    wanted[house.generated / "formulas.md"] = pages.formulas(names, reference)
+    made = pages.tables(records, profile, names, reference) | pages.pieces(ready, records)
+    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
     if reference:
-        wanted |= {house.generated / REFERENCE / f"{name}.md": text for name, text in api.pages(house.book).items()}
-    wanted |= {house.generated / name: text for name, text in pages.pieces(ready, records).items()}
+        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(house.book).items()}
     partial = len(ready) < len(sheets)
-    config, toc = _config(house, partial), _toc(house, set(names))
-    seal = _seal(house, config, toc, wanted)
+    made |= {".site/_config.yml": _config(house, partial), ".site/_toc.yml": _toc(house, set(names))}
+    seal = _seal(house, made, reference)
     mark = house.html / SEAL
     if mark.is_file() and mark.read_text() == seal:
         say("the site is up to date")
         return house.html
     if partial:
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
-    wanted[house.generated / "status.md"] = pages.status(sheets, profile)
-    wanted[house.generated / ".site" / "_config.yml"] = config
-    wanted[house.generated / ".site" / "_toc.yml"] = toc
-    for path, text in wanted.items():
-        write_whole(path, text)
+    for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
+        write_whole(house.generated / name, text)
     shutil.rmtree(house.html.parent, ignore_errors=True)
     _jupyter_book(house, house.generated / ".site")
     write_whole(mark, seal)
@@ -155,15 +106,13 @@ def _printable(sheet: Sheet) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 
 
-def _seal(house: House, config: str, toc: str, wanted: dict[Path, str]) -> str:
+def _seal(house: House, made: dict[str, str], reference: bool) -> str:
     """Digest of everything a site is made of, except the status page, which tells how the last build went."""
     other = ("_build/", "generated/", "results/", verdicts.FILE)
     prose = keys.tree_digest(house.book, lambda name: not name.startswith(other))
     package = keys.tree_digest(Path(__file__).parent)
-    # The reference shows the library's own docstrings.
-    library = keys.tree_digest(Path(deepmech.__file__).parent) if any("/api/" in p.as_posix() for p in wanted) else ""
-    texts = {path.relative_to(house.book).as_posix(): text for path, text in wanted.items()}
-    return digest([config, toc, prose, package, library, texts])
+    library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
+    return digest([prose, package, library, made])
 
 
 def _config(house: House, partial: bool) -> str:

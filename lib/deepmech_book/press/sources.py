@@ -35,9 +35,9 @@ class House:
     root: Path
 
     @classmethod
-    def find(cls, start: Path | None = None) -> House:
-        """The checkout that ``start`` (by default the working directory) lies in."""
-        start = (start or Path.cwd()).resolve()
+    def find(cls) -> House:
+        """The checkout that the working directory lies in."""
+        start = Path.cwd()
         for folder in (start, *start.parents):
             if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
                 return cls(folder)
@@ -58,10 +58,6 @@ class House:
     def executed(self, profile: str, name: str) -> Path:
         """Where the executed notebook ``name`` is kept. Profiles do not overwrite one another."""
         return self.generated / ".executed" / profile / f"{name}.ipynb"
-
-    def page(self, name: str) -> Path:
-        """Where the site finds the notebook ``name``."""
-        return self.generated / f"{name}.ipynb"
 
     @cached_property
     def toc(self) -> dict[str, Any]:

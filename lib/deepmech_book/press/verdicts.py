@@ -7,7 +7,7 @@ same table on another processor, and a change of code that moves a number or fli
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.files import write_whole
+from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError
 
 FILE = "verdicts.tsv"
@@ -191,7 +192,7 @@ def demand(
     pages: Collection[str] | None = None,
     *,
     accept: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
 ) -> None:
     """Compare the records of a build with the table at ``path``, or write what differs into it (``accept``).
 
