@@ -14,10 +14,10 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core.labels import over
-from deepmech.data import Data, fingerprint, load
+from deepmech.data import Data, load
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.sweeps import Sweep, each, recomputed
+from deepmech_book.experiments.spring_block.data import sweep
 from deepmech_book.experiments.your_network import CLASSES, TokenMean, TransformerBlock, accuracy, fit, seeded
 
 PHOTOGRAPHS: dict[str, Any] = {"name": "cifar10-jpeg", "n_train": 5000, "n_test": 1000}
@@ -91,13 +91,9 @@ def photographs(n_seeds: int = 3, steps: int = 300) -> Sweep:
     >>> photographs(n_seeds=2).grid.shape
     (2, 2)
     """
-    return Sweep(
-        name="real-networks-cifar10-jpeg",
-        compute=f"{__name__}:train_networks",
-        cells={"network": over("network", list(NETWORKS)), "seed": over("seed", range(n_seeds))},
-        fixed={"data": PHOTOGRAPHS, "steps": steps, "features": list(POOLS), "splits": ["train", "test"]},
-        data=fingerprint(**PHOTOGRAPHS),
-    )
+    cells, fixed = {"network": list(NETWORKS), "seed": range(n_seeds)}, {"steps": steps, "splits": ["train", "test"]}
+    here = f"{__name__}:train_networks"
+    return sweep("real-networks", here, cells, PHOTOGRAPHS, **fixed, features=list(POOLS))
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

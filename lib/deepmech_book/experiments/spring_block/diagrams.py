@@ -12,6 +12,7 @@ from typing import Any
 
 from deepmech.sweeps import Sweep
 from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.data import recipe
 
 _SGD = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 1000, "batch_size": 100}
 #: Figure -> the panel of Fig. 1 whose columns it has, the paper's data set, and what else it changes in networks and
@@ -101,10 +102,7 @@ def images(dataset: str, n_train: int | None = None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> images("mnist", 500)["n_train"], images("mnist") == networks.DATA["mnist"]
+    >>> images("mnist", 500)["n_train"], images("mnist") == recipe("mnist")
     (500, True)
     """
-    if dataset not in networks.DATA:
-        raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(networks.DATA)}")
-    recipe = networks.DATA[dataset]
-    return recipe if n_train is None else {**recipe, "n_train": n_train}
+    return recipe(dataset) if n_train is None else {**recipe(dataset), "n_train": n_train}
