@@ -146,8 +146,8 @@ def by_chance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 @cache
-def _orders(n: int, n_draws: int = 1000) -> np.ndarray:
-    streams = (Stream.of("networks paired at random", i) for i in range(n_draws))
+def _orders(n: int) -> np.ndarray:
+    streams = (Stream.of("networks paired at random", i) for i in range(1000))
     return np.array([stream.permutation("order", 0, n) for stream in streams])
 
 
@@ -183,22 +183,17 @@ def shifted(x: xr.DataArray, y: xr.DataArray, lags: range) -> xr.DataArray:
     return xr.DataArray([at(lag) for lag in lags], {"lag": list(lags)}, ("lag", "network"))
 
 
-def most_uneven(run: xr.Dataset, name: str = "alpha2") -> xr.DataArray:
+def most_uneven(run: xr.Dataset) -> xr.DataArray:
     """When the displacements since the start are most uneven: the time of the peak of α₂ after :data:`UNEVEN`."""
-    alpha = run[name].sel(since="0", drop=True)
+    alpha = run["alpha2"].sel(since="0", drop=True)
     return alpha.where(alpha["time"] >= UNEVEN).idxmax("time")
 
 
-def effects_in_log_time(run: xr.Dataset, window: int = 9) -> xr.Dataset:
-    """α̂ and β̂ by the L-model from mean logits over networks, per unit of log time, once margins exceed their noise.
-
-    Parameters
-    ----------
-    window : stops in the filter that takes the derivatives.
-    """
+def effects_in_log_time(run: xr.Dataset) -> xr.Dataset:
+    """α̂ and β̂ by the L-model from mean logits over networks, per unit of log time, once margins exceed their noise."""
     logits = run["logits"].transpose("network", "time", "class", "logit")
     means = logits.mean("network").isel(time=slice(max(1, begins(logits.rename(network="group"))), None))
     log = np.log(means["time"].values)
     even = np.linspace(log[0], log[-1], len(log))
-    found = effects(integrated_effects(means.assign_coords(time=log).interp(time=even), "L"), window)
+    found = effects(integrated_effects(means.assign_coords(time=log).interp(time=even), "L"), window=9)
     return found.assign_coords(time=np.exp(even))
