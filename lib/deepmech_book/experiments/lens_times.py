@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import xarray as xr
@@ -14,11 +15,7 @@ from deepmech_book.experiments.elastic_sde.extensions_fit import begins
 
 LENSES = {"load": "load (A)", "gap": "gap (B)", "overlap": "overlap (C)"}
 """One quantity for each paper, A, B and C: see :func:`quantities`."""
-PAIRS = {
-    "load and gap": ("load", "gap"),
-    "load and overlap": ("load", "overlap"),
-    "gap and overlap": ("gap", "overlap"),
-}
+PAIRS = {f"{one} and {other}": (one, other) for one, other in combinations(LENSES, 2)}
 LAST = 5
 """Stops at the end whose mean stands for where a quantity ends: a single step of one sample moves the last one."""
 UNEVEN = 0.02
@@ -131,12 +128,9 @@ def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> 
         # Perfect order has no finite arctanh.
         return np.arctanh(np.clip(both, -1 + 1e-12, 1 - 1e-12))
 
-    n = len(x)
-    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
-    value = float(rho(*columns))
-    return float(np.tanh(value)), interval_of(value, rho(*(c[others] for c in columns)), scatter="symmetric").map(
-        np.tanh
-    )
+    others = np.array([np.delete(np.arange(len(x)), i) for i in range(len(x))])
+    value, without = float(rho(*columns)), rho(*(c[others] for c in columns))
+    return float(np.tanh(value)), interval_of(value, without, scatter="symmetric").map(np.tanh)
 
 
 def by_chance(x: np.ndarray, y: np.ndarray) -> float:

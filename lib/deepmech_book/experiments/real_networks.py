@@ -68,13 +68,11 @@ class Patches(nn.Module):
         return self.conv(x).flatten(2).mT + self.position
 
 
-def vit(width: int = 64) -> nn.Sequential:
+def vit() -> nn.Sequential:
     """Six blocks of attention over 16 patches, with the mean over tokens at the end."""
-    parts: list[tuple[str, nn.Module]] = [
-        ("image", nn.Unflatten(1, (3, 32, 32))),
-        ("input_norm", nn.BatchNorm2d(3)),
-        ("patches", Patches(width)),
-    ]
+    width = 64
+    image, norm = nn.Unflatten(1, (3, 32, 32)), nn.BatchNorm2d(3)
+    parts: list[tuple[str, nn.Module]] = [("image", image), ("input_norm", norm), ("patches", Patches(width))]
     parts += [(f"block{i}", TransformerBlock(width, 4, 0.0)) for i in range(1, 7)]
     parts += [("norm", nn.LayerNorm(width)), ("mean", TokenMean()), ("logits", nn.Linear(width, CLASSES))]
     return nn.Sequential(OrderedDict(parts))

@@ -49,9 +49,7 @@ def standard(
     made = {}
     for i, n in enumerate(sizes):
         own = n == SETTINGS[dataset]["n_data"]
-        usual: dict[str, Any] = {"temperatures": TEMPERATURES, "waiting": (10_000,)}
-        if own:
-            usual = SETTINGS[dataset]["regularised"]
+        usual = SETTINGS[dataset]["regularised"] if own else {"temperatures": TEMPERATURES, "waiting": (10_000,)}
         hot = usual["temperatures"] if temperatures is None else temperatures[i]
         waits = [w for w in (usual["waiting"] if waiting is None else waiting[i]) if w < steps[i]]
         if not waits:

@@ -125,8 +125,8 @@ def train_cells(
     return xr.Dataset(variables, attrs=made.attrs)
 
 
-def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> Sweep:
-    """The paper's network with its initial weights: what a load curve looks like before anything is learnt.
+def untrained(data: str | dict[str, Any] = "digits", n_seeds: int = 10) -> Sweep:
+    """The paper's ReLU network with its initial weights: what a load curve looks like before anything is learnt.
 
     BatchNorm needs its averages, so the data pass fifty times through a network whose learning rate is too small to
     change any weight. The initial weights are those of the networks of :func:`figure_1` with the same seeds; the sweep
@@ -138,7 +138,7 @@ def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds
     (1, 1, 3)
     """
     still = {"learning_rate": 1e-30, "epochs": 50, "stop_change": 0.0}
-    one = figure_1("dropout", data, [0.0], [slope], n_seeds, training=still)
+    one = figure_1("dropout", data, [0.0], [0.0], n_seeds, training=still)
     return replace(one, name=one.name.replace("figure-1c", "untrained"))
 
 

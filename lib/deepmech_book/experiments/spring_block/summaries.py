@@ -184,10 +184,8 @@ def without_input(made: xr.Dataset) -> xr.Dataset:
 def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | None = None) -> pd.DataFrame:
     """What matters about diagrams, one column for each: shape against accuracy, the rival, and the best cell.
 
-    Parameters
-    ----------
-    found : title -> :func:`measures` of a diagram.
-    results : title -> the sweep's result behind it; adds the numbers of seeds and of diverged networks.
+    ``found`` are the :func:`measures` of diagrams by title, ``results`` the sweeps' results behind them, which add the
+    numbers of seeds and of diverged networks.
     """
     columns = {title: _column(one) for title, one in found.items()}
     for title, result in (results or {}).items():
