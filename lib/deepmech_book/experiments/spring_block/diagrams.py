@@ -48,15 +48,8 @@ def diagram(
     ----------
     figure : a key of :data:`DIAGRAMS`: ``"S5a"``, …, ``"S9b"``, or ``"without-norm"``, the dropout diagram of networks
         without BatchNorm.
-    data : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`; None is the paper's data set.
-    values, slopes, n_seeds : as there.
+    data, values, slopes, n_seeds : as for :func:`.networks.figure_1`; without ``data``, the paper's data set.
     network, training : fields that differ from the paper's, for example a smaller width.
-
-    Raises
-    ------
-    ValueError
-        For an unknown figure or field, or values that the specs do not allow; :class:`deepmech.data.DataMissing` names
-        the command that fetches the data.
 
     Examples
     --------

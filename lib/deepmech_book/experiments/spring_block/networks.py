@@ -63,11 +63,8 @@ def figure_1(
     network, training : other fields of :class:`deepmech.trainers.MLP` and :class:`~deepmech.trainers.Training`; the
         paper's by default. Panel (b) trains for 200 epochs, the others for 100.
 
-    Returns
-    -------
-    Sweep
-        To be given to :func:`deepmech.sweeps.run`. All panels share seeds: where two panels contain the same
-        experiment, for example (a) without noise and (c) without dropout, they hold the same networks.
+    All panels share seeds: where two contain the same experiment, for example (a) without noise and (c) without
+    dropout, they hold the same networks.
 
     Raises
     ------
