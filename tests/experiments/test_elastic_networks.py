@@ -14,13 +14,14 @@ from deepmech.trainers import SingleSample, train_lenet
 from deepmech_book.experiments.elastic_sde import corruption as networks_corruption
 from deepmech_book.experiments.elastic_sde import effects as networks_effects
 from deepmech_book.experiments.elastic_sde import imitation as networks_imitation
-from deepmech_book.experiments.elastic_sde import logits, networks
+from deepmech_book.experiments.elastic_sde import logits, networks, training
+from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
 
 
 def small(**changed):
-    usual = networks.SETTINGS["geomnist"]
+    usual = SETTINGS["geomnist"]
     fixed = {
         "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
         "first_seed": 0, "label_error": 0.0, **SMALL,
@@ -40,7 +41,7 @@ def test_a_cell_does_not_know_the_others():
 def test_what_a_cell_keeps_is_what_the_log_holds():
     fixed = {k: v for k, v in small(n_trials=20).items() if k != "label_error"}
     made = networks.train_cells(cells({"label_error": 0.25}), **fixed).isel(cell=0)
-    data = networks.images("geomnist", 3, 12, 5)
+    data = images("geomnist", 3, 12, 5)
     log = train_lenet(
         SingleSample(iterations=40, label_error=0.25), data, seed=over("trial", range(20)), record=[0, 40],
         experiment="elastic networks",
@@ -88,23 +89,23 @@ def test_the_step_size_is_the_authors_unless_given():
 
 def test_rounding_keeps_leading_bits():
     x = Stream.of("rounding").normal("x", 0, 1000)
-    kept = networks.rounded(x)
-    assert np.abs(kept / x - 1).max() <= 2.0 ** -(networks.BITS + 1) * 1.001
-    assert not np.any(kept.view(np.uint32) & np.uint32(2 ** (23 - networks.BITS) - 1))
-    assert np.isnan(networks.rounded([np.nan]))[0] and networks.rounded([0.0])[0] == 0
+    kept = training.rounded(x)
+    assert np.abs(kept / x - 1).max() <= 2.0 ** -(training.BITS + 1) * 1.001
+    assert not np.any(kept.view(np.uint32) & np.uint32(2 ** (23 - training.BITS) - 1))
+    assert np.isnan(training.rounded([np.nan]))[0] and training.rounded([0.0])[0] == 0
 
 
 def test_images_are_balanced():
-    few, many = networks.images("geomnist", 3, 4, 2), networks.images("geomnist", 3, 9, 2)
+    few, many = images("geomnist", 3, 4, 2), images("geomnist", 3, 9, 2)
     assert np.array_equal(np.bincount(many.y_train), [9, 9, 9]) and few.fingerprint != many.fingerprint
     # Training and validation images of a class are a grid of their own for each number of them.
     assert not np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
-    few, many = (networks.images("geomnist-independent", 3, n, 2) for n in (4, 9))
+    few, many = (images("geomnist-independent", 3, n, 2) for n in (4, 9))
     assert np.array_equal(few.x_train, many.x_train[: len(few.x_train)])
-    two = networks.images("geomnist", 2, 4, 2)
+    two = images("geomnist", 2, 4, 2)
     assert two.n_classes == 2 and set(two.y_train) == {0, 1}
     with pytest.raises(ValueError, match="2 to 3"):
-        networks.images("geomnist", 4, 4, 2)
+        images("geomnist", 4, 4, 2)
 
 
 def test_each_sample_size_has_the_texts_validation_set():

@@ -70,7 +70,7 @@ def test_estimators_recover_known_effects_on_their_own_model():
 
 
 def test_units_matter_to_the_printed_formula_only():
-    found = theory_estimators.error_by_scale([0.3, 3.0], n_logs=2)
+    found = theory_estimators.error_over("scale", [0.3, 3.0], n_logs=2)
     ratio = found.max("scale") / found.min("scale")
     assert ratio.sel(model=["I", "L"]).max() < 1 + 1e-9 and ratio.sel(model="L-paper") > 1.2
 

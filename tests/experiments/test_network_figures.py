@@ -79,16 +79,16 @@ def test_neither_fit_sees_the_epochs_that_judge_it():
     for name in ("friction_right", "noise_bar", "time"):
         assert fits[0][name] == fits[1][name]
     np.testing.assert_allclose(fits[0]["load_curve"], fits[1]["load_curve"])
-    assert chain_fits.relaxation(load) > 0.99 > 0 > chain_fits.relaxation(other)
+    assert chain_fits.relaxed(load)["r2"] > 0.99 > 0 > chain_fits.relaxed(other)["r2"]
 
 
 def test_relaxation_explains_exponentials_of_one_time_and_nothing_else():
     epoch, layer = np.arange(1, 61), np.arange(4)[:, None]
     load = 1 - layer + 0.2 * layer**2 + (2 - layer) * np.exp(-epoch / 9)
     made = xr.DataArray(load[None], {"regime": ["made"], "layer": range(4), "at_epoch": epoch})
-    assert chain_fits.relaxation(made).item() == pytest.approx(1, abs=1e-3)
+    assert chain_fits.relaxed(made)["r2"].item() == pytest.approx(1, abs=1e-3)
     wave = made.copy(data=np.broadcast_to(np.sin(epoch), made.shape))
-    assert chain_fits.relaxation(wave).item() < 0.2
+    assert chain_fits.relaxed(wave)["r2"].item() < 0.2
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():

@@ -10,7 +10,6 @@ import xarray as xr
 
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
 from deepmech_book.experiments.elastic_sde.training import rounded
 from deepmech_book.experiments.tangent_kernel import Trial, class_blocks, groups, measured
 
@@ -38,17 +37,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 @recomputed(tolerance={"*": 1e-3}, part=_begin)
-def step_cells(
-    cells: xr.Dataset,
-    *,
-    dataset: str,
-    n_classes: int,
-    iterations: int,
-    every: int,
-    per_class: int,
-    training_samples: int,
-    validation: int,
-) -> xr.Dataset:
+def step_cells(cells: xr.Dataset, *, iterations: int, every: int, per_class: int, **which: Any) -> xr.Dataset:
     """Train ten trials for each ``group``; at each time take a step on every sample, look at the others, and undo it.
 
     Returns
@@ -56,9 +45,8 @@ def step_cells(
     Dataset
         Over ``cell``, ``move`` and ``logits`` as of :func:`.tangent_kernel.measure_cells`, but of whole steps.
     """
-    data, at = images(dataset, n_classes, training_samples, validation), np.arange(0, iterations + 1, every)
-    how = data, SETTINGS[dataset].learning_rate, at, per_class
-    found = np.stack([np.mean([_moves(Trial(seed, *how)) for seed in seeds], 0) for seeds in groups(cells)])
+    at = np.arange(0, iterations + 1, every)
+    found = np.stack([np.mean([_moves(one) for one in group], 0) for group in groups(cells, at, per_class, **which)])
     out = {
         "move": (("cell", "time", "class", "trained", "logit"), rounded(found[:, :, :, :-1])),
         "logits": (("cell", "time", "class", "logit"), rounded(found[:, :, :, -1])),

@@ -6,10 +6,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.statistics import without_each
-from deepmech.metrics.elasticity import Model
-from deepmech_book.experiments.elastic_sde.effects import estimate
+from deepmech_book.experiments.elastic_sde.effects import MODELS, estimate
 
-MODELS: tuple[Model, ...] = ("I", "L")
 WINDOW = 551
 """Iterations in the filter that makes α̂ and β̂, as on the page on effects."""
 
@@ -33,10 +31,7 @@ def real_effects(logits: xr.DataArray, move: xr.DataArray) -> xr.Dataset:
     k = logits.sizes["class"]
     trained = logits.rename({"class": "trained"})
     own = xr.DataArray(np.eye(k), dims=("class", "trained"))
-    directions = {
-        "I": trained,
-        "L": xr.DataArray(np.eye(k) - 1 / k, dims=("trained", "logit")),
-    }
+    directions = {"I": trained, "L": xr.DataArray(np.eye(k) - 1 / k, dims=("trained", "logit"))}
     found = []
     for along in directions.values():
         pull, size = (move * along).sum("logit"), (trained * along).sum("logit").sum("trained")

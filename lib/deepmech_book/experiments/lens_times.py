@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import xarray as xr
@@ -14,11 +15,7 @@ from deepmech_book.experiments.elastic_sde.extensions_fit import begins
 
 LENSES = {"load": "load (A)", "gap": "gap (B)", "overlap": "overlap (C)"}
 """One quantity for each paper, A, B and C: see :func:`quantities`."""
-PAIRS = {
-    "load and gap": ("load", "gap"),
-    "load and overlap": ("load", "overlap"),
-    "gap and overlap": ("gap", "overlap"),
-}
+PAIRS = {f"{one} and {other}": (one, other) for one, other in combinations(LENSES, 2)}
 LAST = 5
 """Stops at the end whose mean stands for where a quantity ends: a single step of one sample moves the last one."""
 UNEVEN = 0.02
@@ -131,12 +128,9 @@ def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> 
         # Perfect order has no finite arctanh.
         return np.arctanh(np.clip(both, -1 + 1e-12, 1 - 1e-12))
 
-    n = len(x)
-    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
-    value = float(rho(*columns))
-    return float(np.tanh(value)), interval_of(value, rho(*(c[others] for c in columns)), scatter="symmetric").map(
-        np.tanh
-    )
+    others = np.array([np.delete(np.arange(len(x)), i) for i in range(len(x))])
+    value, without = float(rho(*columns)), rho(*(c[others] for c in columns))
+    return float(np.tanh(value)), interval_of(value, without, scatter="symmetric").map(np.tanh)
 
 
 def by_chance(x: np.ndarray, y: np.ndarray) -> float:
@@ -146,8 +140,8 @@ def by_chance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 @cache
-def _orders(n: int, n_draws: int = 1000) -> np.ndarray:
-    streams = (Stream.of("networks paired at random", i) for i in range(n_draws))
+def _orders(n: int) -> np.ndarray:
+    streams = (Stream.of("networks paired at random", i) for i in range(1000))
     return np.array([stream.permutation("order", 0, n) for stream in streams])
 
 
@@ -183,22 +177,17 @@ def shifted(x: xr.DataArray, y: xr.DataArray, lags: range) -> xr.DataArray:
     return xr.DataArray([at(lag) for lag in lags], {"lag": list(lags)}, ("lag", "network"))
 
 
-def most_uneven(run: xr.Dataset, name: str = "alpha2") -> xr.DataArray:
+def most_uneven(run: xr.Dataset) -> xr.DataArray:
     """When the displacements since the start are most uneven: the time of the peak of α₂ after :data:`UNEVEN`."""
-    alpha = run[name].sel(since="0", drop=True)
+    alpha = run["alpha2"].sel(since="0", drop=True)
     return alpha.where(alpha["time"] >= UNEVEN).idxmax("time")
 
 
-def effects_in_log_time(run: xr.Dataset, window: int = 9) -> xr.Dataset:
-    """α̂ and β̂ by the L-model from mean logits over networks, per unit of log time, once margins exceed their noise.
-
-    Parameters
-    ----------
-    window : stops in the filter that takes the derivatives.
-    """
+def effects_in_log_time(run: xr.Dataset) -> xr.Dataset:
+    """α̂ and β̂ by the L-model from mean logits over networks, per unit of log time, once margins exceed their noise."""
     logits = run["logits"].transpose("network", "time", "class", "logit")
     means = logits.mean("network").isel(time=slice(max(1, begins(logits.rename(network="group"))), None))
     log = np.log(means["time"].values)
     even = np.linspace(log[0], log[-1], len(log))
-    found = effects(integrated_effects(means.assign_coords(time=log).interp(time=even), "L"), window)
+    found = effects(integrated_effects(means.assign_coords(time=log).interp(time=even), "L"), window=9)
     return found.assign_coords(time=np.exp(even))

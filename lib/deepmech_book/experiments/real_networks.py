@@ -14,10 +14,10 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core.labels import over
-from deepmech.data import Data, fingerprint, load
+from deepmech.data import Data, load
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.sweeps import Sweep, each, recomputed
+from deepmech_book.experiments.spring_block.data import sweep
 from deepmech_book.experiments.your_network import CLASSES, TokenMean, TransformerBlock, accuracy, fit, seeded
 
 PHOTOGRAPHS: dict[str, Any] = {"name": "cifar10-jpeg", "n_train": 5000, "n_test": 1000}
@@ -68,13 +68,11 @@ class Patches(nn.Module):
         return self.conv(x).flatten(2).mT + self.position
 
 
-def vit(width: int = 64) -> nn.Sequential:
+def vit() -> nn.Sequential:
     """Six blocks of attention over 16 patches, with the mean over tokens at the end."""
-    parts: list[tuple[str, nn.Module]] = [
-        ("image", nn.Unflatten(1, (3, 32, 32))),
-        ("input_norm", nn.BatchNorm2d(3)),
-        ("patches", Patches(width)),
-    ]
+    width = 64
+    image, norm = nn.Unflatten(1, (3, 32, 32)), nn.BatchNorm2d(3)
+    parts: list[tuple[str, nn.Module]] = [("image", image), ("input_norm", norm), ("patches", Patches(width))]
     parts += [(f"block{i}", TransformerBlock(width, 4, 0.0)) for i in range(1, 7)]
     parts += [("norm", nn.LayerNorm(width)), ("mean", TokenMean()), ("logits", nn.Linear(width, CLASSES))]
     return nn.Sequential(OrderedDict(parts))
@@ -91,13 +89,9 @@ def photographs(n_seeds: int = 3, steps: int = 300) -> Sweep:
     >>> photographs(n_seeds=2).grid.shape
     (2, 2)
     """
-    return Sweep(
-        name="real-networks-cifar10-jpeg",
-        compute=f"{__name__}:train_networks",
-        cells={"network": over("network", list(NETWORKS)), "seed": over("seed", range(n_seeds))},
-        fixed={"data": PHOTOGRAPHS, "steps": steps, "features": list(POOLS), "splits": ["train", "test"]},
-        data=fingerprint(**PHOTOGRAPHS),
-    )
+    cells, fixed = {"network": list(NETWORKS), "seed": range(n_seeds)}, {"steps": steps, "splits": ["train", "test"]}
+    here = f"{__name__}:train_networks"
+    return sweep("real-networks", here, cells, PHOTOGRAPHS, **fixed, features=list(POOLS))
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -33,48 +33,33 @@ EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
 
 
-def measured(
-    dataset: str = "geomnist",
-    n_trials: int = 100,
-    *,
-    n_times: int = 41,
-    per_class: int = 8,
-    thin: int = 50,
-    training_samples: int = 3000,
-) -> Sweep:
-    """The networks of the page on effects, and their kernels, as a sweep over groups of ten trials.
+def of_trials(name: str, compute: str, dataset: str, n_trials: int, **fixed: Any) -> Sweep:
+    """A sweep over groups of ten of the trials on the page on effects, three classes of 3,000 training samples each.
 
-    Parameters
-    ----------
-    n_trials : a multiple of ten, seeds from 0.
-    n_times : how often kernels are measured, from before the first step to after the last.
-    per_class : validation samples of each class between which a trial measures them, drawn for each trial.
-    thin : iterations averaged into one for class means of the samples trained on.
-    training_samples : of each class.
+    ``n_trials`` is a multiple of ten; seeds are from 0. Of what is ``fixed``, ``per_class`` are the validation samples
+    of each class that are looked at, drawn for each trial.
+    """
+    if n_trials < GROUP or n_trials % GROUP:
+        raise ValueError(f"{name}: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
+    which = {"n_classes": 3, "training_samples": 3000, "validation": SETTINGS[dataset].validation}
+    cells = {"group": over("group", range(n_trials // GROUP))}
+    data = fingerprint(dataset, *which.values())
+    return Sweep(f"{name}-{dataset}", compute, cells, {"dataset": dataset, **which, **fixed}, data=data)
+
+
+def measured(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
+    """The kernels of :func:`of_trials`, measured 41 times between eight samples of each class.
+
+    Class means of the samples trained on are kept in blocks of 50 iterations.
 
     Examples
     --------
     >>> measured("geomnist", 20).grid.shape
     (2,)
     """
-    cells = in_groups("measured", n_trials)
-    usual = SETTINGS[dataset]
-    if (usual.iterations % (n_times - 1)) or ((usual.iterations // (n_times - 1)) % thin):
-        raise ValueError(
-            f"measured: n_times = {n_times!r}, thin = {thin!r}: the {usual.iterations} iterations must fall into "
-            "equal parts between times, and these into blocks"
-        )
-    fixed = {
-        "dataset": dataset, "n_classes": 3, "iterations": usual.iterations, "every": usual.iterations // (n_times - 1),
-        "per_class": per_class, "thin": thin, "training_samples": training_samples, "validation": usual.validation,
-    }  # fmt: skip
-    return Sweep(
-        name=f"tangent-kernel-{dataset}",
-        compute="deepmech_book.experiments.tangent_kernel:measure_cells",
-        cells=cells,
-        fixed=fixed,
-        data=fingerprint(dataset, 3, training_samples, usual.validation),
-    )
+    n = SETTINGS[dataset].iterations
+    how = {"iterations": n, "every": n // 40, "per_class": 8, "thin": 50}
+    return of_trials("tangent-kernel", f"{__name__}:measure_cells", dataset, n_trials, **how)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -85,18 +70,9 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 @recomputed(tolerance={"*": 1e-3}, part=_begin)
 def measure_cells(
-    cells: xr.Dataset,
-    *,
-    dataset: str,
-    n_classes: int,
-    iterations: int,
-    every: int,
-    per_class: int,
-    thin: int,
-    training_samples: int,
-    validation: int,
+    cells: xr.Dataset, *, iterations: int, every: int, per_class: int, thin: int, **which: Any
 ) -> xr.Dataset:
-    """Train ten trials for each ``group`` and measure their kernels on the way.
+    """Train ten trials for each ``group`` and measure their kernels on the way; ``which`` as for :func:`groups`.
 
     Returns
     -------
@@ -111,13 +87,12 @@ def measure_cells(
         - ``mean`` (block, class, logit): mean logits of the samples about to be trained on, in blocks of ``thin``
           iterations.
     """
-    data, at = images(dataset, n_classes, training_samples, validation), np.arange(0, iterations + 1, every)
-    rate, rows = SETTINGS[dataset].learning_rate, []
-    for seeds in groups(cells):
+    at, rows = np.arange(0, iterations + 1, every), []
+    for group in groups(cells, at, per_class, **which):
         with one_thread():
-            trials = [_trial(seed, data, rate, at, per_class) for seed in seeds]
+            trials = [_kernels(trial, per_class) for trial in group]
         found = {name: np.mean([t[name] for t in trials], 0) for name in ("kernel", "move", "move_frozen", "logits")}
-        found["mean"] = _block_means([t["log"] for t in trials], [t["label"] for t in trials], n_classes, thin)
+        found["mean"] = _block_means([t["log"] for t in trials], [t["label"] for t in trials], which["n_classes"], thin)
         rows.append(found)
     square = ("cell", "time", "class")
     dims = {
@@ -129,23 +104,15 @@ def measure_cells(
     return xr.Dataset(out, {"time": at.astype(float), "block": blocks}, {"device": "cpu", "dtype": "float32"})
 
 
-def in_groups(asker: str, n_trials: int) -> dict[str, xr.DataArray]:
-    """The cells of a sweep over ``n_trials`` trials, ten to a group.
-
-    Raises
-    ------
-    ValueError
-        In the name of ``asker``, if they make no whole groups.
-    """
-    if n_trials < GROUP or n_trials % GROUP:
-        raise ValueError(f"{asker}: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
-    return {"group": over("group", range(n_trials // GROUP))}
-
-
-def groups(cells: xr.Dataset) -> Iterator[range]:
-    """The seeds of each group of trials."""
+def groups(
+    cells: xr.Dataset, at: np.ndarray, per_class: int, *, dataset: str, n_classes: int, training_samples: int,
+    validation: int,
+) -> Iterator[Iterator[Trial]]:  # fmt: skip
+    """The trials of each group, one after another, to be stopped at the times ``at``."""
+    data, rate = images(dataset, n_classes, training_samples, validation), SETTINGS[dataset].learning_rate
     for cell in each(cells):
-        yield range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
+        seeds = range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
+        yield (Trial(seed, data, rate, at, per_class) for seed in seeds)
 
 
 class Trial:
@@ -186,8 +153,8 @@ class Trial:
             yield
 
 
-def _trial(seed: int, data: Any, rate: float, at: np.ndarray, per_class: int) -> dict[str, Any]:
-    k, trial = data.n_classes, Trial(seed, data, rate, at, per_class)
+def _kernels(trial: Trial, per_class: int) -> dict[str, Any]:
+    data, k, rate = trial.data, trial.data.n_classes, trial.engine.rate
     samples = torch.from_numpy(np.asarray(data.x_test[trial.chosen], np.float32))
     module, frozen = LeNet(data.shape[0], k), None
     found: dict[str, list[np.ndarray]] = {name: [] for name in ("kernel", "move", "move_frozen", "logits")}

@@ -20,9 +20,9 @@ from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.langevin import log_times
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
-from deepmech_book.experiments.elastic_sde.data import SETTINGS, fingerprint, images
+from deepmech_book.experiments.elastic_sde.data import SETTINGS
 from deepmech_book.experiments.elastic_sde.training import rounded
-from deepmech_book.experiments.tangent_kernel import Trial, groups, in_groups, load_weights
+from deepmech_book.experiments.tangent_kernel import Trial, groups, load_weights, of_trials
 
 BEFORE = "stop before"
 """Label along ``since`` of displacements from one stop to the next."""
@@ -30,44 +30,23 @@ BITS = 9
 """Leading bits of the mantissa that are kept: a thousandth of a number."""
 
 
-def looked_at(
-    dataset: str = "geomnist",
-    n_trials: int = 100,
-    *,
-    per_class: int = 100,
-    per_decade: int = 20,
-    chi: float = 10.0,
-    training_samples: int = 3000,
-) -> Sweep:
-    """The networks of the page on effects, seen through three lenses, as a sweep over groups of ten trials.
+def looked_at(dataset: str = "geomnist", n_trials: int = 100, *, per_decade: int = 20, chi: float = 10.0) -> Sweep:
+    """The networks of :func:`.tangent_kernel.of_trials`, seen through three lenses by a hundred samples of each class.
 
     Parameters
     ----------
-    n_trials : a multiple of ten, seeds from 0.
-    per_class : validation samples of each class on which load curves and logits are measured, drawn for each trial.
     per_decade : stops in each of the last three decades of time; the first is after a thousandth of training.
     chi : the overlap's window is σ/χ, with σ the standard deviation of the initial weights.
-    training_samples : of each class.
 
     Examples
     --------
     >>> looked_at(n_trials=20, per_decade=1).fixed["stops"]
     [0, 10, 100, 1000, 10000]
     """
-    cells = in_groups("looked_at", n_trials)
-    usual = SETTINGS[dataset]
-    fixed = {
-        "dataset": dataset, "n_classes": 3, "per_class": per_class, "chi": chi, "training_samples": training_samples,
-        "stops": [0, *log_times(usual.iterations, per_decade, usual.iterations // 1000).tolist()],
-        "waiting": [0, usual.iterations // 100, usual.iterations // 10], "validation": usual.validation,
-    }  # fmt: skip
-    return Sweep(
-        name=f"three-lenses-{dataset}",
-        compute=f"{__name__}:look_cells",
-        cells=cells,
-        fixed=fixed,
-        data=fingerprint(dataset, 3, training_samples, usual.validation),
-    )
+    n = SETTINGS[dataset].iterations
+    stops, waiting = [0, *log_times(n, per_decade, n // 1000).tolist()], [0, n // 100, n // 10]
+    how = {"per_class": 100, "chi": chi, "stops": stops, "waiting": waiting}
+    return of_trials("three-lenses", f"{__name__}:look_cells", dataset, n_trials, **how)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -87,16 +66,7 @@ MOVED = {
 
 @recomputed(tolerance={"*": 1e-3}, part=_begin)
 def look_cells(
-    cells: xr.Dataset,
-    *,
-    dataset: str,
-    n_classes: int,
-    stops: list[int],
-    waiting: list[int],
-    per_class: int,
-    chi: float,
-    training_samples: int,
-    validation: int,
+    cells: xr.Dataset, *, stops: list[int], waiting: list[int], per_class: int, chi: float, **which: Any
 ) -> xr.Dataset:
     """Train ten trials for each ``group``, stop them, and look.
 
@@ -114,10 +84,9 @@ def look_cells(
         - ``overlap``, ``msd``, ``alpha2``, ``alpha2_layers`` (since): see :data:`MOVED`. ``since`` is a waiting time,
           in words, or :data:`BEFORE`; nan before it, and α₂ also where nothing has moved.
     """
-    data, at = images(dataset, n_classes, training_samples, validation), np.array(stops)
-    how = data, SETTINGS[dataset].learning_rate, at, per_class
+    at = np.array(stops)
     with one_thread():
-        rows = [[_look(Trial(seed, *how), waiting, chi) for seed in seeds] for seeds in groups(cells)]
+        rows = [[_look(one, waiting, chi) for one in group] for group in groups(cells, at, per_class, **which)]
     each = ("cell", "trial", "time")
     dims = {"load": (*each, "layer"), "logits": (*each, "class", "logit"), "loss": each, "accuracy": each}
     dims |= {name: (*each, "since") for name in MOVED}

@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.random import Stream
 from deepmech.sweeps import Sweep, each, recomputed
-from deepmech.trainers.engines.compiled.langevin import Blocked
-from deepmech.trainers.langevin_walker import Walker, prepare, sizes_of
-from deepmech.trainers.specs import Dynamics, Preparation
-from deepmech_book.experiments.glass import walks
+from deepmech.trainers.specs import Dynamics
+from deepmech_book.experiments.glass import walks, wells
 from deepmech_book.experiments.glass.data import binary
 
 COLDEST = {"regularised": 1e-8, "underparameterised": 1e-6}
@@ -64,7 +61,7 @@ def walk_weights(
     Returns
     -------
     Dataset
-        Over ``cell``: ``weights`` (step, weight), flat, layer after layer, each (units above, units below).
+        Over ``cell``: ``weights`` (step, weight), as of :func:`.glass.wells.walked`.
     """
     loaded = binary(**data)
     dynamics = Dynamics(
@@ -73,16 +70,6 @@ def walk_weights(
         learning_rate=walks.RATE,
         temperature=temperature * (len(loaded.x) / walks.P_D),
     )
-    noise, rows = float(dynamics.noise(len(loaded.x))), []
-    for cell in each(cells):
-        walker = Walker(dynamics, Preparation(**preparation), int(cell["seed"]))
-        network = Blocked(sizes_of(walker, loaded), loaded.x, loaded.y, dynamics.dtype)
-        network.set(prepare(walker, loaded, "compiled", "glass walks").weights)
-        stream, done, kept = Stream.of("glass walks", walker.seed), 0, []
-        for stop in stops:
-            network.walk(stop - done, done, walks.RATE, regularisation, noise, stream)
-            done = stop
-            kept.append(network.w.astype(float))
-        rows.append(np.stack(kept))
+    rows = [wells.walked(int(cell["seed"]), loaded, [dynamics], preparation, stops)[0] for cell in each(cells)]
     found = {"weights": (("cell", "step", "weight"), np.stack(rows))}
     return xr.Dataset(found, {"step": stops}, {"device": "cpu", "dtype": dynamics.dtype})

@@ -44,22 +44,19 @@ def late_mean(curves: xr.DataArray) -> xr.DataArray:
     return curves.isel(time=late(curves.sizes["time"])).mean("time")
 
 
-def class_means(result: xr.Dataset, mean: str = "mean") -> xr.DataArray:
+def class_means(result: xr.Dataset) -> xr.DataArray:
     """Class means of a result of trials; where nobody drew a class, those of its neighbours in time."""
-    means = result[mean].astype(float)
+    means = result["mean"].astype(float)
     return means.interpolate_na("time", fill_value="extrapolate") if means.isnull().any() else means
 
 
-def estimate(
-    result: xr.Dataset, window: int = 191, models: Sequence[Model] = MODELS, mean: str = "mean", start: int = START
-) -> xr.Dataset:
-    """Â, B̂, α̂ and β̂ of a result of :func:`~deepmech_book.experiments.elastic_sde.networks.trials`, by model.
+def estimate(result: xr.Dataset, window: int = 191, models: Sequence[Model] = MODELS, start: int = START) -> xr.Dataset:
+    """Â, B̂, α̂ and β̂ of a result of :func:`.networks.trials`, by model.
 
     Parameters
     ----------
     result : with ``mean``, dims (…, time, class, logit).
     window : of the Savitzky–Golay filter, in iterations.
-    mean : which means: ``"mean"`` (by label) or ``"mean_true"`` (by true class).
     start : iterations averaged into t = 0.
 
     Returns
@@ -68,7 +65,7 @@ def estimate(
         Over ``model`` and ``time``: ``A``, ``B`` (pure numbers), ``intra``, ``inter``, ``gap`` (per iteration). Where a
         mean is exactly zero and has no logarithm, A and B are taken from their neighbours.
     """
-    means = class_means(result, mean)
+    means = class_means(result)
     found = []
     for model in models:
         both = integrated_effects(means, model, reference=max(1, round(start / step_of(means))))
@@ -86,8 +83,8 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
     return groups.mean("group").astype(float), without_each(groups.astype(float), "group")
 
 
-def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Dataset:
-    """Growth of Â over the second half of training by model, and the ratio of two models (second by first).
+def late_growth(result: xr.Dataset) -> xr.Dataset:
+    """Growth of Â over the second half of training by model, and the ratio of both (L by I).
 
     Returns
     -------
@@ -103,7 +100,7 @@ def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Data
         late, before = (a.isel(time=at).mean("time") for at in (slice(-tenth, None), slice(middle, middle + tenth)))
         return (late - before).values
 
-    value, without = (np.stack([grown(means, m) for m in models], -1) for means in without_groups(result))
+    value, without = (np.stack([grown(means, m) for m in MODELS], -1) for means in without_groups(result))
     growth = interval_of(value, without, scatter="symmetric")
     logs = [np.log(np.where(g > 0, g, np.nan)) for g in (value, without)]
     ratio = interval_of(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
@@ -112,18 +109,17 @@ def late_growth(result: xr.Dataset, models: Sequence[Model] = MODELS) -> xr.Data
             "growth": (("what", "model"), np.stack([value, *growth.ends])),
             "ratio": ("what", np.stack([value[1] / value[0], *ratio.ends])),
         },
-        {"what": ["value", "low", "high"], "model": list(models)},
+        {"what": ["value", "low", "high"], "model": list(MODELS)},
     )
 
 
-def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -> xr.Dataset:
-    """How far curves of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
+def size_distances(estimates: xr.Dataset, skip: float = 0.05) -> xr.Dataset:
+    """How far Â of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
 
     Parameters
     ----------
     estimates : dims (per_class, first_seed, …, time).
-    name : the curve, A or B.
-    skip : share of the training at its beginning that is left out; both are zero there.
+    skip : share of the training at its beginning that is left out, where Â is zero.
 
     Returns
     -------
@@ -132,16 +128,14 @@ def size_distances(estimates: xr.Dataset, name: str = "A", skip: float = 0.05) -
         ``between_sets``, between two sets of trials, over ``per_class``, divided by √2: the noise that a difference of
         means over the sets has.
     """
-    curves = estimates[name].isel(time=slice(int(skip * estimates.sizes["time"]), None))
+    curves = estimates["A"].isel(time=slice(int(skip * estimates.sizes["time"]), None))
     means = curves.mean("first_seed")
     pairs = list(combinations(curves["per_class"].values.tolist(), 2))
 
     def rms(gap: xr.DataArray) -> xr.DataArray:
         return (gap**2).mean("time") ** 0.5
 
-    sizes = [
-        rms(means.sel(per_class=a) - means.sel(per_class=b)).drop_vars("per_class", errors="ignore") for a, b in pairs
-    ]
+    sizes = [rms(means.sel(per_class=a, drop=True) - means.sel(per_class=b, drop=True)) for a, b in pairs]
     two = curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)
     names = [f"{a:g} and {b:g}" for a, b in pairs]
     return xr.Dataset(

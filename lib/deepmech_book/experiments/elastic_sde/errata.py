@@ -7,39 +7,41 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import V1, V2, relative_difference
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_over_noise, mean_solution, simulate
-from deepmech_book.experiments.elastic_sde.model import integrated, start
+from deepmech_book.experiments.elastic_sde.model import integrated, off, start
 
 
-def logits_drift(n_classes: int, intra: float = 1.0, inter: float = -0.3) -> np.ndarray:
-    """Blocks E_kl H_kl of the L-model, (K², K²), without the factor 1/K."""
-    model = ElasticSDE(intra, inter, n_classes, structure="logits")
+def l_model(n_classes: int, class_weights: Any = None) -> tuple[ElasticSDE, np.ndarray]:
+    """The L-model with α = 1, β = −0.3, and its blocks E_kl H_kl p_l, (K², K²)."""
+    model = ElasticSDE(1.0, -0.3, n_classes, structure="logits", class_weights=class_weights)
     a, b = model.drift_parts(model.batch())
-    return n_classes * (intra * a[0] + inter * b[0])
+    return model, a[0] - 0.3 * b[0]
+
+
+def printed_form(model: ElasticSDE, inner: np.ndarray) -> np.ndarray:
+    """(E ⊗ inner) ∘ H, the form in which the paper prints the drift of :func:`l_model`."""
+    k = model.n_classes
+    e = np.where(np.eye(k, dtype=bool), 1.0, -0.3)
+    return np.asarray(np.kron(e, inner) * model.blocks().transpose(0, 2, 1, 3).reshape(k * k, k * k))
 
 
 def multiplicity(n_classes: Any) -> xr.DataArray:
     """How often α + β/(K − 1) is an eigenvalue of the L-model's drift, over ``classes``."""
-    counts = []
-    for k in n_classes:
-        values = np.linalg.eigvals(logits_drift(k))
-        counts.append(int(np.sum(np.abs(values - (1.0 - 0.3 / (k - 1))) < 1e-6)))
-    return xr.DataArray(counts, dims="classes", coords={"classes": list(n_classes)})
+    gaps = [np.linalg.eigvals(k * l_model(k)[1]) - (1.0 - 0.3 / (k - 1)) for k in n_classes]
+    return over("classes", n_classes).copy(data=[int(np.sum(np.abs(gap) < 1e-6)) for gap in gaps])
 
 
 def frame_residual(n_classes: int = 3) -> tuple[float, float]:
     """|M d − (α − β) d| / |d| for M = (E ⊗ I_K) ∘ H as printed, and for the blocks E_kl H_kl."""
     k = n_classes
     d = (np.eye(k) - 1 / k).ravel()
-    e = np.full((k, k), -0.3)
-    np.fill_diagonal(e, 1.0)
-    model = ElasticSDE(1.0, -0.3, k, structure="logits")
-    h = model.blocks().transpose(0, 2, 1, 3).reshape(k * k, k * k)
-    printed = np.kron(e, np.eye(k)) * h
-    return tuple(float(np.linalg.norm(m @ d - 1.3 * d) / np.linalg.norm(d)) for m in (printed, logits_drift(k)))  # type: ignore[return-value]
+    model, blocks = l_model(k)
+    both = printed_form(model, np.eye(k)), k * blocks
+    return tuple(float(np.linalg.norm(m @ d - 1.3 * d) / np.linalg.norm(d)) for m in both)  # type: ignore[return-value]
 
 
 def fixed_vectors(exponent_inter: float) -> float:
@@ -57,8 +59,9 @@ def fixed_vectors(exponent_inter: float) -> float:
     return float(np.abs(left).max() / np.abs(x).max())
 
 
-def proof_solution(t: float = 2.0) -> tuple[float, float]:
+def proof_solution() -> tuple[float, float]:
     """Distance of C.12's mean feature from integration, over its size: with e^{μt}, and with μe^{μt} as printed."""
+    t = 2.0
     model = ElasticSDE(1.0, 0.2, 3, 2)
     parts = model.drift_parts(model.batch())
     values, vectors = np.linalg.eigh(np.kron(parts[0][0] + 0.2 * parts[1][0], np.eye(2)))
@@ -66,7 +69,7 @@ def proof_solution(t: float = 2.0) -> tuple[float, float]:
     c = vectors.T @ x0.ravel()
     exact = integrated(model, [t], x0)[0].ravel()
     right, printed = (x0.ravel() + vectors @ (c * (f - 1)) for f in (np.exp(values * t), values * np.exp(values * t)))
-    return tuple(float(np.abs(x - exact).max() / np.abs(exact).max()) for x in (right, printed))  # type: ignore[return-value]
+    return off(right, exact), off(printed, exact)
 
 
 def ratio_of_means() -> tuple[float, float]:
@@ -78,17 +81,15 @@ def ratio_of_means() -> tuple[float, float]:
     return float(np.log(np.abs(centre0 / (x0 - centre0) * (x - centre) / centre)).mean()), 0.3 * t
 
 
-def offset_of_null_vectors(n_draws: int = 200) -> xr.DataArray:
+def offset_of_null_vectors() -> xr.DataArray:
     """v₁ · c₀ + (w₁ + w₂ + w₃)/4 for random c₀ that the L-model leaves alone (K = 3); D.10 says 1. Over ``draw``.
 
     Such a c₀ has margins zero: by class, (w₁ + w₂, 2w₁, 2w₂), (2w₃ − w₄, w₃, w₄) and (2w₆ − w₅, w₅, w₆), six free
     numbers.
     """
-    w = Stream.of("elastic null", 0).normal("w", 0, (n_draws, 6))
-    w1, w2, w3, w4, w5, w6 = w.T
+    w1, w2, w3, w4, w5, w6 = Stream.of("elastic null", 0).normal("w", 0, (200, 6)).T
     c0 = np.stack([w1 + w2, 2 * w1, 2 * w2, 2 * w3 - w4, w3, w4, 2 * w6 - w5, w5, w6], 1)
-    drift = logits_drift(3)
-    if np.abs(c0 @ drift.T).max() > 1e-12:
+    if np.abs(c0 @ (3 * l_model(3)[1]).T).max() > 1e-12:
         raise AssertionError("these vectors are not in the null space")
     return xr.DataArray(c0 @ V1.ravel() + (w1 + w2 + w3) / 4, dims="draw")
 
@@ -98,13 +99,13 @@ def v2_on_d() -> float:
     return float(np.sum(V2 * (np.eye(3) - 1 / 3)))
 
 
-def smaller_rate(n_samples: int = 20, n_runs: int = 200, t_end: float = 60.0) -> tuple[float, float]:
+def smaller_rate(n_runs: int) -> tuple[float, float]:
     """Share of runs that are separated where γ of Theorem 3.1 is (1 + t)^−2, and γ · (1 + t) at the end.
 
-    K = 2, I-model: α + β = (1 + t)^−2 and α − β = 1.
+    K = 2, I-model, 20 samples per class: α + β = (1 + t)^−2 and α − β = 1.
     """
-    model = ElasticSDE(PowerLaw(0.5, 2.0, 0.5), PowerLaw(0.5, 2.0, -0.5))
-    run = simulate(model, [t_end], [[0.5], [-0.5]], n_samples, n_runs, 0.3, mean="infinite")
+    model, t_end = ElasticSDE(PowerLaw(0.5, 2.0, 0.5), PowerLaw(0.5, 2.0, -0.5)), 60.0
+    run = simulate(model, [t_end], [[0.5], [-0.5]], 20, n_runs, 0.3, mean="infinite")
     share = separated_along(run.feature_value.isel(time=0), [1.0]).mean()
     return float(share), (1 + t_end) ** -1
 
@@ -119,26 +120,24 @@ def between_the_rates(decades: int = 12) -> tuple[xr.DataArray, xr.DataArray]:
     def slow(t: Any) -> Any:
         return 1 / ((1 + t) * np.sqrt(np.log(np.log(16 + t))))
 
-    found = []
-    for rate in (slow, PowerLaw(1.2, 1.0)):
-        ratio = mean_over_noise(ElasticSDE(rate, 0.0), times, start_spread=1.0)
-        found.append(xr.apply_ufunc(np.log10, ratio).diff("time"))
-    return found[0], found[1]
+    ratios = [mean_over_noise(ElasticSDE(rate, 0.0), times, start_spread=1.0) for rate in (slow, PowerLaw(1.2, 1.0))]
+    between, above = (xr.apply_ufunc(np.log10, ratio).diff("time") for ratio in ratios)
+    return between, above
 
 
-def midpoint(n_draws: int = 50) -> float:
+def midpoint() -> float:
     """C.23's objective halfway between ν and −ν, minus its mean there: never negative if it were concave. Largest."""
-    worst = -np.inf
-    for draw in range(n_draws):
+
+    def objective(m: np.ndarray, v: np.ndarray) -> float:
+        return float(np.diff(np.sort(m @ v)).min())
+
+    gaps = []
+    for draw in range(50):
         s = Stream.of("elastic midpoint", draw)
         m, nu = s.normal("means", 0, (3, 3)), s.normal("nu", 0, 3)
         nu /= np.linalg.norm(nu)
-
-        def objective(v: np.ndarray, m: np.ndarray = m) -> float:
-            return float(np.diff(np.sort(m @ v)).min())
-
-        worst = max(worst, objective(0 * nu) - (objective(nu) + objective(-nu)) / 2)
-    return worst
+        gaps.append(objective(m, 0 * nu) - (objective(m, nu) + objective(m, -nu)) / 2)
+    return max(gaps)
 
 
 def kronecker_weights() -> tuple[float, float]:
@@ -148,19 +147,14 @@ def kronecker_weights() -> tuple[float, float]:
     """
     out = []
     for p in ([0.6, 0.3, 0.1], [1 / 3] * 3):
-        model = ElasticSDE(1.0, -0.3, 3, structure="logits", class_weights=p)
-        a, b = model.drift_parts(model.batch())
-        blocks = a[0] - 0.3 * b[0]
-        e = np.full((3, 3), -0.3)
-        np.fill_diagonal(e, 1.0)
-        h = model.blocks().transpose(0, 2, 1, 3).reshape(9, 9)
-        out.append(float(np.abs(np.kron(e, np.tile(p, (3, 1))) * h - blocks).max()))
+        model, blocks = l_model(3, p)
+        out.append(float(np.abs(printed_form(model, np.tile(p, (3, 1))) - blocks).max()))
     return out[0], out[1]
 
 
-def two_norms(n_draws: int = 200) -> xr.DataArray:
+def two_norms() -> xr.DataArray:
     """RD_k in the L-model's seminorm over RD_k in the Euclidean norm, for the same random means; over ``draw``."""
     s = Stream.of("elastic norms", 0)
-    x, y = s.normal("x", 0, (n_draws, 3, 3)), s.normal("y", 0, (n_draws, 3, 3))
+    x, y = s.normal("x", 0, (200, 3, 3)), s.normal("y", 0, (200, 3, 3))
     ratio = relative_difference(x, y, "L") / relative_difference(x, y, "I")
     return ratio.mean("class").rename({"time": "draw"})

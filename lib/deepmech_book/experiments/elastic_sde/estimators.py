@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.metrics.elasticity import class_means, effects, integrated_effects, log_slope, tail_index
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
 
@@ -16,10 +17,10 @@ ITERATIONS = 400
 MODELS = ("I", "L-paper", "L")
 
 
-def bump(height: float = 0.03, peak: float = 60.0, n: int = ITERATIONS) -> xr.DataArray:
-    """An effect that rises and dies out, as networks' do, per iteration; a table over ``time``."""
-    t = np.arange(n + 1.0)
-    return xr.DataArray(height * t / peak * np.exp(1 - t / peak), dims="time", coords={"time": t})
+def bump(height: float) -> xr.DataArray:
+    """An effect that rises to ``height`` and dies out, as networks' do, per iteration; a table over ``time``."""
+    t = np.arange(ITERATIONS + 1.0)
+    return xr.DataArray(height * t / 60.0 * np.exp(1 - t / 60.0), {"time": t}, "time")
 
 
 @lru_cache(maxsize=64)
@@ -40,18 +41,10 @@ def training_log(
 
     Parameters
     ----------
-    structure : str
-        "isotropic" or "logits".
-    n_trials : int
-        Independent trials from the same class means.
-    noise, spread : float
-        σ per √iteration, and standard deviation of samples about their class mean at the start.
-    scale : float
-        Multiplies logits, noise and spread.
-    start : float
-        Multiplies the class means at the start alone.
-    height : float
-        Of :func:`bump`.
+    structure : "isotropic" or "logits".
+    noise, spread : σ per √iteration, and standard deviation of samples about their class mean at the start.
+    scale : multiplies logits, noise and spread; ``start`` the class means at the start alone.
+    height : of :func:`bump`.
 
     Returns
     -------
@@ -86,7 +79,7 @@ def recovered(
         for name in MODELS:
             total = integrated_effects(means, name, reference)  # type: ignore[arg-type]
             rows.append(total.merge(effects(total, window).drop_vars("gap"), combine_attrs="drop"))
-        found.append(xr.concat(rows, xr.DataArray(list(MODELS), dims="model", name="model")))
+        found.append(xr.concat(rows, over("model", MODELS)))
     data = xr.concat(found, "log")
     t = data.time.values.astype(float)
     (alpha, big_a), (beta, big_b) = model.rates()
@@ -115,19 +108,13 @@ def errors(data: xr.Dataset, since: int = 25) -> xr.Dataset:
     return xr.Dataset(out)
 
 
-def error_by_trials(trials: Sequence[int], n_logs: int = 10) -> xr.DataArray:
-    """Root mean square error of Â on data of the L-model, over ``model`` and ``trials``."""
-    found = [errors(recovered("logits", n, n_logs)).A_error for n in trials]
-    return xr.concat(found, xr.DataArray(list(trials), dims="trials", name="trials"))
+def error_over(name: str, values: Sequence[Any], n_logs: int) -> xr.DataArray:
+    """Root mean square error of Â on data of the L-model, over ``model`` and one argument of :func:`recovered`."""
+    found = [errors(recovered("logits", n_logs=n_logs, **{name: value})).A_error for value in values]
+    return xr.concat(found, over(name, values))
 
 
-def error_by_scale(scales: Sequence[float], n_logs: int = 5) -> xr.DataArray:
-    """The same over ``scale``, by which logits and all their noise are multiplied: nothing should depend on it."""
-    found = [errors(recovered("logits", 100, n_logs, scale=s)).A_error for s in scales]
-    return xr.concat(found, xr.DataArray(list(scales), dims="scale", name="scale"))
-
-
-def tails(exponents: Sequence[float], strengths: Sequence[float] = (0.3, 3.0), t_end: int = 10_000) -> xr.Dataset:
+def tails(exponents: Sequence[float], strengths: Sequence[float] = (0.3, 3.0)) -> xr.Dataset:
     """Tail indices of α = α₀/(1 + t)^r as the paper estimates them, and the local slope, over ``strength`` and ``r``.
 
     Returns
@@ -137,16 +124,15 @@ def tails(exponents: Sequence[float], strengths: Sequence[float] = (0.3, 3.0), t
         with α in it; ``slope``: minus the slope of log α̂ over log(1 + t) in the last nine tenths, α̂ by
         Savitzky–Golay.
     """
-    t = np.arange(t_end + 1.0)
-    rows = []
-    for a0 in strengths:
-        row = []
-        for r in exponents:
-            value, integral = PowerLaw.flat(a0, r, 0.0)
-            big = xr.DataArray(integral(t), dims="time", coords={"time": t})
-            small = big.copy(data=value(t))
-            hat = effects(xr.Dataset({"A": big, "B": 0 * big}), 51).intra
-            slope = log_slope(hat, [t_end / 10, t_end - 50]).isel(interval=0, drop=True)
-            row.append(xr.Dataset({"by_A": tail_index(big), "by_alpha": tail_index(small, "alpha"), "slope": slope}))
-        rows.append(xr.concat(row, xr.DataArray(list(exponents), dims="r", name="r")))
-    return xr.concat(rows, xr.DataArray(list(strengths), dims="strength", name="strength"), combine_attrs="drop")
+    t = np.arange(10_001.0)
+
+    def one(strength: float, r: float) -> xr.Dataset:
+        value, integral = PowerLaw.flat(strength, r, 0.0)
+        big = xr.DataArray(integral(t), {"time": t}, "time")
+        hat = effects(xr.Dataset({"A": big, "B": 0 * big}), 51).intra
+        slope = log_slope(hat, [1000, 9950]).isel(interval=0, drop=True)
+        by_alpha = tail_index(big.copy(data=value(t)), "alpha")
+        return xr.Dataset({"by_A": tail_index(big), "by_alpha": by_alpha, "slope": slope})
+
+    rows = [xr.concat([one(strength, r) for r in exponents], over("r", exponents)) for strength in strengths]
+    return xr.concat(rows, over("strength", strengths), combine_attrs="drop")

@@ -166,17 +166,12 @@ def mixing(result: xr.Dataset) -> xr.Dataset:
     return made.assign(target=target, clean_margin=float(late_mean(clean)))
 
 
-def own_fits(of: str = "elastic-imbalance", n_splits: int = 4) -> Sweep:
-    """:func:`fit_cells` for every unequal case of a stored result and several halves of its trials, as a sweep."""
-    source = networks.as_published(of.removeprefix("elastic-"))
+def own_fits() -> Sweep:
+    """:func:`fit_cells` for every unequal case of the stored networks and four halves of their trials, as a sweep."""
+    source = networks.as_published("imbalance")
     cases = np.flatnonzero(source.cells["ratio"].values > 1)
-    return Sweep(
-        name=f"{of}-fits",
-        compute="deepmech_book.experiments.elastic_sde.extensions:fit_cells",
-        cells={"case": over("case", cases), "split": over("split", range(n_splits))},
-        fixed={"of": of},
-        data=source.key,
-    )
+    cells, fixed = {"case": over("case", cases), "split": over("split", range(4))}, {"of": source.name}
+    return Sweep(f"{source.name}-fits", f"{__name__}:fit_cells", cells, fixed, data=source.key)
 
 
 def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:

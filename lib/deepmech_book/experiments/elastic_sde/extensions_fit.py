@@ -136,14 +136,13 @@ def fit(
 
 def _plain_starts(means: xr.DataArray, knots: np.ndarray, span: float) -> list[np.ndarray]:
     """Effects at the knots, in units of 10/span: by Eq. 11, and falling to nothing."""
-    out, n = [], len(knots)
-    t = means["time"].values
-    for model in ("L", "I"):
-        name: Model = "L" if model == "L" else "I"
-        found = integrated_effects(means, name)
+    out, t = [], means["time"].values
+    models: tuple[Model, ...] = ("L", "I")
+    for model in models:
+        found = integrated_effects(means, model)
         slopes = [np.gradient(np.interp(knots, t, np.nan_to_num(found[e].values)), knots) for e in "AB"]
         out.append(np.concatenate(slopes) * span / 10)
-    fall = np.linspace(1, 0, n) ** 2
+    fall = np.linspace(1, 0, len(knots)) ** 2
     return [*out, np.concatenate([6 * fall, -2 * fall])]
 
 
@@ -171,14 +170,14 @@ def fit_all(means: xr.DataArray, rules: Sequence[str] = RULES, **how: Any) -> di
     return found
 
 
-def begins(groups: xr.DataArray, sigmas: float = 3.0) -> int:
-    """The first time from which on every own-class margin is so many standard errors above zero; over groups of trials.
+def begins(groups: xr.DataArray) -> int:
+    """The first time from which on every own-class margin is three standard errors above zero; over groups of trials.
 
     Before it the sign of a margin is that of chance, and a model that is proportional to logits repeats it for ever.
     """
     s = margins(groups.transpose("group", "time", "class", "logit"))
     mean, error = s.mean("group"), s.std("group", ddof=1) / np.sqrt(s.sizes["group"])
-    late = np.flatnonzero(~(mean > sigmas * error).all("class").values)
+    late = np.flatnonzero(~(mean > 3.0 * error).all("class").values)
     first = int(late[-1]) + 1 if len(late) else 0
     if first > groups.sizes["time"] - 2:
         raise ValueError("begins: margins do not rise above their noise for good; train longer, or more trials")
@@ -227,20 +226,15 @@ def compare(groups: xr.DataArray, split: int, rules: Sequence[str] = RULES) -> x
     )
 
 
-def fits(of: str, n_splits: int = 10) -> Sweep:
-    """:func:`compare` of a stored result of networks for several halves of its trials, as a sweep.
+def fits(of: str) -> Sweep:
+    """:func:`compare` of a stored result of networks for ten halves of its trials, as a sweep.
 
     Parameters
     ----------
     of : name of the result: ``"elastic-geomnist"`` or ``"elastic-cifar"``.
     """
-    return Sweep(
-        name=f"{of}-models",
-        compute="deepmech_book.experiments.elastic_sde.extensions_fit:fit_cells",
-        cells={"split": over("split", range(n_splits))},
-        fixed={"of": of},
-        data=networks.as_published(of.removeprefix("elastic-")).key,
-    )
+    source, cells = networks.as_published(of.removeprefix("elastic-")), {"split": over("split", range(10))}
+    return Sweep(f"{of}-models", f"{__name__}:fit_cells", cells, {"of": of}, data=source.key)
 
 
 def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:

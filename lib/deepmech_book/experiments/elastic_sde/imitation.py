@@ -53,7 +53,7 @@ def imitate(
 
     Parameters
     ----------
-    result : of :func:`~deepmech_book.experiments.elastic_sde.networks.trials`, one configuration.
+    result : of :func:`.networks.trials`, one configuration.
     estimator : the model whose formulas give α̂ and β̂; ``"none"`` takes α constant, :data:`NOTHING` in all, and β = 0,
         which know nothing of the networks.
     structure : the model that is simulated with them: ``"isotropic"`` (I) or ``"logits"`` (L).

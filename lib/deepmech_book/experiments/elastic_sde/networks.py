@@ -16,22 +16,9 @@ import xarray as xr
 from deepmech.core.labels import over
 from deepmech.core.spec import digest
 from deepmech.sweeps import Sweep
-from deepmech_book.experiments.elastic_sde.data import SETTINGS, Setting, fingerprint, images
-from deepmech_book.experiments.elastic_sde.training import BITS, GROUP, rounded, train_cells
-
-__all__ = [
-    "BITS",
-    "GROUP",
-    "LABEL_ERRORS",
-    "SAMPLE_SIZES",
-    "SETTINGS",
-    "Setting",
-    "as_published",
-    "images",
-    "rounded",
-    "train_cells",
-    "trials",
-]  # fmt: skip
+from deepmech_book.experiments.elastic_sde.data import SETTINGS, fingerprint
+from deepmech_book.experiments.elastic_sde.training import GROUP
+from deepmech_book.experiments.elastic_sde.training import train_cells as train_cells  # sweeps name it here
 
 LABEL_ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.8)
 """p_err of Figs. 4, D.2, D.5 and D.6."""
@@ -58,10 +45,8 @@ def trials(
     coarse: int = 200,
     n_checks: int = 11,
     moments: int = 0,
-    class_weights: Sequence[float] | None = None,
     rare: Sequence[tuple[int, float]] | None = None,
     learning_rate: Sequence[float] | float | None = None,
-    dtype: str = "float32",
 ) -> Sweep:
     """A grid of configurations, each trained in ``n_trials`` independent trials, as a sweep.
 
@@ -79,7 +64,6 @@ def trials(
         ``iterations``.
     n_checks : how often validation loss and accuracy are measured, from before the first step to after the last.
     moments : iterations, evenly spread, at which every trial's own logits are kept; 0 for none.
-    class_weights, dtype : as in :class:`deepmech.trainers.SingleSample`.
     rare : pairs (class, ratio): in each configuration one class is drawn so many times less often than every other.
         They vary along the dimension ``case``, named "class, 1:ratio".
     learning_rate : one step size or several instead of the authors'.
@@ -106,8 +90,8 @@ def trials(
     cells: dict[str, xr.DataArray] = {}
     fixed: dict[str, Any] = {
         "dataset": dataset, "n_classes": n_classes, "n_trials": n_trials, "iterations": iterations, "thin": thin,
-        "coarse": coarse, "n_checks": n_checks, "moments": moments, "dtype": dtype, "validation": usual.validation,
-        "class_weights": None if class_weights is None else list(class_weights),
+        "coarse": coarse, "n_checks": n_checks, "moments": moments, "dtype": "float32", "validation": usual.validation,
+        "class_weights": None,
     }  # fmt: skip
     sizes = usual.per_class if per_class is None else per_class
     for field, value in (("label_error", label_error), ("per_class", sizes), ("first_seed", first_seed)):
@@ -129,7 +113,7 @@ def trials(
     prints = [fingerprint(dataset, n_classes, int(n), int(v)) for n, v in zip(kinds, held, strict=True)]
     return Sweep(
         name=name,
-        compute="deepmech_book.experiments.elastic_sde.networks:train_cells",
+        compute=f"{__name__}:train_cells",
         cells=many,
         fixed=fixed,
         data=prints[0] if len(prints) == 1 else digest(prints),
@@ -171,15 +155,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
         "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
-        "cifar-sizes": jpeg
-        | {
-            "per_class": SAMPLE_SIZES,
-            "thin": 60,
-            "coarse": 600,
-            "first_seed": (0, 1000),
-            "n_trials": 50,
-            "n_checks": 1,
-        },
+        "cifar-sizes": jpeg | sizes | {"thin": 60, "coarse": 600, "n_trials": 50},
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | {"label_error": LABEL_ERRORS, "n_trials": 30},
         "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50, "n_trials": 40},

@@ -16,18 +16,21 @@ from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
 
 
-def by_waiting(run: xr.Dataset, temperature: float, level: float = 0.9, chi: int = 1) -> xr.Dataset:
-    """τ₉₀ over waiting time at one temperature, with its interval, beside e^{μλt_w} of weight decay alone.
+def by_waiting(run: xr.Dataset, temperature: float, chi: int = 1) -> xr.Dataset:
+    """τ₉₀ over waiting time at one temperature, with its interval, beside ``decay``, :func:`alone`."""
+    tables = [
+        relaxation.taus(run, chi=chi, waiting=i).sel(temperature=temperature, drop=True)
+        for i in range(run.sizes["waiting"])
+    ]
+    table = xr.concat(tables, over("waiting", run.waiting.values))[["tau", "low", "high", "without"]]
+    return table.assign(decay=("waiting", alone(run, table, run.waiting.values)))
 
-    The null starts from the first measured time.
-    """
-    tables = [relaxation.taus(run, level, chi, i).sel(temperature=temperature) for i in range(run.sizes["waiting"])]
-    table = xr.concat(tables, over("waiting", run.waiting.values))[["tau", "low", "high", "without"]].drop_vars(
-        "temperature"
-    )
-    waited = run.waiting.values
-    factor = ageing_factor(waited - waited[0], walks.RATE, sweep_of(run).fixed["regularisation"])
-    return table.assign(decay=("waiting", float(table.tau[0]) * factor))
+
+def alone(run: xr.Dataset, table: xr.Dataset, waits: np.ndarray) -> np.ndarray:
+    """What weight decay alone would make of the first measured τ₉₀: e^{μλt} times it, nan before it was measured."""
+    since = waits - int(table.waiting[0])
+    factor = ageing_factor(since, walks.RATE, sweep_of(run).fixed["regularisation"])
+    return np.where(since < 0, np.nan, float(table.tau[0]) * factor)
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,7 @@ def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float
     """
     tables = {p: by_waiting(runs[p], temperatures[p]).drop_dims("seed") for p in ("regularised", "underparameterised")}
     both = xr.concat(tables.values(), xr.Variable("phase", list(tables)), join="outer").sortby("waiting")
-    waits, rows = both.waiting.values, []
-    for phase, table in tables.items():
-        begin, decay = float(table.waiting[0]), sweep_of(runs[phase]).fixed["regularisation"]
-        rows.append(
-            float(table.tau[0]) * np.where(waits < begin, np.nan, ageing_factor(waits - begin, walks.RATE, decay))
-        )
+    rows = [alone(runs[phase], table, both.waiting.values) for phase, table in tables.items()]
     return both.assign(decay=(("phase", "waiting"), rows))
 
 

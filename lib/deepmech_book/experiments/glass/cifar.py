@@ -85,9 +85,9 @@ def compared() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def paces(runs: Mapping[str, xr.Dataset], temperature: float = 1e-8) -> pd.DataFrame:
-    """How far weights at silent units went at one temperature beside the others and a free walk, per phase."""
-    rows = {}
+def paces(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """How far weights at silent units went at T = 1e-8 beside the others and a free walk, per phase."""
+    rows, temperature = {}, 1e-8
     for title, run in runs.items():
         one = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
         size = np.sqrt(one.end_square / one.end_count.where(one.end_count > 0))

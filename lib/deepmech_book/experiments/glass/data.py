@@ -19,13 +19,7 @@ _TITLES = {"mnist": "MNIST parity", "digits": "digits parity", "cifar10-jpeg": "
 
 
 def title_of(name: str) -> str:
-    """What the classes of a data set are called beside results; a name that is not known stands for itself.
-
-    Examples
-    --------
-    >>> title_of("digits")
-    'digits parity'
-    """
+    """What the classes of a data set are called beside results; a name that is not known stands for itself."""
     return _TITLES.get(name, name)
 
 

@@ -10,39 +10,42 @@ from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import walks
 
 
-def displacement(run: xr.Dataset, waiting: int = 0) -> xr.DataArray:
+def displacement(run: xr.Dataset) -> xr.DataArray:
     """Mean squared displacement over temperature (or batch size) and time, mean over initial conditions."""
-    return run.msd.isel(waiting=waiting, drop=True).mean("seed").dropna("time")
+    return run.msd.isel(waiting=0, drop=True).mean("seed").dropna("time")
 
 
-def local_powers(msd: xr.DataArray, span: float = 4.0) -> xr.DataArray:
-    """d(log MSD)/d(log t) over time, from a straight line through each factor of ``span`` in time."""
+def local_powers(msd: xr.DataArray) -> xr.DataArray:
+    """d(log MSD)/d(log t) over time, from a straight line through each factor of four in time."""
     times = msd.time.values.astype(float)
     logs = np.log(np.maximum(msd.transpose(..., "time").values, 1e-300))
     out = []
     for t in times:
-        near = (times >= t / span**0.5) & (times <= t * span**0.5)
+        near = (times >= t / 2) & (times <= t * 2)
         x = np.log(times[near])
         x = x - x.mean()
         out.append((logs[..., near] * x).sum(-1) / (x**2).sum() if near.sum() > 2 else np.full(logs.shape[:-1], np.nan))
     return msd.transpose(..., "time").copy(data=np.stack(out, -1))
 
 
-def recovery(msd: xr.DataArray, low: float = 0.3, lasting: float = 3.0) -> float:
-    """How clearly any curve shows a cage: by how much its local power rises after a plateau.
+LOW, LASTING = 0.3, 3.0
+"""A plateau is a stretch of local powers below the one, over which time grows by a factor of the other or more."""
 
-    A plateau is a stretch of local powers below ``low`` over which time grows by a factor of ``lasting`` or more: a
-    shorter one is a swing of weights across a steep valley, whose time is a few steps. 0 if there is none, or no rise
-    after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
+
+def recovery(msd: xr.DataArray) -> float:
+    """How clearly any curve shows a cage: by how much its local power rises after a plateau (:data:`LOW`).
+
+    A shorter stretch is a swing of weights across a steep valley, whose time is a few steps. 0 if there is no plateau,
+    or no rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
     """
     moving = msd.sel(temperature=msd.temperature > 0)
     times, most = msd.time.values.astype(float), 0.0
     for curve in local_powers(moving).transpose(..., "time").values.reshape(-1, msd.sizes["time"]):
-        below = np.append(np.nan_to_num(curve, nan=np.inf) < low, False)
+        below = np.append(np.nan_to_num(curve, nan=np.inf) < LOW, False)
         for start in np.flatnonzero(below & ~np.insert(below[:-1], 0, False)):
             end = start + int(np.argmin(below[start:]))
             later = curve[end:][np.isfinite(curve[end:])]
-            if times[end - 1] >= lasting * times[start] and len(later):
+            if times[end - 1] >= LASTING * times[start] and len(later):
                 most = max(most, float(later.max() - np.nanmin(curve[start:end])))
     return most
 

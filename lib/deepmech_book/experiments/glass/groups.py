@@ -1,8 +1,8 @@
 """What groups of Gaussian weights would show: layers of unequal pace and silent units, the nulls of heterogeneity.
 
-Nothing in such a population ever changes its pace. Functions take survivors of a phase
-(:func:`~deepmech_book.experiments.glass.protocol.kept`) and take the groups from what was measured at the last recorded
-time: the mean square of each layer, weights at silent units apart, network by network.
+Nothing in such a population ever changes its pace. Functions take survivors of a phase (:func:`.protocol.kept`) and
+take the groups from what was measured at the last recorded time: the mean square of each layer, weights at silent units
+apart, network by network.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from deepmech.metrics.glass_modes import dip
 from deepmech_book.experiments.glass import shapes
 
 
-def scales(run: xr.Dataset, temperature: float, apart: bool = True, waiting: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def scales(run: xr.Dataset, temperature: float, apart: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Root mean square displacement and number of weights of every group that moved, initial conditions not pooled.
 
     Parameters
     ----------
     apart : whether weights at silent units are groups of their own; else there is one group per layer.
     """
-    one = run[["end_square", "end_count"]].isel(waiting=waiting).sel(temperature=temperature)
+    one = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature)
     one = one if apart else one.sum("alive", skipna=False)
     square, count = one.end_square.values.ravel(), one.end_count.values.ravel()
     moved = (count > 0) & (square > 0)
     return np.sqrt(square[moved] / count[moved]), count[moved].astype(int)
 
 
-def motilities(run: xr.Dataset, temperatures: Sequence[float], apart: bool = True, waiting: int = 0) -> xr.DataArray:
+def motilities(run: xr.Dataset, temperatures: Sequence[float]) -> xr.DataArray:
     """Histogram of log₁₀|Δw| that the groups would have, on the scale of ``shapes.motilities``."""
     edges = np.append(0.0, 10.0 ** MOTILITY_EDGES[1:])  # what lies below is counted in the first bin
     rows = []
     for t in temperatures:
-        size, count = scales(run, t, apart, waiting)
+        size, count = scales(run, t)
         rows.append(np.rint(count @ np.diff(erf(edges / (np.sqrt(2) * size[:, None])), axis=1)))
     expected = xr.DataArray(
         np.stack(rows), dims=("temperature", "bin"), coords={"temperature": list(temperatures), "bin": run.bin}
     )
-    some = run[["motility", "still"]].sel(temperature=list(temperatures)).isel(waiting=[waiting], seed=[0])
+    some = run[["motility", "still"]].sel(temperature=list(temperatures)).isel(waiting=[0], seed=[0])
     made = some.assign(motility=expected.expand_dims(["seed", "waiting"]), still=some.still * 0)
     return shapes.motilities(made)
 
 
-def grouped_dips(run: xr.Dataset, temperature: float, apart: bool = True, n_draws: int = 19) -> np.ndarray:
-    """Dips of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`, of ``n_draws`` draws, rising.
+def grouped_dips(run: xr.Dataset, temperature: float, apart: bool = True) -> np.ndarray:
+    """Dips of log₁₀|Δw| of as many Gaussian weights, in the groups of :func:`scales`, of 19 draws, rising.
 
-    What lies above all of 19 draws has a chance of one in twenty where the groups are all there is.
+    What lies above all of them has a chance of one in twenty where the groups are all there is.
     """
     size, count = scales(run, temperature, apart)
     n = int(count.sum())
     stream = Stream.of("groups", n)
     each = np.log10(np.repeat(size, count))
-    return np.sort([dip(each + np.log10(np.abs(stream.normal("z", i, n)))) for i in range(n_draws)])
+    return np.sort([dip(each + np.log10(np.abs(stream.normal("z", i, n)))) for i in range(19)])

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
@@ -126,9 +127,11 @@ def batches(
     waiting: int,
     preparation: dict[str, Any],
 ) -> Sweep:
-    """Fig. 5(d), from a page's parameters (:func:`.walks.batch_sweep`)."""
-    usual = walks.batch_sweep({"name": dataset, "n_data": n_data}, batch_sizes, n_seeds, steps, (waiting,))
-    return replace(usual, fixed={**usual.fixed, "width": width, "preparation": preparation})
+    """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
+    data = {"name": dataset, "n_data": n_data}
+    like = walks.phase_sweep("regularised", data, (0.0,), n_seeds, steps, (waiting,), preparation, width)
+    cells = {"seed": like.cells["seed"], "batch_size": over("batch_size", batch_sizes)}
+    return replace(like, name=f"glass-batches-{dataset}", cells=cells)
 
 
 def surveyed(sweep: Sweep, widths: Sequence[int], prepared: Mapping[str, dict[str, Any]], temperature: float) -> Sweep:

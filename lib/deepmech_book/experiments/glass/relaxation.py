@@ -23,7 +23,7 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
 
     Parameters
     ----------
-    run : survivors of a phase (:func:`~deepmech_book.experiments.glass.protocol.kept`).
+    run : survivors of a phase (:func:`.protocol.kept`).
     chi, waiting : which of the recorded windows and waiting times.
 
     Returns
@@ -79,9 +79,9 @@ def at_rest(table: xr.Dataset) -> float:
     return float(found.tau) if found.state == "crossed" else np.inf
 
 
-def hot(table: xr.Dataset, still: float, ratio: float = 10.0) -> xr.Dataset:
-    """Temperatures at which a free walk would be at least ``ratio`` times faster than the landscape alone."""
-    return table.isel(temperature=np.flatnonzero((table.free * ratio < still) & np.isfinite(table.tau)))
+def hot(table: xr.Dataset, still: float) -> xr.Dataset:
+    """Temperatures at which a free walk would be at least ten times faster than the landscape alone."""
+    return table.isel(temperature=np.flatnonzero((table.free * 10.0 < still) & np.isfinite(table.tau)))
 
 
 def cold(table: xr.Dataset, still: float, ratio: float = 10.0) -> xr.Dataset:
@@ -151,8 +151,8 @@ def prefactor(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     return ratio, by_factors(ratio, each).map(lambda end: ratio.copy(data=end))
 
 
-def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> tuple[float, Interval]:
-    """Largest distance of the mean overlap from free walks with the same windows, until these have fallen to ``until``.
+def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Interval]:
+    """Largest distance of the mean overlap from free walks with the same windows, until these have fallen to 0.3.
 
     The interval is over initial conditions, at the time of the largest distance.
     """
@@ -162,7 +162,7 @@ def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) 
         for e in walks.window(run).sel(temperature=temperature)
     ]
     gaps = one.overlap.transpose("seed", "time").values - np.array(free)
-    gaps = np.where(np.mean(free, 0) > until, gaps, np.nan)
+    gaps = np.where(np.mean(free, 0) > 0.3, gaps, np.nan)
     at = int(np.nanargmax(abs(gaps.mean(0))))
     each = gaps[:, at] * np.sign(gaps[:, at].mean())
     return float(each.mean()), interval(each, scatter="symmetric")
@@ -181,19 +181,15 @@ def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     return value, interval_of(value, without, dim="seed", scatter="symmetric")
 
 
-def second_step(overlap: xr.DataArray, span: float = 4.0) -> float:
+def second_step(overlap: xr.DataArray) -> float:
     """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
 
-    -dQ/d(log t), from straight lines through factors of ``span``, has a peak for each fall. Given is the depth of the
-    valley between two peaks, over the highest; of all curves the deepest.
+    -dQ/d(log t), as of :func:`.displacement.local_powers`, has a peak for each fall. Given is the depth of the valley
+    between two peaks, over the highest; of all curves the deepest.
     """
-    falls = (
-        -local_powers(overlap.copy(data=np.exp(overlap.values)), span)
-        .transpose(..., "time")
-        .values.reshape(-1, overlap.sizes["time"])
-    )
+    falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).transpose(..., "time").values
     deepest = 0.0
-    for curve in (f[np.isfinite(f)] for f in falls):
+    for curve in (f[np.isfinite(f)] for f in falls.reshape(-1, overlap.sizes["time"])):
         left = np.maximum.accumulate(curve)
         right = np.maximum.accumulate(curve[::-1])[::-1]
         deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))

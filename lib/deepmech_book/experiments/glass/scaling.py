@@ -50,8 +50,7 @@ def standard(
     for i, n in enumerate(sizes):
         own = n == SETTINGS[dataset]["n_data"]
         usual: dict[str, Any] = {"temperatures": TEMPERATURES, "waiting": (10_000,)}
-        if own:
-            usual = SETTINGS[dataset]["regularised"]
+        usual |= SETTINGS[dataset]["regularised"] if own else {}
         hot = usual["temperatures"] if temperatures is None else temperatures[i]
         waits = [w for w in (usual["waiting"] if waiting is None else waiting[i]) if w < steps[i]]
         if not waits:

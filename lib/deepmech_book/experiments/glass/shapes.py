@@ -17,33 +17,30 @@ from deepmech.metrics.glass_modes import DipTest, dip_test, unbinned
 from deepmech_book.experiments.glass import walks
 
 
-def alphas(run: xr.Dataset, waiting: int = 0) -> xr.Dataset:
+def alphas(run: xr.Dataset) -> xr.Dataset:
     """α₂ over temperature (> 0) and time, mean over initial conditions: ``all`` weights, ``alive`` ones, ``mixture``.
 
     ``mixture`` is the null: what Gaussian layers (silent weights apart), each with its own mean square, would give.
     """
-    warm = run.sel(temperature=run.temperature > 0)
+    warm = run.sel(temperature=run.temperature > 0).isel(waiting=0, drop=True)
     names = {"all": "alpha", "alive": "alpha_alive", "mixture": "alpha_mixture"}
-    made = {
-        k: warm[v].isel(waiting=waiting, drop=True).mean("seed").dropna("time", how="all") for k, v in names.items()
-    }
-    return xr.Dataset(made)
+    return xr.Dataset({k: warm[v].mean("seed").dropna("time", how="all") for k, v in names.items()})
 
 
-def motilities(run: xr.Dataset, waiting: int = 0) -> xr.DataArray:
+def motilities(run: xr.Dataset) -> xr.DataArray:
     """Histogram of log₁₀|Δw| at the last recorded time, pooled over initial conditions: share of weights per bin."""
-    counts = run.motility.isel(waiting=waiting, drop=True).sum("seed").transpose("temperature", "bin")
-    whole = counts.sum("bin") + run.still.isel(waiting=waiting, drop=True).sum("seed")
+    counts = run.motility.isel(waiting=0, drop=True).sum("seed").transpose("temperature", "bin")
+    whole = counts.sum("bin") + run.still.isel(waiting=0, drop=True).sum("seed")
     share = counts / whole
     seen = np.flatnonzero(counts.sum("temperature").values)
     # Four bins together: as fine as a few thousand weights allow.
     return share.isel(bin=slice(max(seen[0] - 4, 0), seen[-1] + 5)).coarsen(bin=4, boundary="pad").sum()
 
 
-def modes(run: xr.Dataset, temperature: float, waiting: int = 0, n_null: int = 200) -> DipTest:
+def modes(run: xr.Dataset, temperature: float, n_null: int = 200) -> DipTest:
     """Hartigan's test of the pooled log₁₀|Δw| at one temperature; weights that did not move are left out."""
-    counts = run.motility.isel(waiting=waiting, drop=True).sum("seed").sel(temperature=temperature)
-    return dip_test(unbinned(counts.values, MOTILITY_EDGES), Stream.of("dips", waiting), n_null)
+    counts = run.motility.isel(waiting=0, drop=True).sum("seed").sel(temperature=temperature)
+    return dip_test(unbinned(counts.values, MOTILITY_EDGES), Stream.of("dips", 0), n_null)
 
 
 def coldest(run: xr.Dataset) -> float:
@@ -51,7 +48,7 @@ def coldest(run: xr.Dataset) -> float:
     return float(run.temperature.values[run.temperature.values > 0].min())
 
 
-def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str, float]:
+def slow_mode(run: xr.Dataset, temperature: float) -> dict[str, float]:
     """The weights that a cold network's landscape does not move, at the last recorded time.
 
     Returns
@@ -60,18 +57,14 @@ def slow_mode(run: xr.Dataset, temperature: float, waiting: int = 0) -> dict[str
         ``free``: log₁₀ √(2Dt), where a free walk would be; ``place``: median log₁₀|Δw| of the weights below three times
         that; ``share`` of all weights that they are; ``silent``: share of weights at units silent on all data.
     """
-    counts = run.motility.isel(waiting=waiting).sel(temperature=temperature).sum("seed").values
-    sample = unbinned(counts, MOTILITY_EDGES)
-    waited = run.overlap.isel(waiting=waiting, chi=0, seed=0).sel(temperature=temperature).dropna("time")
-    free = 0.5 * np.log10(2 * walks.RATE * temperature / walks.P_D * float(waited.time[-1]))
+    one = run.isel(waiting=0).sel(temperature=temperature)
+    sample = unbinned(one.motility.sum("seed").values, MOTILITY_EDGES)
+    last = float(one.overlap.isel(chi=0, seed=0).dropna("time").time[-1])
+    free = 0.5 * np.log10(2 * walks.RATE * temperature / walks.P_D * last)
     slow = sample[sample < free + np.log10(3)]
-    silent = 1 - float(run.alive_share.isel(waiting=waiting).sel(temperature=temperature).mean())
-    return {
-        "free": free,
-        "place": float(np.median(slow)) if len(slow) else np.nan,
-        "share": len(slow) / len(sample),
-        "silent": silent,
-    }
+    place = float(np.median(slow)) if len(slow) else np.nan
+    share, silent = len(slow) / len(sample), 1 - float(one.alive_share.mean())
+    return {"free": free, "place": place, "share": share, "silent": silent}
 
 
 def summary(runs: Mapping[str, xr.Dataset], colder_than: float = 1e-3) -> pd.DataFrame:

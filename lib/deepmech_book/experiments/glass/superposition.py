@@ -5,8 +5,9 @@ Functions take survivors of a phase (:func:`.protocol.kept`) and give what the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -21,15 +22,14 @@ from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks, wells
 
 
-def collapsed(run: xr.Dataset, chi: int = 1, waiting: int = 0) -> tuple[xr.DataArray, Collapse]:
+def collapsed(run: xr.Dataset) -> tuple[xr.DataArray, Collapse]:
     """Mean overlaps over t/τ₉₀, per temperature, and the collapse they make (Figs. 4(a), A6)."""
-    table = relaxation.taus(run, chi=chi, waiting=waiting)
-    curves = run.overlap.isel(chi=chi, waiting=waiting, drop=True).mean("seed").transpose("temperature", "time")
+    table = relaxation.taus(run)
+    curves = run.overlap.isel(chi=1, waiting=0, drop=True).mean("seed").transpose("temperature", "time")
     found = collapse(run.time.values, curves.values, table.tau.values)
     kept = run.temperature.values[np.isfinite(table.tau.values)]
-    return xr.DataArray(
-        found.curves, dims=("temperature", "rescaled"), coords={"temperature": kept, "rescaled": found.rescaled}
-    ), found
+    coords = {"temperature": kept, "rescaled": found.rescaled}
+    return xr.DataArray(found.curves, coords, ("temperature", "rescaled")), found
 
 
 def free_master(rescaled: np.ndarray) -> xr.DataArray:
@@ -38,11 +38,10 @@ def free_master(rescaled: np.ndarray) -> xr.DataArray:
     return xr.DataArray(values, dims="rescaled", coords={"rescaled": rescaled})
 
 
-def tail_power(curve: xr.DataArray, low: float = 0.1, high: float = 0.6) -> Exponent:
-    """The power of time that an overlap follows while between ``low`` and ``high``; nan with fewer than four points."""
+def tail_power(curve: xr.DataArray) -> Exponent:
+    """The power of time that an overlap follows while between 0.1 and 0.6; nan with fewer than four points."""
     values = curve.dropna("rescaled")
-    inside = (values < high) & (values > low)
-    part = values.isel(rescaled=np.flatnonzero(inside.values))
+    part = values.isel(rescaled=np.flatnonzero((values < 0.6) & (values > 0.1)))
     if part.sizes["rescaled"] < 4:
         return relaxation.nothing("the record of the hottest networks has too few points in the range")
     return exponent(part.rescaled.values, part.values)
@@ -62,7 +61,7 @@ def hottest_power(run: xr.Dataset) -> Exponent:
     return replace(found, interval=interval_of(found.value, np.array(powers), scatter="symmetric"))
 
 
-def last_overlap(run: xr.Dataset, weights: xr.DataArray, chi: int = 1, waiting: int = 0) -> xr.Dataset:
+def last_overlap(run: xr.Dataset, weights: xr.DataArray) -> xr.Dataset:
     """Overlap at the last recorded time over temperature (Fig. 4(b)), beside its nulls, network by network.
 
     Parameters
@@ -75,15 +74,12 @@ def last_overlap(run: xr.Dataset, weights: xr.DataArray, chi: int = 1, waiting: 
         Over ``seed`` and ``temperature`` > 0, rising: ``measured``; ``free`` walk; ``well``: independent weights in
         ½λw², each from where it was, at the same time (Eqs. F6, G1).
     """
-    warm = run.sel(temperature=run.temperature > 0).isel(waiting=waiting, drop=True)
-    overlap = warm.overlap.isel(chi=chi, drop=True).dropna("time", how="all")
-    time, window = float(overlap.time[-1]), walks.window(warm, chi)
-    decay = sweep_of(run).fixed["regularisation"]
-    found = {
-        "measured": overlap.isel(time=-1, drop=True),
-        "free": wells.overlap(weights.sel(seed=run.seed), window, 0.0, time),
-        "well": wells.overlap(weights.sel(seed=run.seed), window, decay, time),
-    }
+    warm = run.sel(temperature=run.temperature > 0).isel(waiting=0, drop=True)
+    overlap = warm.overlap.isel(chi=1, drop=True).dropna("time", how="all")
+    time, window, own = float(overlap.time[-1]), walks.window(warm), weights.sel(seed=run.seed)
+    decays = {"free": 0.0, "well": sweep_of(run).fixed["regularisation"]}
+    found = {name: wells.overlap(own, window, decay, time) for name, decay in decays.items()}
+    found = {"measured": overlap.isel(time=-1, drop=True), **found}
     return xr.Dataset(found, attrs={"time": time}).sortby("temperature").transpose("seed", "temperature")
 
 
@@ -101,20 +97,18 @@ def exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:
     return well_overlap(times / small, Well(stiffness=stiffness, temperature=0.5, learning_rate=small), 0.1, 1.0)
 
 
-def simulated_well(stiffnesses: Sequence[float] = (0.01, 100.0), n_weights: int = 20_000) -> xr.DataArray:
+def simulated_well(n_weights: int = 20_000) -> xr.DataArray:
     """:func:`exact_well` walked step by step, with steps of a hundredth of the fastest time; at a few times."""
-    out = []
-    for i, k in enumerate(stiffnesses):
-        step = 2e-4 if k > 1 else 0.02
-        times = np.unique(np.round(np.geomspace(1, (0.2 if k > 1 else 40.0) / step, 12)).astype(int))
-        stream, w, t, rows = Stream.of("well", i), np.ones(n_weights), 0, []
-        for stop in times:
-            while t < stop:
+    out = {}
+    for i, (k, step, end) in enumerate([(0.01, 0.02, 40.0), (100.0, 2e-4, 0.2)]):
+        times = np.unique(np.round(np.geomspace(1, end / step, 12)).astype(int))
+        stream, w, rows = Stream.of("well", i), np.ones(n_weights), []
+        for begin, stop in pairwise([0, *times]):
+            for t in range(begin, stop):
                 w = (1 - step * k) * w + np.sqrt(step) * stream.normal("step", t, n_weights)
-                t += 1
             rows.append((np.abs(w - 1) < 0.1).mean())
-        out.append(xr.DataArray(rows, dims="time", coords={"time": times * step}))
-    return xr.concat(out, over("stiffness", list(stiffnesses)), join="outer")
+        out[k] = xr.DataArray(rows, {"time": times * step}, "time")
+    return xr.concat(out.values(), over("stiffness", list(out)), join="outer")
 
 
 def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:

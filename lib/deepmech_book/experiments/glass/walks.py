@@ -54,7 +54,7 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
     return phase_sweep(phase, {"name": dataset, "n_data": int(arguments.pop("n_data"))}, **arguments)
 
 
-def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> int:
+def width_for(ratio: float, n_data: int) -> int:
     """The width whose number of weights is nearest to ``ratio`` · P_D.
 
     Examples
@@ -62,8 +62,7 @@ def width_for(ratio: float, n_data: int, inputs: int = 10, hidden: int = 6) -> i
     >>> width_for(4830 / 60000, 60000), width_for(4830 / 60000, 4000), width_for(26712 / 60000, 4000)
     (30, 7, 18)
     """
-    sizes = range(1, 400)
-    return min(sizes, key=lambda w: abs(n_weights(layer_sizes(inputs, w, hidden)) - ratio * n_data))
+    return min(range(1, 400), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - ratio * n_data))
 
 
 def phase_sweep(
@@ -111,19 +110,6 @@ def phase_sweep(
         fixed,
         data=fingerprint(**data),
     )
-
-
-def batch_sweep(
-    data: dict[str, Any],
-    batches: Sequence[int] = (1, 8, 64, 512, 4000),
-    n_seeds: int = 2,
-    steps: int = 60_000,
-    waiting: Sequence[int] = (10_000,),
-) -> Sweep:
-    """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
-    like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, waiting)
-    cells = {"seed": over("seed", range(n_seeds)), "batch_size": over("batch_size", list(batches))}
-    return Sweep(f"glass-batches-{data['name']}", like.compute, cells, like.fixed, data=like.data)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,11 @@ import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import Well, well_overlap
-from deepmech.sweeps import Sweep, recomputed
-from deepmech.trainers.engines.compiled.langevin import Blocked, layer_sizes
-from deepmech.trainers.langevin_walker import Walker, prepare
+from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.trainers.engines.compiled.langevin import Blocked
+from deepmech.trainers.langevin_walker import Walker, prepare, sizes_of
 from deepmech.trainers.specs import Dynamics, Preparation
-from deepmech_book.experiments.glass.data import binary
+from deepmech_book.experiments.glass.data import Binary, binary
 from deepmech_book.experiments.glass.walks import P_D, RATE
 
 
@@ -42,6 +44,25 @@ def _hottest(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | {"temperatures": fixed["temperatures"][:1]}, ["weights"]
 
 
+def walked(
+    seed: int, data: Binary, dynamics: Sequence[Dynamics], preparation: dict[str, Any], stops: Sequence[int]
+) -> np.ndarray:
+    """The weights of one network of :mod:`.walks` at ``stops`` of its walks by each of ``dynamics``.
+
+    They are float64, (dynamics, stop, weight), flat, layer after layer, each (units above, units below).
+    """
+    first, name = Walker(dynamics[0], Preparation(**preparation), seed), "glass walks"
+    start, stream = prepare(first, data, experiment=name).weights, Stream.of(name, seed)
+    network, found = Blocked(sizes_of(first, data), data.x, data.y, dynamics[0].dtype), []
+    for one in dynamics:
+        network.set(start)
+        for begin, stop in pairwise([0, *stops]):
+            noise = float(one.noise(len(data.x)))
+            network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, stream)
+            found.append(network.w.astype(float))
+    return np.stack(found).reshape(len(dynamics), len(stops), -1)
+
+
 @recomputed(part=_hottest, dear=True)
 def waited(
     cells: xr.Dataset,
@@ -56,21 +77,13 @@ def waited(
 
     They are nan where the preparation diverged.
     """
-    loaded, rows = binary(**data), []
-    sizes, n_data = layer_sizes(loaded.x.shape[1], width, 6), len(loaded.x)
-    walker = Blocked(sizes, loaded.x, loaded.y, Dynamics().dtype)
-    for seed in cells["seed"].values.astype(int).tolist():
-        dynamics = [
-            Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t * n_data / P_D)
-            for t in temperatures
-        ]
-        first, name = Walker(dynamics[0], Preparation(**preparation), seed), "glass walks"
-        start, stream = prepare(first, loaded, experiment=name).weights, Stream.of(name, seed)
-        for one in dynamics:
-            walker.set(start)
-            walker.walk(waiting, 0, RATE, regularisation, float(one.noise(n_data)), stream)
-            rows.append(walker.w.astype("float32"))
-    values = np.stack(rows).reshape(cells.sizes["cell"], len(temperatures), -1)
+    loaded = binary(**data)
+    dynamics = [
+        Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t * len(loaded.x) / P_D)
+        for t in temperatures
+    ]
+    rows = [walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in each(cells)]
+    values = np.stack(rows)[:, :, 0].astype("float32")
     return xr.Dataset(
         {"weights": (("cell", "temperature", "weight"), values, {"long_name": "weight"})},
         {"cell": cells.cell, "temperature": temperatures, "weight": np.arange(values.shape[-1])},

@@ -10,14 +10,13 @@ import torch
 import xarray as xr
 from torch.nn import functional as F
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.data import Data, fingerprint, load
+from deepmech.data import Data, load
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
-from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.data import recipe, sweep
 
 #: Kinds of noise and their strengths: those of the middle of Figs. 1(c), 1(a) and 1(d).
 KINDS = {"dropout": 0.12, "data noise": 0.3, "small batches": 80}
@@ -30,7 +29,7 @@ def noise_by_layer(
 
     Parameters
     ----------
-    data : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`.
+    data : as for :func:`.networks.figure_1`.
     at : epochs after which noise is measured, rising; training ends with the last.
     n_draws : how often the noise is drawn for that, with weights held.
 
@@ -39,14 +38,8 @@ def noise_by_layer(
     >>> noise_by_layer("digits", n_seeds=2).grid.shape
     (3, 2)
     """
-    recipe = networks.DATA[data] if isinstance(data, str) else data
-    return Sweep(
-        name=f"noise-by-layer-{recipe['name']}",
-        compute=f"{__name__}:train_and_draw",
-        cells={"noise": over("noise", list(KINDS)), "seed": over("seed", range(n_seeds))},
-        fixed={"data": recipe, "kinds": KINDS, "at": list(at), "n_draws": n_draws},
-        data=fingerprint(**recipe),
-    )
+    cells, fixed = {"noise": list(KINDS), "seed": range(n_seeds)}, {"kinds": KINDS, "at": list(at), "n_draws": n_draws}
+    return sweep("noise-by-layer", f"{__name__}:train_and_draw", cells, recipe(data), **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -11,6 +11,7 @@ import xarray as xr
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.data import DATA
 
 #: Images that panel (a) of the print fits; the text says 2,560.
 FITS = 1000
@@ -62,4 +63,4 @@ def with_fewer_images(n_seeds: int = 10) -> Sweep:
     >>> with_fewer_images(n_seeds=2).grid.shape
     (6, 8, 2)
     """
-    return networks.figure_1("data_noise", {**networks.DATA["mnist"], "n_train": FITS}, n_seeds=n_seeds)
+    return networks.figure_1("data_noise", {**DATA["mnist"], "n_train": FITS}, n_seeds=n_seeds)

@@ -20,11 +20,11 @@ CHAINS = {
     "friction_left": (0.0, 0.02, 0.04, 0.08, 0.12, 0.2, 0.3),
     "noise_bar": (0.01, 0.03, 0.06, 0.1, 0.2, 0.5),
 }
-STEP = 0.25
-"""Time step of these chains, in units of damping over stiffness."""
+STEP, LONGEST = 0.25, 200.0
+"""Time step of these chains, and the longest time at a network's last epoch, in units of damping over stiffness."""
 
 
-def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, t_end: float = 200.0, n_rates: int = 40) -> xr.Dataset:
+def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) -> xr.Dataset:
     """The noise-averaged chain that follows trajectories of a network best, for each network.
 
     Every chain of :data:`CHAINS` and ``n_rates`` rates between epochs and the chain's time are tried; for each the
@@ -35,19 +35,18 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, t_end: float = 200.0,
     ----------
     load : DataArray, dims (…, layer, at_epoch)
     seen : the chain is fitted to the epochs up to this fraction of the last.
-    t_end : the chain's time at the last epoch is at most this, in units of damping over stiffness, and at least 1.
 
     Returns
     -------
     Dataset
         Over the dimensions of networks: ``load_curve`` of the chain, scaled and shifted, at all epochs; ``r2``, its
         coefficient of determination at the epochs not seen; what was chosen of :data:`CHAINS`, and ``time``, the
-        chain's at the last epoch.
+        chain's at the last epoch, from 1 to :data:`LONGEST`.
     """
     load, measured, fitted = _networks(load, seen)
-    loads = _tried(load.sizes["layer"] - 1, t_end)
+    loads = _tried(load.sizes["layer"] - 1)
     epochs = load.at_epoch.values / load.at_epoch.values[-1]
-    rates = np.geomspace(1.0, t_end, n_rates)
+    rates = np.geomspace(1.0, LONGEST, n_rates)
     y = _unit(measured[..., fitted])
     fit = np.stack([y @ _unit(at_times(loads, rate * epochs[fitted])).T for rate in rates], 1)  # (network, rate, chain)
     # A chain upside down is none, so that the scale may not be negative.
@@ -64,22 +63,22 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, t_end: float = 200.0,
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
 
-def relaxation(load: xr.DataArray, seen: float = 2 / 3, n_times: int = 200) -> xr.DataArray:
-    """The rival of :func:`fitted_chains`: R², at the epochs not seen, of an exponential relaxation that knows no chain.
+def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
+    """The rival of :func:`fitted_chains`, an exponential relaxation that knows no chain.
 
     Layer ℓ goes from its start to its end in a time that all share; ends are a parabola over ℓ and ways to go a
     straight line. That is six numbers, as many as the chain has with its scale, its shift and its rate.
+
+    Returns
+    -------
+    Dataset
+        ``r2`` at the epochs not seen; ``number``, the logarithm of the time and what terms are weighed by.
     """
-    return relaxed(load, seen, n_times)["r2"]
-
-
-def relaxed(load: xr.DataArray, seen: float = 2 / 3, n_times: int = 200) -> xr.Dataset:
-    """:func:`relaxation` with its six numbers, ``number``: the logarithm of the time, and what terms are weighed by."""
     load, measured, fitted = _networks(load, seen)
     epoch = load.at_epoch.values.astype(float)
     best, curves = np.full(len(measured), np.inf), np.empty(measured.shape)
     numbers = np.empty((len(measured), 6))
-    for time in np.geomspace(0.1, 100 * epoch[-1], n_times):
+    for time in np.geomspace(0.1, 100 * epoch[-1], 200):
         design = relaxing_terms(time, load.sizes["layer"], epoch)
         weights = np.linalg.lstsq(
             design[:, fitted].reshape(-1, 5), measured[..., fitted].reshape(len(measured), -1).T, rcond=None
@@ -104,18 +103,18 @@ def relaxing_terms(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
     return np.stack([*terms, decay, layer * decay], -1)
 
 
-def pulled(n_blocks: int, t_end: float, **numbers: Any) -> np.ndarray:
+def pulled(n_blocks: int, **numbers: Any) -> np.ndarray:
     """Loads of wall and blocks of noise-averaged chains, (chain, block, time), recorded every :data:`STEP`."""
-    times = np.arange(round(t_end / STEP) + 1) * STEP
-    run = averaged(Chain(n_blocks=n_blocks, **numbers), t_end, dt=STEP, record=times)
+    times = np.arange(round(LONGEST / STEP) + 1) * STEP
+    run = averaged(Chain(n_blocks=n_blocks, **numbers), LONGEST, dt=STEP, record=times)
     loads = run["load_curve"].transpose(..., "block", "time").values[..., :-1, :]
     return loads.reshape(-1, *loads.shape[-2:])
 
 
 @lru_cache(maxsize=2)
-def _tried(n_blocks: int, t_end: float) -> np.ndarray:
+def _tried(n_blocks: int) -> np.ndarray:
     """Loads of the chains of :data:`CHAINS`, (chain, block, time)."""
-    return pulled(n_blocks, t_end, **{name: over(name, list(values)) for name, values in CHAINS.items()})
+    return pulled(n_blocks, **{name: over(name, values) for name, values in CHAINS.items()})
 
 
 def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:

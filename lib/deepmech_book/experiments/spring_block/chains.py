@@ -109,7 +109,7 @@ LEFT = 0.2
 """μ← of Fig. 3."""
 
 
-def rest_positions(frictions: Any, t_end: float = 300.0) -> xr.Dataset:
+def rest_positions(frictions: Any) -> xr.Dataset:
     """Seven quiet blocks at rest: ``simulated``, ``closed_form`` with stuck blocks, ``eq7`` as printed, ``n_moving``.
 
     Dimensions friction_right and block; ``leftward`` is the largest change of any position when μ← goes from 0 to 1.
@@ -117,8 +117,9 @@ def rest_positions(frictions: Any, t_end: float = 300.0) -> xr.Dataset:
     chain = Chain(friction_right=over("friction_right", frictions), friction_left=LEFT, noise=0.0)
     rest = equilibrium(chain)
     mu, block, L = rest.friction_right, rest.block, chain.n_blocks
-    x = simulate(chain, t_end, dt=0.05).position.isel(run=0)
-    others = [simulate(replace(chain, friction_left=m), t_end, dt=0.05).position.isel(run=0) for m in (0.0, 1.0)]
+    x, *others = (
+        simulate(replace(chain, friction_left=m), 300.0, dt=0.05).position.isel(run=0) for m in (LEFT, 0.0, 1.0)
+    )
     return xr.Dataset(
         {
             "simulated": x,
@@ -130,12 +131,10 @@ def rest_positions(frictions: Any, t_end: float = 300.0) -> xr.Dataset:
     )
 
 
-def step_over_time_step(
-    steps: Any, n_runs: int, noise: float = 0.01, friction_right: float = 0.04, friction_left: float = 0.12
-) -> xr.Dataset:
+def step_over_time_step(steps: Any, n_runs: int) -> xr.Dataset:
     """Mean Δd at t = 100 against η, at fixed ε (``fixed_noise``) and at fixed ε̄ = ε/√0.01 (``fixed_noise_bar``)."""
-    chain = Chain(friction_right=friction_right, friction_left=friction_left, noise=noise)
-    kinds = {"fixed_noise": chain, "fixed_noise_bar": replace(chain, noise=None, noise_bar=noise / np.sqrt(0.01))}
+    chain = Chain(friction_right=0.04, friction_left=0.12, noise=0.01)
+    kinds = {"fixed_noise": chain, "fixed_noise_bar": replace(chain, noise=None, noise_bar=0.01 / np.sqrt(0.01))}
     found = {
         name: [float(mean_step(simulate(c, 100.0, dt=dt, n_runs=n_runs).position).mean()) for dt in steps]
         for name, c in kinds.items()

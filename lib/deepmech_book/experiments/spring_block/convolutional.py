@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.data import fingerprint, load
+from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech.trainers import CNN, Training, train
+from deepmech_book.experiments.spring_block.data import recipe, sweep
 
 #: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
 DROPOUTS = (0.0, 0.05, 0.3)
@@ -40,40 +40,23 @@ def dropout_raised(
     Parameters
     ----------
     data : a key of :data:`DATA`, or the arguments of :func:`deepmech.data.load` as a dictionary.
-    n_seeds : networks, seeds 0 … n_seeds - 1.
-    stage : epochs of each of the three stages; the paper's 4,000.
-    learning_rate : the paper's 1e-4.
+    stage : epochs of each of the three stages.
     n_records : measurements per stage, evenly spread, the last at its end.
     network : other fields of :class:`deepmech.trainers.CNN`; the paper's by default.
 
     Examples
     --------
-    >>> sweep = dropout_raised(stage=40, n_seeds=3)
-    >>> sweep.n_cells, sweep.fixed["stage"]
-    (3, 40)
+    >>> dropout_raised(stage=40, n_seeds=3).grid.shape
+    (3,)
     """
-    recipe = DATA[data] if isinstance(data, str) and data in DATA else data
-    if not isinstance(recipe, dict):
-        raise ValueError(
-            f"dropout_raised: data = {data!r}: must be one of {', '.join(DATA)}, or arguments of data.load"
-        )
     if not 1 <= n_records <= stage:
         raise ValueError(f"dropout_raised: n_records = {n_records}: must lie between 1 and stage = {stage}")
     network = dict(network or {})
     CNN(**network)
-    return Sweep(
-        name=f"dropout-raised-{recipe['name']}",
-        compute=f"{__name__}:train_through_stages",
-        cells={"seed": over("seed", range(n_seeds))},
-        fixed={
-            "data": recipe,
-            "network": network,
-            "training": {"learning_rate": learning_rate},
-            "stage": stage,
-            "n_records": n_records,
-        },
-        data=fingerprint(**recipe),
-    )
+    return sweep(
+        "dropout-raised", f"{__name__}:train_through_stages", {"seed": range(n_seeds)}, recipe(data, DATA),
+        network=network, training={"learning_rate": learning_rate}, stage=stage, n_records=n_records,
+    )  # fmt: skip
 
 
 def train_through_stages(

@@ -12,6 +12,7 @@ from typing import Any
 
 from deepmech.sweeps import Sweep
 from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.data import recipe
 
 _SGD = {"optimizer": "sgd", "learning_rate": 1e-3, "epochs": 1000, "batch_size": 100}
 #: Figure -> the panel of Fig. 1 whose columns it has, the paper's data set, and what else it changes in networks and
@@ -47,15 +48,8 @@ def diagram(
     ----------
     figure : a key of :data:`DIAGRAMS`: ``"S5a"``, …, ``"S9b"``, or ``"without-norm"``, the dropout diagram of networks
         without BatchNorm.
-    data : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`; None is the paper's data set.
-    values, slopes, n_seeds : as there.
+    data, values, slopes, n_seeds : as for :func:`.networks.figure_1`; without ``data``, the paper's data set.
     network, training : fields that differ from the paper's, for example a smaller width.
-
-    Raises
-    ------
-    ValueError
-        For an unknown figure or field, or values that the specs do not allow; :class:`deepmech.data.DataMissing` names
-        the command that fetches the data.
 
     Examples
     --------
@@ -101,10 +95,7 @@ def images(dataset: str, n_train: int | None = None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> images("mnist", 500)["n_train"], images("mnist") == networks.DATA["mnist"]
+    >>> images("mnist", 500)["n_train"], images("mnist") == recipe("mnist")
     (500, True)
     """
-    if dataset not in networks.DATA:
-        raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(networks.DATA)}")
-    recipe = networks.DATA[dataset]
-    return recipe if n_train is None else {**recipe, "n_train": n_train}
+    return recipe(dataset) if n_train is None else {**recipe(dataset), "n_train": n_train}

@@ -19,10 +19,10 @@ def balanced(dataset: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
     return data.x_train[chosen].astype(float), data.y_train[chosen]
 
 
-def random_features(x: np.ndarray, depth: int = 7, seed: int = 0) -> np.ndarray:
-    """Inputs and their images in ``depth`` random ReLU layers of equal width, (depth + 1, n, d)."""
-    stream, features = Stream.of("errata features", seed), [x]
-    for layer in range(depth):
+def random_features(x: np.ndarray) -> np.ndarray:
+    """Inputs and their images in seven random ReLU layers of equal width, (8, n, d)."""
+    stream, features = Stream.of("errata features", 0), [x]
+    for layer in range(7):
         weights = stream.normal("weights", layer, (x.shape[1], x.shape[1])) * np.sqrt(2 / x.shape[1])
         features.append(np.maximum(features[-1] @ weights, 0.0))
     return np.stack(features)
@@ -53,8 +53,8 @@ def class_weights(dataset: str = "digits", per_class: int = 80) -> xr.Dataset:
     )
 
 
-def d_hat_under_maps(dataset: str = "digits", per_class: int = 80, n_maps: int = 5, spread: float = 10.0) -> xr.Dataset:
-    """Largest change of D and D̂ over random invertible maps (condition number ``spread``), by number of features.
+def d_hat_under_maps(dataset: str = "digits", per_class: int = 80, n_maps: int = 5) -> xr.Dataset:
+    """Largest change of D and D̂ over random invertible maps (condition number 10), by number of features.
 
     Features are the data's leading principal components. Dimensions ``features`` and ``metric``.
     """
@@ -69,22 +69,19 @@ def d_hat_under_maps(dataset: str = "digits", per_class: int = 80, n_maps: int =
         for draw in range(n_maps):
             stream = Stream.of("errata maps", draw, size)
             turns = [np.linalg.qr(stream.normal(side, 0, (size, size)))[0] for side in ("left", "right")]
-            there = z @ (turns[0] * np.geomspace(1, spread, size)) @ turns[1]
+            there = z @ (turns[0] * np.geomspace(1, 10.0, size)) @ turns[1]
             for j, metric in enumerate(metrics):
                 gap = abs(data_separation(there, y, metric=metric) - data_separation(z, y, metric=metric))
                 change[i, j] = max(change[i, j], gap)
-    return xr.DataArray(change, dims=("features", "metric"), coords={"features": sizes, "metric": metrics}).to_dataset(
-        "metric"
-    )
+    return xr.DataArray(change, {"features": sizes, "metric": metrics}, ("features", "metric")).to_dataset("metric")
 
 
-def rest_without_static_friction(
-    friction_right: float = 0.011, damping: float = 2.0, dt: float = 0.01, t_end: float = 600.0
-) -> xr.Dataset:
-    """Where a quiet Langevin chain (k = 0.1, y = 1, μ← = 0.016) rests, with static friction and with f(0) = 0.
+def rest_without_static_friction(dt: float = 0.01, t_end: float = 600.0) -> xr.Dataset:
+    """Where a quiet Langevin chain (k = 0.1, y = 1, μ→ = 0.011, μ← = 0.016, γ = 2) rests, and where with f(0) = 0.
 
     Over block: ``closed_form``, ``static`` (the simulator), ``direct`` (Euler steps of Eqs. 12, 13 with sign(0) = 0).
     """
+    friction_right, damping = 0.011, 2.0
     chain = Chain(friction_right=friction_right, friction_left=0.016, stiffness=0.1, damping=damping, noise=0.0)
     static = simulate(chain, t_end, dt=dt, order="langevin").position.isel(run=0, drop=True)
     x, v = np.zeros(chain.n_blocks + 2), np.zeros(chain.n_blocks)

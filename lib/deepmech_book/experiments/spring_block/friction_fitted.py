@@ -15,19 +15,18 @@ from deepmech.core.random import Stream
 from deepmech.core.statistics import spearman
 from deepmech.metrics.curvature import curvature
 from deepmech_book.experiments.spring_block import chain_fits
+from deepmech_book.experiments.spring_block.chain_fits import LONGEST
 
 #: What is fitted: frictions and noise of a chain, and its time at the last epoch, up to LONGEST.
 NUMBERS = (*chain_fits.CHAINS, "time")
-LONGEST = 200.0
+N_BLOCKS = 7
 #: Load curves that are more bent than this are called bent (page "How straight is best?").
 BENT = 0.05
 #: What the networks differ in; each with the other, at fixed values of which a number is followed.
 OTHER = {"slope": "dropout", "dropout": "slope"}
 
 
-def known_chains(
-    epochs: Any, n_groups: int = 10, n_each: int = 40, n_blocks: int = 7, tried: bool = False
-) -> xr.Dataset:
+def known_chains(epochs: Any, n_groups: int = 10, n_each: int = 40, tried: bool = False) -> xr.Dataset:
     """Chains with numbers drawn from the range of those that are fitted, recorded as networks are.
 
     Frictions are uniform, noise and time uniform on a logarithm; or, with ``tried``, frictions and noise are among the
@@ -49,20 +48,20 @@ def known_chains(
         if tried and name in chain_fits.CHAINS:
             values = np.array(chain_fits.CHAINS[name])
             numbers[name] = values[(part * len(values)).astype(int)]
-    loads, waited = _followed({name: values.ravel() for name, values in numbers.items()}, epochs, n_blocks)
+    loads, waited = _followed({name: values.ravel() for name, values in numbers.items()}, epochs, N_BLOCKS)
     loads = loads / np.ptp(loads, axis=(1, 2), keepdims=True)
     axes, curve = ("group", "chain"), ("layer", "at_epoch")
     made: dict[str, Any] = {name: (axes, values) for name, values in numbers.items()}
     made["load_curve"] = ((*axes, *curve), loads.reshape(*shape, *loads.shape[1:]))
     made["waited"] = ((*axes, "layer"), waited.reshape(*shape, -1))
-    return xr.Dataset(made, {"layer": np.arange(n_blocks + 1), "at_epoch": np.asarray(epochs)})
+    return xr.Dataset(made, {"layer": np.arange(N_BLOCKS + 1), "at_epoch": np.asarray(epochs)})
 
 
 def _followed(numbers: dict[str, np.ndarray], epochs: Any, n_blocks: int) -> tuple[np.ndarray, np.ndarray]:
     """Loads (chain, layer, epoch) of chains with these :data:`NUMBERS`, and (chain, layer) after :data:`LONGEST`."""
     each = {"chain": np.arange(len(numbers["time"]))}
     own = {name: xr.DataArray(values, each, ["chain"]) for name, values in numbers.items() if name != "time"}
-    loads = chain_fits.pulled(n_blocks, LONGEST, **own)
+    loads = chain_fits.pulled(n_blocks, **own)
     part = np.asarray(epochs, float) / np.max(epochs)
     at = [chain_fits.at_times(one[None], time * part)[0] for one, time in zip(loads, numbers["time"], strict=True)]
     return np.array(at), loads[..., -1]
@@ -103,10 +102,10 @@ def _ranked(one: xr.DataArray, other: xr.DataArray, dim: str) -> xr.DataArray:
     return one.isel({dim: 0}, drop=True).copy(data=rho)
 
 
-def fades(fit: xr.Dataset, n_blocks: int = 7) -> xr.Dataset:
+def fades(fit: xr.Dataset) -> xr.Dataset:
     """How chains with these numbers are bent at their last epoch (``now``), and after :data:`LONGEST` (``later``)."""
     flat = {name: fit[name].values.ravel() for name in NUMBERS}
-    last, waited = _followed(flat, [1.0], n_blocks)
+    last, waited = _followed(flat, [1.0], N_BLOCKS)
     like = fit["time"]
     both = {"now": last[..., 0], "later": waited}
     return xr.Dataset({k: like.copy(data=curvature(v).reshape(like.shape)) for k, v in both.items()})

@@ -54,13 +54,11 @@ def trained(
 
     Parameters
     ----------
-    learning_rate : step size, a number or a labelled array.
+    learning_rate : a number or a labelled array.
     n_steps : number of steps, that is of epochs where ``batch_size`` is given.
     loss : ``"mse"`` or ``"cross_entropy"``, a mean over samples (and outputs).
-    dropout : probability of dropping a hidden activation.
     n : number of samples, of features and of hidden units.
     depth : weight matrices, all orthogonal at first.
-    batch_size : samples in a step; None takes all.
 
     Returns
     -------
@@ -68,19 +66,11 @@ def trained(
         Over ``seed`` and what labels ``learning_rate`` has: ``load_curve`` (with ``layer``), ``curvature``, and
         ``loss`` of the last step.
     """
-    network = MLP(
-        depth=depth, width=n, slope=1.0, dropout=dropout, batch_norm=False, scale=1.0, bias=False, init="orthogonal"
-    )
-    batches = {} if batch_size is None else {"batch_size": batch_size}
-    training = Training(
-        optimizer="sgd",
-        learning_rate=learning_rate,
-        epochs=n_steps,
-        loss=loss,
-        stop_loss=0.0,
-        stop_change=0.0,
-        **batches,  # type: ignore[arg-type] # mypy takes it for any field
-    )
+    linear: dict[str, Any] = {"slope": 1.0, "batch_norm": False, "scale": 1.0, "bias": False, "init": "orthogonal"}
+    network = MLP(depth=depth, width=n, dropout=dropout, **linear)
+    plain: dict[str, Any] = {"optimizer": "sgd", "stop_loss": 0.0, "stop_change": 0.0}
+    plain |= {} if batch_size is None else {"batch_size": batch_size}
+    training = Training(learning_rate=learning_rate, epochs=n_steps, loss=loss, **plain)
     parts = []
     for seed in seeds:
         made = train(network, training, orthonormal(n, seed), seed=seed, experiment="figure 5a")
@@ -118,7 +108,7 @@ def figure_5a(
         "dropout": {"learning_rate": small, "n_steps": many, "dropout": DROPOUT},
     }
     cells = {"training": over("training", list(how)), "seed": over("seed", range(n_seeds))}
-    return _sweep("figure-5a", cells, {"settings": how, "n": n})
+    return Sweep("figure-5a", f"{__name__}:train_cells", cells, {"settings": how, "n": n})
 
 
 def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int = 100, n_seeds: int = 1) -> Sweep:
@@ -130,11 +120,8 @@ def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int
     (3, 1)
     """
     cells = {"learning_rate": over("learning_rate", list(sizes)), "seed": over("seed", range(n_seeds))}
-    return _sweep(f"steps-5a-{loss.replace('_', '-')}", cells, {"loss": loss, "n_steps": n_steps, "n": n})
-
-
-def _sweep(name: str, cells: dict[str, xr.DataArray], fixed: dict[str, Any]) -> Sweep:
-    return Sweep(name, f"{__name__}:train_cells", cells, fixed)
+    fixed = {"loss": loss, "n_steps": n_steps, "n": n}
+    return Sweep(f"steps-5a-{loss.replace('_', '-')}", f"{__name__}:train_cells", cells, fixed)
 
 
 def train_cells(

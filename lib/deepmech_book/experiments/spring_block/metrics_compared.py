@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,27 +14,17 @@ from deepmech.trainers import MLP, Training, train
 from deepmech_book.experiments.spring_block import networks
 
 
-def two_metrics(
-    data: str | dict[str, Any] = "digits",
-    dropouts: Sequence[float] | None = None,
-    slopes: Sequence[float] = networks.SLOPES,
-    n_seeds: int = 10,
-    network: dict[str, Any] | None = None,
-    training: dict[str, Any] | None = None,
-) -> Sweep:
+def two_metrics(*which: Any, **how: Any) -> Sweep:
     """Figs. S10 and S11: the networks of Fig. 1(c), the very same, with D̂ measured beside D.
 
-    Parameters
-    ----------
-    data, slopes, n_seeds, network, training : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`.
-    dropouts : columns of the diagram; None takes those of Fig. 1(c).
+    Arguments are those of :func:`.networks.figure_1` after the panel.
 
     Examples
     --------
-    >>> two_metrics(dropouts=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    >>> two_metrics("digits", [0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
     (2, 2, 3)
     """
-    one = networks.figure_1("dropout", data, dropouts, slopes, n_seeds, network, training)
+    one = networks.figure_1("dropout", *which, **how)
     name, here = one.name.replace("figure-1c", "two-metrics"), f"{__name__}:train_in_two_metrics"
     return replace(one, name=name, compute=here)
 

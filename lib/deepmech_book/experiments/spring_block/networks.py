@@ -12,11 +12,11 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.data import Data, fingerprint, load
+from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.experiments.spring_block.data import recipe, sweep
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,6 @@ class Panel:
     epochs: int = 100
     rising: bool = True
 
-    @property
-    def noise_sign(self) -> int:
-        """+1 if larger values mean more noise, -1 if smaller ones do."""
-        return 1 if self.rising else -1
-
 
 #: Columns as printed; α runs over SLOPES in each panel (authors' scripts).
 PANELS = {
@@ -42,16 +37,6 @@ PANELS = {
     "batch_size": Panel("d", (1280, 640, 320, 160, 80, 40, 20, 10), rising=False),
 }
 SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-#: What deepmech.data.load is asked for. The paper's: 2,560 images at 10×10 pixels (CIFAR-10: in three colours), and the
-#: whole official test set.
-DATA: dict[str, dict[str, Any]] = {
-    "digits": {"name": "digits"},
-    "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
-    "fashion-mnist": {"name": "fashion-mnist", "size": 10, "n_train": 2560},
-    "cifar10": {"name": "cifar10", "size": 10, "n_train": 2560},
-    "cifar10-jpeg": {"name": "cifar10-jpeg", "size": 10, "n_train": 2560},
-}
 
 _NETWORK = {f.name for f in fields(MLP)}
 _TRAINING = {f.name for f in fields(Training)}
@@ -71,18 +56,15 @@ def figure_1(
     Parameters
     ----------
     panel : ``"data_noise"`` (a), ``"learning_rate"`` (b), ``"dropout"`` (c) or ``"batch_size"`` (d).
-    data : a key of :data:`DATA`, or the arguments of :func:`deepmech.data.load` as a dictionary.
+    data : a key of :data:`.data.DATA`, or the arguments of :func:`deepmech.data.load` as a dictionary.
     values : the panel's columns; None takes those printed in the paper.
     slopes : negative slopes α; the paper's by default.
     n_seeds : networks per cell, seeds 0 … n_seeds - 1; the paper averages over ten.
     network, training : other fields of :class:`deepmech.trainers.MLP` and :class:`~deepmech.trainers.Training`; the
         paper's by default. Panel (b) trains for 200 epochs, the others for 100.
 
-    Returns
-    -------
-    Sweep
-        To be given to :func:`deepmech.sweeps.run`. All panels share seeds: where two panels contain the same
-        experiment, for example (a) without noise and (c) without dropout, they hold the same networks.
+    All panels share seeds: where two contain the same experiment, for example (a) without noise and (c) without
+    dropout, they hold the same networks.
 
     Raises
     ------
@@ -102,24 +84,12 @@ def figure_1(
         for key in given:
             if key not in allowed or key in (panel, "slope"):
                 raise ValueError(f"figure_1: {name}[{key!r}]: must be a field of its spec that the panel does not vary")
-    values = PANELS[panel].values if values is None else values
-    cells = {
-        "slope": over("slope", list(slopes)),
-        panel: over(panel, list(values)),
-        "seed": over("seed", range(n_seeds)),
-    }
+    cells = {"slope": slopes, panel: PANELS[panel].values if values is None else values, "seed": range(n_seeds)}
+    name, here = f"figure-1{PANELS[panel].letter}", f"{__name__}:train_cells"
+    made = sweep(name, here, cells, recipe(data), network=network, training=training)
     # Made once here so that a value that is not allowed is named before anything is computed.
-    specs(cells, network, training)
-    recipe = DATA[data] if isinstance(data, str) and data in DATA else data
-    if not isinstance(recipe, dict):
-        raise ValueError(f"figure_1: data = {data!r}: must be one of {', '.join(DATA)}, or arguments of data.load")
-    return Sweep(
-        name=f"figure-1{PANELS[panel].letter}-{recipe['name']}",
-        compute="deepmech_book.experiments.spring_block.networks:train_cells",
-        cells=cells,
-        fixed={"data": recipe, "network": network, "training": training},
-        data=fingerprint(**recipe),
-    )
+    specs(made.cells, network, training)
+    return made
 
 
 def train_cells(
@@ -152,8 +122,8 @@ def train_cells(
     return xr.Dataset(variables, attrs=made.attrs)
 
 
-def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds: int = 10) -> Sweep:
-    """The paper's network with its initial weights: what a load curve looks like before anything is learnt.
+def untrained(data: str | dict[str, Any] = "digits", n_seeds: int = 10) -> Sweep:
+    """The paper's ReLU network with its initial weights: what a load curve looks like before anything is learnt.
 
     BatchNorm needs its averages, so the data pass fifty times through a network whose learning rate is too small to
     change any weight. The initial weights are those of the networks of :func:`figure_1` with the same seeds; the sweep
@@ -165,7 +135,7 @@ def untrained(data: str | dict[str, Any] = "digits", slope: float = 0.0, n_seeds
     (1, 1, 3)
     """
     still = {"learning_rate": 1e-30, "epochs": 50, "stop_change": 0.0}
-    one = figure_1("dropout", data, [0.0], [slope], n_seeds, training=still)
+    one = figure_1("dropout", data, [0.0], [0.0], n_seeds, training=still)
     return replace(one, name=one.name.replace("figure-1c", "untrained"))
 
 

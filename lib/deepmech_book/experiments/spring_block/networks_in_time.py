@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.data import fingerprint, load
+from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.data import recipe, sweep
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -33,7 +32,7 @@ def regimes(
 
     Parameters
     ----------
-    data : as for :func:`~deepmech_book.experiments.spring_block.networks.figure_1`.
+    data : as for :func:`.networks.figure_1`.
     n_records : about how many epochs are recorded, from 1 to the last.
 
     Examples
@@ -43,13 +42,8 @@ def regimes(
     """
     # Before training BatchNorm has no averages yet, so the record begins after one epoch.
     record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
-    return _sweep(
-        "figure-4",
-        "train_regimes",
-        data,
-        {"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
-        {"regimes": REGIMES, "epochs": epochs, "record": record, "width": width},
-    )
+    cells, fixed = {"regime": list(REGIMES), "seed": range(n_seeds)}, {"regimes": REGIMES, "epochs": epochs}
+    return sweep("figure-4", f"{__name__}:train_regimes", cells, recipe(data), **fixed, record=record, width=width)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -109,8 +103,8 @@ def on_both_sets(
     >>> on_both_sets(n_seeds=2).grid.shape
     (3, 2)
     """
-    cells = {"learning_rate": over("learning_rate", list(learning_rates)), "seed": over("seed", range(n_seeds))}
-    return _sweep("figure-S4", "train_on_both_sets", data, cells, {"width": width, "epochs": epochs})
+    cells = {"learning_rate": learning_rates, "seed": range(n_seeds)}
+    return sweep("figure-S4", f"{__name__}:train_on_both_sets", cells, recipe(data), width=width, epochs=epochs)
 
 
 # Layers this wide are torch's, whose sums follow the processor and the version: of three networks trained again, one
@@ -134,14 +128,3 @@ def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epoc
     curves = made["load_curve"].transpose("cell", "split", "layer")
     found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
     return xr.Dataset(found, attrs=made.attrs)
-
-
-def _sweep(name: str, compute: str, data: str | dict[str, Any], cells: dict[str, Any], fixed: dict[str, Any]) -> Sweep:
-    recipe = networks.DATA[data] if isinstance(data, str) else data
-    return Sweep(
-        name=f"{name}-{recipe['name']}",
-        compute=f"{__name__}:{compute}",
-        cells=cells,
-        fixed={"data": recipe, **fixed},
-        data=fingerprint(**recipe),
-    )

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.data import fingerprint, load
+from deepmech.data import load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.experiments.spring_block.data import recipe, sweep
 
 #: Every second column of Fig. 1(c) as printed, about, and all its rows.
 DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
@@ -42,19 +42,9 @@ def recorded(
     >>> recorded("digits", n_seeds=2).grid.shape, recorded("digits", epochs=25).fixed["record"]
     ((6, 5, 2), [10, 15, 20, 25])
     """
-    cells = {
-        "slope": over("slope", list(slopes)),
-        "dropout": over("dropout", list(dropouts)),
-        "seed": over("seed", range(n_seeds)),
-    }
-    recipe = DATA[data]
-    return Sweep(
-        name=f"recorded-1c-{recipe['name']}",
-        compute=f"{__name__}:train_recorded",
-        cells=cells,
-        fixed={"data": recipe, "epochs": epochs, "record": list(range(2 * every, epochs + 1, every))},
-        data=fingerprint(**recipe),
-    )
+    cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
+    fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
+    return sweep("recorded-1c", f"{__name__}:train_recorded", cells, recipe(data, DATA), **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

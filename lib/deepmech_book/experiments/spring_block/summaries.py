@@ -78,20 +78,15 @@ def measures(result: xr.Dataset) -> Measures:
     bend, accuracy = result["curvature"], result["accuracy"]
     usable = (bend.notnull() & accuracy.notnull()).all("seed")
     means = result[["curvature", "accuracy"]].mean("seed", skipna=False).where(usable)
-    number = _numbers(bend.values.astype(float), accuracy.values.astype(float), usable.values)
     best = {k: int(v) for k, v in means["accuracy"].argmax(["slope", noise]).items()}
     return Measures(
         bends_with_noise=_bends(bend.where(usable), noise),
         bends_with_slope=_bends(bend.where(usable), "slope"),
         lazy_corner=_mean(bend.isel({"slope": 0, noise: 0}, drop=True)),
         noisiest=_mean(bend.isel({noise: -1}, drop=True)),
-        falls=Number(number["falls"].value, number["falls"].interval, number["falls by noise"].value),
-        falls_in_rows=Number(number["in rows"].value, number["in rows"].interval, number["in rows by noise"].value),
-        straightest=number["straightest"],
         best_cell={str(d): float(means[d][i]) for d, i in best.items()} | {"accuracy": float(means["accuracy"][best])},
-        best_curvature=number["best curvature"],
-        best_bend=Number(number["best bend"].value, number["best bend"].interval, number["blind bend"].value),
         left_out=int((~usable).sum()),
+        **_numbers(bend.values.astype(float), accuracy.values.astype(float), usable.values),
     )
 
 
@@ -102,26 +97,23 @@ def _mean(values: xr.DataArray) -> Number:
 def _bends(bend: xr.DataArray, dim: str) -> Number:
     """Rank correlation of curvature with its place along ``dim``, which is in order, for every label of the other."""
     ready = bend.transpose("seed", ..., dim)
-    kept = np.isfinite(ready.values).all(0)
+    kept = [np.flatnonzero(row) for row in np.isfinite(ready.values).all(0)]
 
     def statistic(c: np.ndarray) -> np.ndarray:
-        rows = [
-            spearman(np.broadcast_to(np.flatnonzero(ok), (len(c), ok.sum())), c[:, i, ok]) for i, ok in enumerate(kept)
-        ]
+        rows = [spearman(np.broadcast_to(at, (len(c), len(at))), c[:, i, at]) for i, at in enumerate(kept)]
         return np.stack(rows, -1)
 
     values = np.nan_to_num(ready.values.astype(float))
     like = ready.isel({"seed": 0, dim: 0}, drop=True)
-    between = interval_by_drawing(statistic, values, n_draws=N_DRAWS).map(
-        lambda end: like.copy(data=np.clip(end, -1, 1))
-    )
-    return Number(like.copy(data=statistic(values.mean(0, keepdims=True))[0]), between)
+    between = interval_by_drawing(statistic, values, n_draws=N_DRAWS)
+    within = between.map(lambda end: like.copy(data=np.clip(end, -1, 1)))
+    return Number(like.copy(data=statistic(values.mean(0, keepdims=True))[0]), within)
 
 
 def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Number]:
     """Numbers of :func:`measures` that follow from means over seeds; ``bend``, ``accuracy`` (seed, slope, noise)."""
-    names = ["falls", "falls by noise", "in rows", "in rows by noise", "straightest"]
-    names += ["best curvature", "best bend", "blind bend"]
+    names = ["falls", "falls_in_rows", "straightest", "best_curvature", "best_bend"]
+    nulls = {"falls": 5, "falls_in_rows": 6, "best_bend": 7}
 
     def statistic(c: np.ndarray, a: np.ndarray) -> np.ndarray:
         away = np.stack([_off_best(np.delete(a, row, axis=1), usable) for row in range(a.shape[1])], axis=1)
@@ -137,18 +129,19 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
         best = right.argmax(-1)
         at_best = np.take_along_axis(flat, best[:, None], -1)[:, 0]
         straightest = np.array([s[r == r.min()].mean() for s, r in zip(shifts, by_shift, strict=True)])
-        found = [spearman(size, right), spearman(away[:, usable], right), in_rows(abs(c)), in_rows(away), straightest]
-        return np.stack(
-            [*found, at_best, abs(at_best) / size.max(-1), (size / size.max(-1, keepdims=True)).mean(-1)], -1
-        )
+        found = [spearman(size, right), in_rows(abs(c)), straightest, at_best, abs(at_best) / size.max(-1)]
+        blind = (size / size.max(-1, keepdims=True)).mean(-1)
+        return np.stack([*found, spearman(away[:, usable], right), in_rows(away), blind], -1)
 
     filled = [np.where(usable, values, 0.0) for values in (bend, accuracy)]
     value = statistic(*(v.mean(0, keepdims=True) for v in filled))[0]
     ends = interval_by_drawing(statistic, *filled, n_draws=N_DRAWS)
     # Correlations end at ±1.
-    low, high = (np.where(np.arange(len(names)) < 4, np.clip(end, -1, 1), end) for end in ends.ends)
+    low, high = (np.append(np.clip(end[:2], -1, 1), end[2:]) for end in ends.ends)
+    null = [value[nulls[name]] if name in nulls else np.nan for name in names]
     return {
-        name: Number(float(value[i]), Interval(float(low[i]), float(high[i]), ends.why)) for i, name in enumerate(names)
+        name: Number(float(value[i]), Interval(float(low[i]), float(high[i]), ends.why), float(null[i]))
+        for i, name in enumerate(names)
     }
 
 
@@ -191,10 +184,8 @@ def without_input(made: xr.Dataset) -> xr.Dataset:
 def table(found: Mapping[str, Measures], results: Mapping[str, xr.Dataset] | None = None) -> pd.DataFrame:
     """What matters about diagrams, one column for each: shape against accuracy, the rival, and the best cell.
 
-    Parameters
-    ----------
-    found : title -> :func:`measures` of a diagram.
-    results : title -> the sweep's result behind it; adds the numbers of seeds and of diverged networks.
+    ``found`` are the :func:`measures` of diagrams by title, ``results`` the sweeps' results behind them, which add the
+    numbers of seeds and of diverged networks.
     """
     columns = {title: _column(one) for title, one in found.items()}
     for title, result in (results or {}).items():
@@ -250,10 +241,6 @@ def off_line(load: xr.DataArray) -> xr.DataArray:
     The line is that of least squares through (ℓ, D_ℓ), ℓ = 1 … L. What it predicts for ℓ = 0 is uncertain even if the
     layers scatter about a line at random: with seven layers, independent scatter of all alike makes this ratio the
     absolute value of a number with standard deviation about 1.3.
-
-    Parameters
-    ----------
-    load : DataArray with the dimension ``layer``, 0 … L.
     """
 
     def ratio(d: np.ndarray) -> float:

@@ -11,11 +11,12 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core.labels import over
-from deepmech.data import Data, fingerprint, load
+from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
+from deepmech_book.experiments.spring_block.data import sweep
+from deepmech_book.experiments.your_network import Rows, TokenMean
 
 DEPTH = 5
 """Blocks of every network; a curve has one point more, for what the blocks begin with."""
@@ -37,17 +38,6 @@ def stack(slope: float, dropout: float, skip: bool, width: int = 50) -> nn.Modul
     """A fully connected network on 8×8 pixels, the same with and without residual connections."""
     blocks = [Block(width, slope, dropout, skip) for _ in range(DEPTH)]
     return nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, width), *blocks, nn.Linear(width, 10))
-
-
-class Rows(nn.Module):
-    """The eight rows of an image as tokens, each with a learnt position added."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.linear, self.position = nn.Linear(8, width), nn.Parameter(0.5 * torch.randn(8, width))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.linear(x.reshape(-1, 8, 8)) + self.position
 
 
 class Attention(nn.Module):
@@ -77,13 +67,6 @@ class TransformerBlock(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.attention(x)
         return x + self.mlp(x)
-
-
-class TokenMean(nn.Module):
-    """Mean over tokens."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.mean(1)
 
 
 def transformer(slope: float, dropout: float, width: int = 24) -> nn.Module:
@@ -125,22 +108,12 @@ def diagram(
     """
     if kind not in KINDS:
         raise ValueError(f"diagram: kind = {kind!r}: must be one of {', '.join(KINDS)}")
-    recipe = data or DIGITS
-    return Sweep(
-        name=f"travels-{kind}{'' if trained else '-untrained'}-{recipe['name']}",
-        compute=f"{__name__}:train_kind",
-        cells={
-            "slope": over("slope", list(slopes)),
-            "dropout": over("dropout", list(dropouts) if trained else [min(dropouts), max(dropouts)]),
-            "seed": over("seed", range(n_seeds)),
-        },
-        fixed={
-            "kind": kind,
-            "data": recipe,
-            "training": {"batch_size": 100, **(KINDS[kind][-1] if trained else UNTRAINED)},
-        },
-        data=fingerprint(**recipe),
-    )
+    name, training = f"travels-{kind}{'' if trained else '-untrained'}", KINDS[kind][-1] if trained else UNTRAINED
+    cells = {
+        "slope": slopes, "dropout": dropouts if trained else [min(dropouts), max(dropouts)], "seed": range(n_seeds),
+    }  # fmt: skip
+    how = {"kind": kind, "training": {"batch_size": 100, **training}}
+    return sweep(name, f"{__name__}:train_kind", cells, data or DIGITS, **how)
 
 
 # Torch's sums follow the processor and the version; see networks_in_time.train_on_both_sets.
@@ -184,9 +157,7 @@ def _measured(made: xr.Dataset) -> xr.Dataset:
 IMAGES = {"10": (10, 10), "14": (14, 14), "20": (20, 20), "28": (28, 28), "10 as 28": (10, 28)}
 
 
-def resolutions(
-    images: Sequence[str] = tuple(IMAGES), n_seeds: int = 3, epochs: int = 100, n_train: int = 2560
-) -> Sweep:
+def resolutions(images: Sequence[str] = tuple(IMAGES), n_seeds: int = 3) -> Sweep:
     """Paper A's network (α = 0.2, no noise) on images of other sizes, over ``images`` (:data:`IMAGES`) and ``seed``.
 
     Examples
@@ -194,14 +165,9 @@ def resolutions(
     >>> resolutions(n_seeds=2).grid.shape
     (5, 2)
     """
-    recipe: dict[str, Any] = {"name": "mnist", "n_train": n_train, "n_test": 500}
-    return Sweep(
-        name="travels-resolutions-mnist",
-        compute=f"{__name__}:train_resolutions",
-        cells={"images": over("images", list(images)), "seed": over("seed", range(n_seeds))},
-        fixed={"data": recipe, "network": {"slope": 0.2}, "training": {"epochs": epochs}},
-        data=fingerprint(**recipe),
-    )
+    mnist: dict[str, Any] = {"name": "mnist", "n_train": 2560, "n_test": 500}
+    cells, how = {"images": images, "seed": range(n_seeds)}, {"network": {"slope": 0.2}, "training": {"epochs": 100}}
+    return sweep("travels-resolutions", f"{__name__}:train_resolutions", cells, mnist, **how)
 
 
 def train_resolutions(

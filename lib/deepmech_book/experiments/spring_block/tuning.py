@@ -7,7 +7,6 @@ validation, and :func:`regrets` says what each way of choosing costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,20 +27,11 @@ NEAREST = "curvature best for other data"
 CARRIED = "best cell of Fig. 1(c)"
 
 
-def validated(
-    panel: str = "dropout",
-    data: str | dict[str, Any] = "digits",
-    values: Sequence[float] | None = None,
-    slopes: Sequence[float] = networks.SLOPES,
-    n_seeds: int = 10,
-    held_out: float = 0.2,
-    training: dict[str, Any] | None = None,
-) -> Sweep:
-    """The networks of :func:`.networks.figure_1`, trained on a part of the samples.
+def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
+    """The networks of :func:`.networks.figure_1`, trained on a part of the samples; ``which`` and ``how`` as there.
 
     Parameters
     ----------
-    panel, data, values, slopes, n_seeds, training : as for ``figure_1``.
     held_out : fraction of the training samples, in (0, 1), that networks are not trained on but validated with.
 
     Examples
@@ -51,7 +41,7 @@ def validated(
     """
     if not 0 < held_out < 1:
         raise ValueError(f"validated: held_out = {held_out!r}: must be between 0 and 1, both excluded")
-    whole = networks.figure_1(panel, data, values, slopes, n_seeds, training=training)
+    whole = networks.figure_1(*which, **how)
     return replace(
         whole,
         name=whole.name.replace("figure-1", "validated-1"),
@@ -144,34 +134,25 @@ def regrets(
     ):
         raise ValueError("regrets: the two sweeps have different grids; give both the same values, slopes and seeds")
     accuracy = np.nan_to_num(flat(whole["accuracy"]), nan=0.0)
-    scores = {
-        "straightest load curve": -abs(flat(whole["curvature"])),
-        "lowest training loss": -flat(whole["loss"]),
-    }
+    straightest, validation, loss, blindly = RULES
+    scores = {straightest: -abs(flat(whole["curvature"]))}
     if part is not None:
-        scores["validation split"] = flat(part["accuracy_validation"])
+        scores[validation] = flat(part["accuracy_validation"])
+    scores[loss] = -flat(whole["loss"])
     if bend is not None:
         scores[NEAREST] = -abs(flat(whole["curvature"]) - bend)
-    rules = [rule for rule in (*RULES[:3], NEAREST, RULES[3]) if rule in scores or rule == "blindly"]
     runs = len(accuracy)
-    chosen = np.full((len(rules), runs), -1)  # cells; -1 for the mean over all
-    for i, rule in enumerate(rules):
-        if rule in scores:
-            chosen[i] = np.argmax(np.nan_to_num(scores[rule], nan=-np.inf), axis=1)
+    cells = {rule: np.argmax(np.nan_to_num(score, nan=-np.inf), axis=1) for rule, score in scores.items()}
+    cells[blindly] = np.full(runs, -1)  # the mean over all
     if place is not None:
-        rules.append(CARRIED)
-        cell = place[0] * whole.sizes[dims[1]] + place[1]
-        chosen = np.vstack([chosen, np.full(runs, cell)])
+        cells[CARRIED] = np.full(runs, place[0] * whole.sizes[dims[1]] + place[1])
+    chosen = np.stack(list(cells.values()))
     others = [np.delete(np.arange(runs), run) for run in range(runs)]
     # With two runs, one without the other has no other runs to be judged by.
-    without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(rules) for o in others]
-    return xr.Dataset(
-        {
-            "regret": (("rule", "seed"), _regret(accuracy, chosen)),
-            "without": (("rule", "seed"), np.transpose(without)),
-        },
-        coords={"rule": rules, "seed": whole["seed"].values},
-    )
+    without = [_regret(accuracy[o], chosen[:, o]).mean(1) if runs > 2 else [np.nan] * len(cells) for o in others]
+    found = {"regret": _regret(accuracy, chosen), "without": np.transpose(without)}
+    labels = {"rule": list(cells), "seed": whole["seed"].values}
+    return xr.Dataset({name: (("rule", "seed"), values) for name, values in found.items()}, labels)
 
 
 def _regret(accuracy: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -1,0 +1,40 @@
+"""Images that networks of paper A are trained on, and what sweeps of networks on images have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deepmech.core.labels import over
+from deepmech.data import fingerprint
+from deepmech.sweeps import Sweep
+
+#: What deepmech.data.load is asked for. The paper's: 2,560 images at 10×10 pixels (CIFAR-10: in three colours), and the
+#: whole official test set.
+DATA: dict[str, dict[str, Any]] = {
+    "digits": {"name": "digits"},
+    "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
+    "fashion-mnist": {"name": "fashion-mnist", "size": 10, "n_train": 2560},
+    "cifar10": {"name": "cifar10", "size": 10, "n_train": 2560},
+    "cifar10-jpeg": {"name": "cifar10-jpeg", "size": 10, "n_train": 2560},
+}
+
+
+def recipe(data: str | dict[str, Any], known: Mapping[str, dict[str, Any]] = DATA) -> dict[str, Any]:
+    """The arguments of :func:`deepmech.data.load`, from themselves or from a key of ``known``."""
+    found = known.get(data) if isinstance(data, str) else data
+    if not isinstance(found, dict):
+        raise ValueError(f"data = {data!r}: must be one of {', '.join(known)}, or arguments of data.load")
+    return found
+
+
+def sweep(name: str, compute: str, cells: Mapping[str, Any], data: dict[str, Any], **fixed: Any) -> Sweep:
+    """A sweep over ``cells``, by name the values that vary, of networks that are trained on one recipe's images.
+
+    Examples
+    --------
+    >>> sweep("doc", "operator:add", {"slope": (0.0, 1.0), "seed": range(3)}, DATA["digits"]).grid.shape
+    (2, 3)
+    """
+    labelled = {key: over(key, values) for key, values in cells.items()}
+    return Sweep(f"{name}-{data['name']}", compute, labelled, {"data": data, **fixed}, data=fingerprint(**data))
