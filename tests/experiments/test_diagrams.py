@@ -69,15 +69,15 @@ def test_numbers_of_two_diagrams_side_by_side():
     peaked, rising = made_up(BEND, 1 - abs(BEND)), made_up(BEND, 0.5 + BEND)
     found = {"peaked": summaries.measures(peaked), "rising": summaries.measures(rising)}
     table = summaries.table(found)
-    assert table.loc["best accuracy"].tolist() == ["95.0 %", "80.0 %"]
-    assert table.loc["in the cell", "peaked"] == "α = 1, dropout 0"
+    assert table.loc["highest accuracy"].tolist() == ["95.0 %", "80.0 %"]
+    assert table.loc["its cell", "peaked"] == "α = 1, dropout 0"
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_too_few_seeds_have_no_interval(n):
     found = summaries.measures(made_up(BEND, 1 - abs(BEND), n))
     assert f"too few runs for an interval: {n}," in found.falls.for_claim()["not_testable"]
-    assert "[" not in summaries.table({"few": found}).loc["accuracy with |curvature|", "few"]
+    assert "[" not in summaries.table({"few": found}).loc["rank correlation of accuracy with |curvature|", "few"]
 
 
 def test_the_input_off_the_line_of_the_layers():

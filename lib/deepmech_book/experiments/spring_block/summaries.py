@@ -217,16 +217,16 @@ def _column(one: Measures) -> dict[str, str]:
     best = one.best_cell
     noise = next(name for name in PANELS if name in best)
     return ({"cells left out": str(one.left_out)} if one.left_out else {}) | {
-        "accuracy with |curvature|": str(one.falls),
-        "with distance from the others' best noise": plain(one.falls.null),
-        "the same in rows, |curvature|": str(one.falls_in_rows),
-        "in rows, others' best noise": plain(one.falls_in_rows.null),
-        "accuracy is highest about c₀": str(one.straightest),
-        "best accuracy": f"{100 * best['accuracy']:.1f} %",
-        "in the cell": f"α = {best['slope']:g}, {noise.replace('_', ' ')} {best[noise]:g}",
+        "rank correlation of accuracy with |curvature|": str(one.falls),
+        "… with the distance from the noise best in other rows": plain(one.falls.null),
+        "within rows: with |curvature|": str(one.falls_in_rows),
+        "within rows: with that distance": plain(one.falls_in_rows.null),
+        "curvature c₀ about which accuracy falls": str(one.straightest),
+        "highest accuracy": f"{100 * best['accuracy']:.1f} %",
+        "its cell": f"α = {best['slope']:g}, {noise.replace('_', ' ')} {best[noise]:g}",
         "its curvature": str(one.best_curvature),
-        "its |curvature| / largest": plain(one.best_bend.value),
-        "a cell picked blindly": plain(one.best_bend.null),
+        "its |curvature|, of the largest": plain(one.best_bend.value),
+        "that of a cell picked blindly": plain(one.best_bend.null),
     }
 
 
