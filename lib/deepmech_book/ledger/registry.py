@@ -34,12 +34,11 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Figure(Numbered):
-    """One figure of a paper; ``page`` is the notebook that draws it, ``step`` that of the project that built it."""
+    """One figure of a paper; ``page`` is the notebook that draws it."""
 
     title: str
     shows: str
     page: str
-    step: int
     part: str = ""
 
     @property
