@@ -14,10 +14,12 @@ def test_order_of_the_contents(house):
     assert house.select(["springs"]) == house.select(None) == house.names
 
 
-def test_find_looks_upwards_and_says_what_it_misses(house, tmp_path):
-    assert House.find(house.root / "notebooks" / "springs").root == house.root
+def test_find_looks_upwards_and_says_what_it_misses(house, tmp_path, monkeypatch):
+    monkeypatch.chdir(house.root / "notebooks" / "springs")
+    assert House.find().root == house.root
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(BookError, match=r"_toc\.yml"):
-        House.find(tmp_path)
+        House.find()
 
 
 def test_unknown_chapter(house):
