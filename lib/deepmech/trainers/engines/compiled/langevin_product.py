@@ -22,7 +22,8 @@ from deepmech.core.compiled import njit
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, Vectors, choose
 
 ROWS, WIDE, SQUARE = 6, 4, 4
-"""Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`."""
+"""Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`. Every size is compiled, so there are
+few: fours and threes make every number from six on, and small tiles wait for their own sums."""
 LINEAR, RELU, WHERE_ACTIVE = 0, 1, 2
 """What happens to sums before they are stored."""
 
@@ -67,7 +68,7 @@ def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, acti
                     kept = b.select(b.fcmp_ordered(">", test, code.zero), value, code.zero)
                     code.store(b.select(plain, value, kept), to, b.add(o_, shift))
 
-        tiles = [(n_rows, n_vectors) for n_rows in (ROWS, 4, 2, 1) for n_vectors in (1, WIDE)]
+        tiles = [(n_rows, n_vectors) for n_rows in (ROWS, 4, 3, 1) for n_vectors in (1, WIDE)]
         choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
         return context.get_dummy_value()
 
@@ -97,12 +98,22 @@ def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
             for first in range(0, len(sums), code.lanes):
                 code.store(_across(code, sums[first : first + code.lanes]), to, first)
 
-        tiles = [(n_rows, n_columns) for n_rows in (SQUARE, 2, 1) for n_columns in (SQUARE, 2, 1)]
+        tiles = [(n_rows, n_columns) for n_rows in (SQUARE, 3, 1) for n_columns in (SQUARE, 3, 1)]
         choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
         return context.get_dummy_value()
 
     word = types.int64
     return types.void(types.UniTuple(word, 2), out, d, word, a, word, word, word), codegen
+
+
+@njit(**INSIDE)
+def _next(left, largest):
+    """How many of ``left`` rows the next tile takes, so that no tile of one is needed if it can be helped."""
+    if left >= largest and left - largest not in (1, 2, 5):
+        return largest
+    if left >= 4 and left not in (6, 9):
+        return 4
+    return 3 if left >= 3 else 1
 
 
 @njit(**INSIDE)
@@ -119,9 +130,7 @@ def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
         wide = WIDE if n - b >= WIDE * lanes else 1
         first = 0
         while first < n_rows:
-            left = n_rows - first
-            # Eight rows are 4 + 4 rather than 6 + 2.
-            sizes = (ROWS if left >= ROWS and left != 8 else 4 if left >= 4 else min(left, 2), wide)
+            sizes = (_next(n_rows - first, ROWS), wide)
             to, weight, mask = o + first * s + b, w0 + first * wj, c0 + first * s + b
             _rows(  # type: ignore[call-arg]
                 sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask
@@ -136,10 +145,10 @@ def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
     lanes = BYTES // small.itemsize
     top = 0
     while top < n_rows:
-        down = SQUARE if n_rows - top >= SQUARE else min(n_rows - top, 2)
+        down = _next(n_rows - top, SQUARE)
         left = 0
         while left < n_columns:
-            across = SQUARE if n_columns - left >= SQUARE else min(n_columns - left, 2)
+            across = _next(n_columns - left, SQUARE)
             _pairs(  # type: ignore[call-arg]
                 (down, across), small, d, d0 + top * s, a, a0 + left * s, s, n // lanes
             )
