@@ -88,6 +88,7 @@ def page(lab: Any, chromium: Any) -> Iterator[Any]:
     open_as_notebook(page, "chain.md")
     run_all(page)
     page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 3", timeout=150_000)
+    page.locator(".jp-OutputArea-output", has_text="noise in Python:").wait_for(state="attached", timeout=150_000)
     yield page
     context.close()
     assert complaints == []
@@ -132,13 +133,22 @@ def run_again(page: Any, words: str) -> str:
     return cell.locator(".jp-OutputArea-output").last.inner_text()
 
 
+def at_rest(item: Any) -> Any:
+    """Where it is on the screen, once outputs above it no longer push it about."""
+    before, box = None, item.bounding_box()
+    while box != before:
+        item.scroll_into_view_if_needed()
+        item.page.wait_for_timeout(300)
+        before, box = box, item.bounding_box()
+    return box
+
+
 def test_the_sliders_of_a_page_reach_python(page: Any) -> None:
     explorer = page.locator(".deepmech-explorer").nth(2)
     noise = explorer.locator("input[name=noise]")
     assert noise.input_value() == "0.01"
 
-    noise.scroll_into_view_if_needed()
-    box = noise.bounding_box()
+    box = at_rest(noise)
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=5)
