@@ -11,7 +11,7 @@ from typing import Any
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.entry import number
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
-from deepmech_book.ledger.scoreboard import Record, badge, cell, claim_records, page_link
+from deepmech_book.ledger.shown import Record, badge, cell, claim_records, page_link
 
 _FIELDS = {HOLDS: "holds", TRIVIAL: "trivial", FAILS: "fails", UNDECIDED: "undecided"}
 

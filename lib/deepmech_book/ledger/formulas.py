@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.scoreboard import page_link
+from deepmech_book.ledger.shown import page_link
 
 _BAR = r"\vert "
 

@@ -9,12 +9,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.entry import CSS, number
+from deepmech_book.ledger.entry import number
 from deepmech_book.ledger.rules import HOLDS, VERDICTS
-
-#: What a notebook left in its outputs: ``{"figure": id}`` or ``{"claim": {...}}``, with its page, profile and seconds.
-Record = Mapping[str, Any]
-ABSENT = "not in this build"
+from deepmech_book.ledger.sentences import ours
+from deepmech_book.ledger.shown import ABSENT, Record, badge, cell, claim_records, page_link
 
 
 def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> list[str]:
@@ -40,11 +38,6 @@ def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> li
         for one in of.values()
         if one.id not in there and (wanted is None or one.page in wanted)
     ]
-
-
-def claim_records(records: Iterable[Record]) -> dict[str, Record]:
-    """The records of claims by the claim's id, each with its page, profile and seconds."""
-    return {registry.claim(r["claim"]["id"]).id: {**r["claim"], **r} for r in records if "claim" in r}
 
 
 def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
@@ -76,8 +69,6 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Collecti
 
     ``pages`` are the pages of this build. Every claim and every figure of the registry appears, measured or not.
     """
-    from deepmech_book.ledger.sentences import ours  # a module that shows claims with the badges of this one
-
     found = claim_records(records)
     own = {c.id for c in ours()}
     errata = [r for name, r in found.items() if ".errata." in name]
@@ -137,28 +128,3 @@ def _ours(record: Record) -> str:
         return record["reason"] or "–"
     ends = f" [{number(record['interval'][0])}, {number(record['interval'][1])}]" if record["interval"] else ""
     return number(record["measured"]) + ends
-
-
-def badge(state: str) -> str:
-    """A verdict as the coloured word of the pages."""
-    return f'<span class="dm-verdict {CSS.get(state, "dm-unbuilt")}">{state}</span>'
-
-
-def cell(text: str) -> str:
-    """A text that does not end the cell of a table it stands in."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def page_link(page: str, pages: Collection[str] | None = None) -> str:
-    """A link to a page of the book, if it is among ``pages`` or prose, which has no chapter; else its name.
-
-    Examples
-    --------
-    >>> page_link("glass/ageing"), page_link("springs", []), page_link("glass/ageing", [])
-    ('[ageing](/generated/glass/ageing.ipynb)', '[springs](/springs.md)', 'glass/ageing, not in this build')
-    """
-    chapter, _, name = page.rpartition("/")
-    if chapter and pages is not None and page not in pages:
-        return f"{page}, {ABSENT}"
-    address = f"/generated/{page}.ipynb" if chapter else f"/{page}.md"
-    return f"[{name.replace('_', ' ')}]({address})"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.scoreboard import ABSENT, Record, badge, cell, claim_records, page_link
+from deepmech_book.ledger.shown import ABSENT, Record, badge, cell, claim_records, page_link
 
 
 @dataclass(frozen=True)
