@@ -134,7 +134,7 @@ def test_wrong_dimensions_say_what_was_needed():
         figures.load_curves(load.isel(mu=0), by="eps", theory=load.isel(mu=0, eps=[0]), **say)
     with pytest.raises(ValueError, match="lines interval: labels along 'eps' differ"):
         figures.lines(c[0], x="eps", x_label="ε", y_label="c", interval=(c[0, 1:], c[0]), **say)
-    with pytest.raises(ValueError, match="log = 'z'"):
+    with pytest.raises(ValueError, match="lines log = 'z'"):
         figures.lines(c.isel(mu=0), x="eps", x_label="ε", y_label="c", log="z", **say)
     with pytest.raises(ValueError, match=r"scatter y: dimensions"):
         figures.scatter(c, c.isel(mu=0), x_label="a", y_label="b", **say)

@@ -80,10 +80,10 @@ def legend(
     fig.legend([h for h, _ in named], [n for _, n in named], loc=loc, ncols=columns, title=title, alignment="left")
 
 
-def logarithmic(axes: Sequence[Axes], log: str) -> None:
+def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
     """Finished panels get logarithmic scales with plain numbers along ``log``: "", "x", "y" or "xy"."""
     if log not in ("", "x", "y", "xy"):
-        raise ValueError(f"log = {log!r}: must be '', 'x', 'y' or 'xy'")
+        raise ValueError(f"{owner} log = {log!r}: must be '', 'x', 'y' or 'xy'")
     settings: Any = rcParams
     for ax in axes:
         ax.set(**{f"{which}scale": "log" for which in log})

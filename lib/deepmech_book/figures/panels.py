@@ -91,7 +91,7 @@ def curve_panels(
             if "x" not in log:
                 ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2))
             ax.grid(axis="y")
-        logarithmic(axes, log)
+        logarithmic("curve_panels", axes, log)
         if model is not None:
             axes[0].plot([], [], color=theme.muted, lw=1.4, linestyle=style.DASHES, label=theory_label)
         legend(fig, axes[0])

@@ -87,7 +87,7 @@ def lines(
         if level is not None:
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
         ax.set(xlabel=x_label or named(sampled[x]), ylabel=y_label or named(data))
-        logarithmic([ax], log)
+        logarithmic("lines", [ax], log)
         ax.grid(axis="y")
         name_lines(ax, colours, theme)
 
