@@ -113,7 +113,7 @@ def _bends(bend: xr.DataArray, dim: str) -> Number:
 def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Number]:
     """Numbers of :func:`measures` that follow from means over seeds; ``bend``, ``accuracy`` (seed, slope, noise)."""
     names = ["falls", "falls_in_rows", "straightest", "best_curvature", "best_bend"]
-    nulls = {"falls": 5, "falls_in_rows": 6, "best_bend": 7}
+    with_null = ["falls", "falls_in_rows", "best_bend"]  # the statistic's last columns
 
     def statistic(c: np.ndarray, a: np.ndarray) -> np.ndarray:
         away = np.stack([_off_best(np.delete(a, row, axis=1), usable) for row in range(a.shape[1])], axis=1)
@@ -138,9 +138,9 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
     ends = interval_by_drawing(statistic, *filled, n_draws=N_DRAWS)
     # Correlations end at ±1.
     low, high = (np.append(np.clip(end[:2], -1, 1), end[2:]) for end in ends.ends)
-    null = [value[nulls[name]] if name in nulls else np.nan for name in names]
+    null = dict(zip(with_null, value[len(names) :], strict=True))
     return {
-        name: Number(float(value[i]), Interval(float(low[i]), float(high[i]), ends.why), float(null[i]))
+        name: Number(float(value[i]), Interval(float(low[i]), float(high[i]), ends.why), float(null.get(name, np.nan)))
         for i, name in enumerate(names)
     }
 
