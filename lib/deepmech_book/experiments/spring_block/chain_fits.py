@@ -78,11 +78,11 @@ def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
     epoch = load.at_epoch.values.astype(float)
     best, curves = np.full(len(measured), np.inf), np.empty(measured.shape)
     numbers = np.empty((len(measured), 6))
+    seen_of_each = measured[..., fitted].reshape(len(measured), -1).T
     for time in np.geomspace(0.1, 100 * epoch[-1], 200):
         design = relaxing_terms(time, load.sizes["layer"], epoch)
-        weights = np.linalg.lstsq(
-            design[:, fitted].reshape(-1, 5), measured[..., fitted].reshape(len(measured), -1).T, rcond=None
-        )[0]
+        known = design[:, fitted].reshape(-1, 5)
+        weights = np.linalg.pinv(known, rcond=np.finfo(float).eps * len(known)) @ seen_of_each
         model = np.moveaxis(design @ weights, -1, 0)
         left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
         better = left < best
