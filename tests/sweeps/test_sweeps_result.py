@@ -162,7 +162,7 @@ def test_a_result_that_nobody_can_check_is_not_drawn(place, monkeypatch):
     assert "other code, verified" in result(sweep()).attrs["obtained"]
 
 
-def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place, monkeypatch):
+def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place, monkeypatch, capsys):
     marked = MODULE.replace(
         "def compute",
         "from deepmech.sweeps import recomputed\n\n\n@recomputed(part=lambda **f: part(**f))\ndef compute",
@@ -174,10 +174,12 @@ def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place, monkeypatch):
     ship(made, place / "results")
     monkeypatch.setenv("DEEPMECH_CHECK", "3")
     assert "a part of each of 1 of 3 cells (seed 3): equal" in result(sweep(steps=1000)).attrs["obtained"]
-    write(place, marked.replace("FACTOR = 2.0", "FACTOR = 3.0"))
+    write(place, marked.replace("FACTOR = 2.0", "FACTOR = 3.0").replace("part(**f))", "part(**f), dear=True)"))
     forget()
+    assert "deepmech:" not in capsys.readouterr().err
     with pytest.raises(Stale, match="DIFFERENT"):
         result(sweep(steps=1000))
+    assert "computed again before it is shown, which can take minutes" in capsys.readouterr().err
 
 
 def test_dear_cells_without_a_part_are_left_to_verify(place, monkeypatch):

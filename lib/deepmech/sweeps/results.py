@@ -259,11 +259,17 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
     seed = os.environ.get("DEEPMECH_CHECK")
     if seed is None and proven:
         return Report(path.stem, sweep.n_cells, made_by=made_by, reason="only the press does")
-    if proven and getattr(sweep.function(), "dear", False):
+    costly = getattr(sweep.function(), "dear", False)
+    if proven and costly:
         dear = "even a part of a cell takes longer than a page may (deepmech verify does it)"
         return Report(path.stem, sweep.n_cells, made_by=made_by, reason=dear)
     count, part, cost, reason = _affordable(sweep, dataset, PAGE - _spent if proven else DEAR)
     _spent += cost
+    if costly and count:
+        sys.stderr.write(
+            f"deepmech: {path.name} was made by other code; a part of it is computed again before it is shown, which can "
+            f"take minutes (once for all: deepmech verify --note {path.name})\n"
+        )
     number = int(seed) if seed else secrets.randbelow(10**6)
     report = compare(path.stem, sweep, dataset, count, number, part=part) if count else Report(path.stem, sweep.n_cells)
     report = replace(report, made_by=made_by, reason=report.reason or reason)
