@@ -267,8 +267,8 @@ def answer(path: Path, sweep: Sweep, dataset: xr.Dataset) -> Report:
     _spent += cost
     if costly and count:
         sys.stderr.write(
-            f"deepmech: {path.name} was made by other code; a part of it is computed again before it is shown, which can "
-            f"take minutes (once for all: deepmech verify --note {path.name})\n"
+            f"deepmech: {path.name} was made by other code; a part of it is computed again before it is shown, which "
+            f"can take minutes (once for all: deepmech verify --note {path.name})\n"
         )
     number = int(seed) if seed else secrets.randbelow(10**6)
     report = compare(path.stem, sweep, dataset, count, number, part=part) if count else Report(path.stem, sweep.n_cells)
