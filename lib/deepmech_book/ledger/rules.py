@@ -67,14 +67,16 @@ class Rule:
         """The rule as a reader sees it."""
         slack = f" (slack {self.slack:g})" if self.slack else ""
         if self.kind in _ONE_SIDED:
-            return f"{_ONE_SIDED[self.kind]} {self.value:g}{slack}"
-        if self.kind == "within":
+            said = f"{_ONE_SIDED[self.kind]} {self.value:g}{slack}"
+        elif self.kind == "within":
             size = f"{100 * self.value:g} %" if self.relative else f"{self.value:g}"
-            return f"{f'within {size} of' if self.value else 'equal to'} the expected value{slack}"
-        if self.kind == "between":
-            return f"between {self.value[0]:g} and {self.value[1]:g}{slack}"
-        verb = "rises" if self.kind == "never_rises" else "falls"
-        return f"never {verb}" + (f" by more than {self.value:g}" if self.value else "")
+            said = f"{f'within {size} of' if self.value else 'equal to'} the expected value{slack}"
+        elif self.kind == "between":
+            said = f"between {self.value[0]:g} and {self.value[1]:g}{slack}"
+        else:
+            verb = "rises" if self.kind == "never_rises" else "falls"
+            said = f"never {verb}" + (f" by more than {self.value:g}" if self.value else "")
+        return said.replace("-", "−")
 
     def region(self, expected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper end of the region, as arrays of the expected value's shape or as scalars."""
