@@ -25,7 +25,7 @@ PAGES = {
     "glass/heterogeneity": (500, {}),
     "glass/ageing": (500, {}),
     "glass/transitions": (5000, {"n_data": 120, "n_data_p": 120}),
-    "glass/landscape": (500, {"n_seeds": 1}),
+    "glass/landscape": (500, {"n_seeds": 1, "kicks": [0.01, 0.1, 0.3]}),
     "glass/scaling": (100, {}),
     "glass/cifar": (5000, {"n_data": [100, 100, 100], "n_data_a": 100, "n_data_b": 100}),
 }
@@ -57,7 +57,7 @@ def test_sizes_are_divided():
 
 @pytest.fixture
 def stand_in(monkeypatch, tmp_path):
-    """Bundled digits in place of images that this machine may not have, under the checksums that shipped results name."""
+    """Bundled digits in place of images that may not be here, under the checksums that shipped results name."""
     digits = load_digits()
 
     def downloaded(name):
