@@ -210,24 +210,3 @@ def test_paper_takes_nothing_reduced_from_laptop():
         for key in values.keys() - (named.get(name) or {}).keys() - {"profile"}:
             mine, default = values[key], REAL.source(name).parameters[key]
             assert isinstance(mine, str) or mine >= default, f"{name}: {key} = {mine!r} comes from laptop.yml"
-
-
-def shrunk(value, factor):
-    """A parameter with its whole numbers from ten on divided, at least two; fractions stay."""
-    if isinstance(value, list):
-        return [shrunk(v, factor) for v in value]
-    return max(2, value // factor) if type(value) is int and value >= 10 else value
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name, factor", [("spring_block/regression", 5), ("spring_block/trajectories", 20), ("elastic_sde/collapse", 20)]
-)
-def test_light_pages_run_at_the_papers_parameters_shrunk(name, factor, monkeypatch):
-    monkeypatch.delenv("DEEPMECH_STORES", raising=False)
-    source = REAL.source(name)
-    values = {k: shrunk(v, factor) for k, v in {**source.parameters, **REAL.profile("paper")[name]}.items()}
-    space = {"__name__": "__main__", "display": lambda *shown: None, **values}
-    for cell in source.notebook.cells:
-        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
-            exec(compile(cell.source, name, "exec"), space)

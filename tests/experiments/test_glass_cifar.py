@@ -125,6 +125,18 @@ def test_sizes_are_compared_in_their_own_windows():
     assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
 
 
+def test_a_size_at_which_nothing_was_learnt_is_in_the_table_and_in_no_time():
+    asleep = scaling.awake(made_up(1000, 2000.0, 0.6))
+    runs = {1000: asleep, 1796: scaling.awake(made_up(1796, 4000.0, 0.2), 0.51)}
+    assert list(scaling.times(runs)) == [1796]
+    words = scaling.table(runs)["P_D = 1000"]
+    assert words["more, at the origin"] == "3" and words["T*"] == words["data loss"] == "–"
+    with pytest.raises(ValueError, match=r"at no size.*sgd_steps"):
+        scaling.times({1000: asleep})
+    for one in scaling.carried_on(scaling.times(runs), 60_000, over=600):
+        assert "fewer than two sizes" in one.interval.for_claim()["not_testable"] and relaxation.in_words(one) == "–"
+
+
 def test_bins_of_the_null_are_those_of_the_measurement(run):
     some = run.sel(temperature=[1e-2])
     measured, null = shapes.motilities(some), groups.motilities(run, [1e-2])

@@ -120,6 +120,44 @@ def test_a_regime_that_the_record_does_not_show_is_not_testable():
     assert np.isnan(early.ratio) and "fewer than two waits" in early.interval.for_claim()["not_testable"]
 
 
+def test_what_takes_two_waits_is_not_testable_after_one():
+    """Else a time over itself would be 1, and nothing would ever age."""
+    one, cold = made_up().isel(waiting=[0]), {"regularised": 0.0, "underparameterised": 0.0}
+    for value, between, _ in (ageing.hot(one), ageing.stronger(made_up(), one, cold)):
+        assert np.isnan(value) and between.for_claim() == {"not_testable": ageing.ONE_WAIT}
+    tables = {wait: relaxation.taus(made_up(ages=1.5), waiting=i) for i, wait in enumerate((500, 1000))}
+    moved, _, waits = ageing.crossovers(tables)
+    assert moved == ageing.crossover(*tables.values())[0] and waits == "After 500 and after 1000 steps."
+    for unseen in ({500: tables[500]}, {**tables, 1000: relaxation.taus(made_up(still=1e12))}):
+        moved, between, _ = ageing.crossovers(unseen)
+        assert np.isnan(moved) and "after fewer than two waits" in between.for_claim()["not_testable"]
+
+
+def test_a_record_without_a_hot_temperature_says_so():
+    assert ageing.hot(made_up(still=1.0))[1].for_claim() == {"not_testable": relaxation.NEVER_HOT}
+    gap, between = relaxation.distance_from_free(made_up().assign(sigma=made_up().sigma * 1e-6), 0.1)
+    assert np.isnan(gap) and "before the first recorded time" in between.for_claim()["not_testable"]
+
+
+def test_steps_of_several_phases_stand_one_after_the_other():
+    runs = {"one": made_up(still=50.0), "two": made_up(still=3000.0)}
+    alone = [relaxation.steps_between(relaxation.taus(run)) for run in runs.values()]
+    values, between = relaxation.all_steps(runs)
+    np.testing.assert_array_equal(values, np.concatenate([value for value, _ in alone]))
+    np.testing.assert_array_equal(between.low, np.concatenate([b.low for _, b in alone]))
+    few = relaxation.all_steps({**runs, "two": runs["two"].isel(seed=[0, 1])})[1]
+    assert "too few runs" in few.for_claim()["not_testable"]
+    none = relaxation.all_steps({"one": runs["one"].sel(temperature=[0.1, 0.0])})[1]
+    assert "at two temperatures" in none.for_claim()["not_testable"]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_or_two_initial_conditions_depart_without_an_interval(n):
+    value, between = superposition.least_departure(made_up().isel(seed=range(n)))
+    assert np.isfinite(value) and "too few runs" in between.for_claim()["not_testable"]
+    assert superposition.least_departure(made_up())[1].known
+
+
 def test_networks_without_loss_are_told_apart():
     loss = np.array([1e-9, 1e-2, 1e-5, 0.3])[:, None, None] * np.ones((1, len(TEMPERATURES), 2))
     run = made_up().assign(loss_waited=(("seed", "temperature", "waiting"), loss))

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from deepmech import sweeps
-from deepmech_book.experiments.glass import protocol, relaxation, transitions, walks, wells
+from deepmech_book.experiments.glass import fitted, protocol, relaxation, transitions, walks, wells
 from deepmech_book.experiments.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
@@ -90,6 +90,11 @@ def test_places_of_both_transitions_on_made_up_losses():
     assert transitions.n_star(made) == pytest.approx((ratios[1] + ratios[2]) / 2)
     assert transitions.n_star(made, 1e-3) == pytest.approx(ratios[1])
     assert np.isnan(transitions.n_star(made, 1e-6))
+    found = fitted.fitted(made)
+    assert found.star == transitions.n_star(made) and found.star_interval.known and (found.share, found.n) == (1.0, 3)
+    assert "too few runs" in fitted.fitted(made.isel(seed=[0])).star_interval.for_claim()["not_testable"]
+    lost = fitted.fitted(made.isel(width=[0, 1]))
+    assert all("nowhere" in i.for_claim()["not_testable"] for i in (lost.star_interval, lost.share_interval))
     points = transitions.collapse_points(made).isel(width=0)
     assert points.values.tolist() == [0.1, 0.1, 0.01] and float(points.median()) == 0.1
     # Single networks fall in one step by three quarters, all, all; their mean by less.

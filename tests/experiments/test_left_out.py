@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 import xarray as xr
 from slices import cells
 
@@ -75,6 +76,8 @@ def test_survivors_say_how_many_did_not():
     run_ = run_.assign(n_weights=("seed", [322, 322])).assign_attrs(spec=json.dumps(spec))
     assert protocol.origin(run_).endswith("2 initial conditions (2 more diverged).")
     assert protocol.origin(protocol.kept(run_)).endswith("2 initial conditions.")
+    with pytest.raises(ValueError, match=r"glass-regularised-mnist: all 2 initial conditions diverged.*n_seeds"):
+        protocol.kept(run_.assign(diverged=~run_.diverged))
 
 
 SMALL = {"name": "digits", "n_data": 300}

@@ -153,6 +153,17 @@ def test_arranged_only_reorders(order):
     assert np.array_equal(out["b"].values, np.arange(3))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_curve_that_a_logarithmic_axis_cannot_show_has_no_name():
+    """Its name would stand at minus infinity, and the layout makes room for every name."""
+    curves = xr.DataArray([[1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], {"t": [1.0, 2.0], "k": [1, 2, 3]}, ("k", "t"))
+    named = {}
+    for log in ("", "y"):
+        ax = figures.lines(curves, x="t", by="k", label="k = {}", log=log, **say).render().axes[0]
+        named[log] = [t.get_text() for t in ax.texts]
+    assert named == {"": ["k = 1", "k = 2", "k = 3"], "y": ["k = 1", "k = 2"]}
+
+
 def test_load_curves_show_mean_and_spread_over_runs():
     load, _ = field(nx=2, ny=1, y=np.array([0.3]))
     load = load.isel(mu=0, drop=True)

@@ -94,9 +94,9 @@ def lines(
     def name_lines(ax: Axes, colours: list[str], theme: Theme) -> None:
         at, ends = sampled[x].values, []
         for curve, name, colour in zip(sampled, [] if legend else names, colours, strict=False):
-            finite = np.flatnonzero(np.isfinite(curve.values))
-            if len(finite):
-                ends.append((at[finite[-1]], float(curve[finite[-1]]), name, colour))
+            shown = np.flatnonzero(np.isfinite(curve.values) & ((curve.values > 0) | ("y" not in log)))
+            if len(shown):
+                ends.append((at[shown[-1]], float(curve[shown[-1]]), name, colour))
         if level is not None and level_label:
             ends.append((at[-1], level, level_label, theme.muted))
         if theory is not None:

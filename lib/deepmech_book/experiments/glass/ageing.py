@@ -15,6 +15,8 @@ from deepmech.simulators.brownian import ageing_factor
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
 
+ONE_WAIT = "there are fewer than two waiting times to compare; give more of them (waiting), and steps enough (steps)"
+
 
 def by_waiting(run: xr.Dataset, temperature: float, chi: int = 1) -> xr.Dataset:
     """τ₉₀ over waiting time at one temperature, with its interval, beside ``decay``, :func:`alone`."""
@@ -64,6 +66,8 @@ def hot(run: xr.Dataset) -> tuple[float, Interval, str]:
     """What waiting does where noise rules: geometric mean over hot temperatures, its interval, and which they are."""
     table = relaxation.taus(run)
     warm = relaxation.hot(table, relaxation.at_rest(table)).temperature.values
+    if not len(warm) or run.sizes["waiting"] < 2:
+        return np.nan, Interval(np.nan, np.nan, ONE_WAIT if len(warm) else relaxation.NEVER_HOT), "none"
     first, last = (relaxation.taus(run, waiting=i).sel(temperature=warm) for i in (0, -1))
     ratio, without = np.log(last.tau / first.tau), np.log(last.without / first.without)
     between = interval_of(ratio.mean("temperature"), without.mean("temperature"), dim="seed", scatter="symmetric")
@@ -80,6 +84,8 @@ def stronger(
     conditions of both.
     """
     rates, without, waits = [], [], []
+    if min(one.sizes["waiting"], other.sizes["waiting"]) < 2:
+        return np.nan, Interval(np.nan, np.nan, ONE_WAIT), "one wait"
     for run, phase in ((one, "regularised"), (other, "underparameterised")):
         table = by_waiting(run, temperatures[phase], chi=chi).isel(waiting=[0, -1])
         long = float(table.waiting[1] - table.waiting[0]) * walks.RATE * sweep_of(one).fixed["regularisation"]
@@ -100,6 +106,16 @@ def crossover(early: xr.Dataset, late: xr.Dataset) -> tuple[float, Interval]:
     value = float(star(late, "tau", "free") - star(early, "tau", "free"))
     without = star(late, "without", "free_without") - star(early, "without", "free_without")
     return float(np.exp(value)), interval_of(value, without, scatter="symmetric").map(np.exp)
+
+
+def crossovers(tables: Mapping[int, xr.Dataset]) -> tuple[float, Interval, str]:
+    """:func:`crossover` between the first and the last wait after which T* is seen, and which waits these are."""
+    seen = {wait: table for wait, table in tables.items() if relaxation.crossover(table) > 0}
+    if len(seen) < 2:
+        why = "T* is seen after fewer than two waits; walk for longer (steps), or wait for other times (waiting)"
+        return np.nan, Interval(np.nan, np.nan, why), "T* is seen too seldom."
+    (first, early), *_, (last, late) = seen.items()
+    return *crossover(early, late), f"After {first} and after {last} steps."
 
 
 def both_phases(runs: Mapping[str, xr.Dataset], temperatures: Mapping[str, float]) -> xr.Dataset:

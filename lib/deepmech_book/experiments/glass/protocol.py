@@ -79,16 +79,24 @@ def survivors(of: Mapping[str, Sweep]) -> dict[str, xr.Dataset]:
 
 
 def kept(run: xr.Dataset) -> xr.Dataset:
-    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did)."""
+    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did).
+
+    A ValueError if there are none.
+    """
     dims = [d for d in run.diverged.dims if d != "seed"]
     good = ~run.diverged.any(dims)
+    if not good.any():
+        raise ValueError(
+            f"{sweep_of(run).name}: all {good.size} initial conditions diverged, so that there is nothing to show; "
+            "give more of them (n_seeds), or shorter steps (sgd_rate)"
+        )
     return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
 
 
 def origin(run: xr.Dataset) -> str:
     """Where a run's numbers come from, in words, for the detail of a claim."""
     how = sweep_of(run).fixed
-    n_data, n = how["data"]["n_data"], int(run.n_weights.values.ravel()[0])
+    n_data, n = how["data"]["n_data"], n_weights(layer_sizes(10, how["width"], 6))
     size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
     lost = f" ({run.attrs['left_out']} more diverged)" if run.attrs.get("left_out") else ""
     return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."

@@ -17,6 +17,10 @@ from deepmech.simulators.brownian import free_overlap
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.displacement import local_powers
 
+# Why a record leaves a claim open, where several reductions meet the same lack.
+NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
+NONE_FITS = "no network is without data loss after the first wait; widen them (widths) or train for longer (sgd_steps)"
+
 
 def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) -> xr.Dataset:
     """τ of the mean overlap over initial conditions, per temperature.
@@ -145,8 +149,7 @@ def prefactor(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     """
     ratio = table.tau / table.free
     if ratio.size == 0:
-        why = "the record sees no temperature at which a free walk would be ten times faster"
-        return xr.DataArray(np.nan), Interval(np.nan, np.nan, why)
+        return xr.DataArray(np.nan), Interval(np.nan, np.nan, NEVER_HOT)
     each = (table.without / table.free_without).transpose("seed", "temperature").values
     return ratio, by_factors(ratio, each).map(lambda end: ratio.copy(data=end))
 
@@ -163,6 +166,8 @@ def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Inte
     ]
     gaps = one.overlap.transpose("seed", "time").values - np.array(free)
     gaps = np.where(np.mean(free, 0) > 0.3, gaps, np.nan)
+    if np.isnan(gaps).all():
+        return np.nan, Interval(np.nan, np.nan, "free walks have fallen to 0.3 before the first recorded time")
     at = int(np.nanargmax(abs(gaps.mean(0))))
     each = gaps[:, at] * np.sign(gaps[:, at].mean())
     return float(each.mean()), interval(each, scatter="symmetric")
@@ -179,6 +184,15 @@ def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
 
     value, without = powers(part.tau), powers(part.without.transpose("seed", "temperature"))
     return value, interval_of(value, without, dim="seed", scatter="symmetric")
+
+
+def all_steps(runs: Mapping[str, xr.Dataset]) -> tuple[np.ndarray, Interval]:
+    """:func:`steps_between` of several phases, one after the other."""
+    powers, between = zip(*(steps_between(taus(run)) for run in runs.values()), strict=True)
+    values, low, high = (np.concatenate(one) for one in (powers, *zip(*(b.ends for b in between), strict=True)))
+    if not values.size:
+        return values, Interval(np.nan, np.nan, "no record sees τ₉₀ at two temperatures above 0; give more of them")
+    return values, Interval(low, high, next((b.why for b in between if b.why), ""))
 
 
 def second_step(overlap: xr.DataArray) -> float:
@@ -223,6 +237,8 @@ def _column(table: xr.Dataset) -> dict[str, str]:
 
 
 def in_words(power: Exponent) -> str:
-    """An exponent and, where it has one, its interval."""
+    """An exponent and, where it has one, its interval; a dash if no record shows it."""
+    if not np.isfinite(power.value):
+        return "–"
     low, high = power.interval.ends
     return (f"{power.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * power.interval.known).replace("-", "−")

@@ -18,6 +18,7 @@ from deepmech.core.statistics import Interval, interval_of, together
 from deepmech.metrics.glass_times import Exponent
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import protocol, relaxation, walks
 from deepmech_book.experiments.glass.settings import PREPARATION, SETTINGS
 
@@ -75,6 +76,20 @@ def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
     return run.isel(seed=np.flatnonzero(learnt)).assign_attrs(fallen=int((~learnt).sum()))
 
 
+def times(runs: Mapping[int, xr.Dataset]) -> dict[int, xr.Dataset]:
+    """:func:`.relaxation.taus` in the finest window, of the sizes at which a network has learnt.
+
+    A ValueError if there is none.
+    """
+    found = {n: relaxation.taus(run, chi=CHI) for n, run in runs.items() if run.sizes["seed"]}
+    if not found:
+        raise ValueError(
+            "scaling: at no size has a network learnt anything, all lie at the origin; train them for longer "
+            "(sgd_steps), or from a wider start (gain)"
+        )
+    return found
+
+
 def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataArray, Interval]:
     """Over ``size``: τ over the exact time of a free walk at one temperature, of :func:`.relaxation.taus` by size."""
     found = [relaxation.prefactor(table.sel(temperature=[temperature])) for table in tables.values()]
@@ -86,10 +101,13 @@ def carried_on(tables: Mapping[int, xr.Dataset], size: int, over: int) -> tuple[
     """The power of P_D that τ at T = 0 follows, and what it makes of τ at ``size`` samples over that at ``over``.
 
     By least squares of the logarithms, so that of two sizes the second number is the ratio measured between them;
-    intervals are over initial conditions, of all sizes.
+    intervals are over initial conditions, of all sizes. Sizes whose record ends before τ are left out.
     """
-    at_rest = [table.sel(temperature=0.0) for table in tables.values()]
-    x = np.log(list(tables))
+    known = {n: table.sel(temperature=0.0) for n, table in tables.items() if np.isfinite(relaxation.at_rest(table))}
+    if len(known) < 2:
+        none = relaxation.nothing("τ₉₀ at T = 0 is seen at fewer than two sizes; walk for longer (steps)")
+        return none, none
+    at_rest, x = list(known.values()), np.log(list(known))
     weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     logs = np.array([float(np.log(one.tau)) for one in at_rest])
     power = float(weights @ logs)
@@ -104,18 +122,22 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
     """What each size is and has, one column for each: what scaling changes stands here beside what it keeps."""
     columns = {}
     for n, run in runs.items():
-        cold = run.sel(temperature=0.0)
-        times = relaxation.taus(run, chi=CHI)
-        rest, n_weights = relaxation.at_rest(times), int(run.n_weights.values.ravel()[0])
-        columns[f"P_D = {n}"] = {
-            "width": f"{sweep_of(run).fixed['width']}",
-            "N/P_D": f"{n_weights / n:.3f}",
+        width = sweep_of(run).fixed["width"]
+        column = {
+            "width": f"{width}",
+            "N/P_D": f"{n_weights(layer_sizes(10, width, 6)) / n:.3f}",
             "initial conditions": f"{run.sizes['seed']}",
             "more, at the origin": f"{run.attrs['fallen']}",
-            "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
-            "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
-            "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
-            "τ₉₀ at T = 0, steps": f"{rest:,.0f}" if np.isfinite(rest) else "beyond the record",
-            "T*": f"{relaxation.crossover(times):.2g}",
         }
-    return pd.DataFrame(columns)
+        if run.sizes["seed"]:
+            cold, found = run.sel(temperature=0.0), relaxation.taus(run, chi=CHI)
+            rest = relaxation.at_rest(found)
+            column |= {
+                "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
+                "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
+                "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
+                "τ₉₀ at T = 0, steps": f"{rest:,.0f}" if np.isfinite(rest) else "beyond the record",
+                "T*": f"{relaxation.crossover(found):.2g}",
+            }
+        columns[f"P_D = {n}"] = column
+    return pd.DataFrame(columns).fillna("–")

@@ -15,7 +15,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.statistics import interval_of
+from deepmech.core.statistics import Interval, interval_of
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
 from deepmech.simulators.brownian import Well, free_overlap, free_time, well_overlap
 from deepmech.sweeps.results import sweep_of
@@ -88,6 +88,18 @@ def departures(run: xr.Dataset) -> xr.Dataset:
     curves, found = collapsed(run)
     away = curves - free_master(found.rescaled)
     return xr.Dataset({"above": away.max(), "below": -away.min()})
+
+
+def least_departure(run: xr.Dataset) -> tuple[float, Interval]:
+    """The smaller of both :func:`departures`, and its interval over initial conditions."""
+
+    def least(some: xr.Dataset) -> float:
+        return float(departures(some).to_dataarray().min())
+
+    n = run.sizes["seed"]
+    # Without the only initial condition there is none.
+    without = [least(run.drop_isel(seed=i)) for i in range(n)] if n > 1 else [np.nan]
+    return least(run), interval_of(least(run), np.array(without), scatter="symmetric")
 
 
 def exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:

@@ -1,0 +1,113 @@
+"""Pages at the paper's parameters, with every size divided: those whose results of that size do not ship run, too."""
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+from miniature import ROOT
+from sklearn.datasets import load_digits
+
+from deepmech.data import datasets, files
+from deepmech.data.catalogue import SOURCES
+from deepmech_book.press.sources import House
+
+REAL = House(ROOT)
+LEAST = 3  # networks have an interval, paths a middle
+
+#: Page: the factor that divides its sizes, and what it needs in place of a size divided.
+PAGES = {
+    "spring_block/regression": (5, {}),
+    "spring_block/trajectories": (20, {}),
+    "elastic_sde/collapse": (20, {}),
+    # (Here come the pages of PENDING.)
+    "glass/relaxation": (500, {}),
+    "glass/superposition": (500, {}),
+    "glass/displacement": (500, {}),
+    "glass/heterogeneity": (500, {}),
+    "glass/ageing": (500, {}),
+    "glass/transitions": (5000, {"n_data": 120, "n_data_p": 120}),
+    "glass/landscape": (500, {"n_seeds": 1, "kicks": [0.01, 0.1, 0.3]}),
+    "glass/scaling": (100, {}),
+    "glass/cifar": (5000, {"n_data": [100, 100, 100], "n_data_a": 100, "n_data_b": 100}),
+}
+PENDING = {
+    "spring_block/linear_networks", "spring_block/convolutional", "spring_block/other_widths", "spring_block/fashion",
+    "elastic_sde/logits", "elastic_sde/effects", "elastic_sde/corruption", "elastic_sde/extensions",
+}  # fmt: skip
+
+
+def test_every_page_that_the_profile_paper_leaves_to_compute_is_here():
+    with (ROOT / "book" / "paper_size.csv").open(encoding="utf-8") as file:
+        pages = {row["page"] for row in csv.DictReader(file)} - {"whole book"}
+    assert pages - PAGES.keys() == PENDING
+
+
+def shrunk(value, factor):
+    """A parameter with its whole numbers from ten on divided, at least :data:`LEAST`; fractions stay.
+
+    In a list what differs stays different, in the same order. Of more than four entries it keeps the first, the middle
+    and the last; of fractions all, since pages name some.
+    """
+    if not isinstance(value, list):
+        return max(LEAST, value // factor) if type(value) is int and value >= 10 else value
+    if len(value) > 4 and not isinstance(value[0], float):
+        value = [value[0], value[len(value) // 2], value[-1]]
+    if not all(type(v) is int for v in value):
+        return [shrunk(v, factor) for v in value]
+    made, last = {}, 0
+    for v in sorted(set(value)):
+        made[v] = last = max(shrunk(v, factor), last + 1)
+    return [made[v] for v in value]
+
+
+def test_sizes_are_divided():
+    assert [shrunk(v, 100) for v in (60_000, 7, 70, 0.5, "mnist")] == [600, 7, LEAST, 0.5, "mnist"]
+    assert shrunk([72, 30, 30], 100) == [4, 3, 3] and shrunk([1, 2, 4, 100, 60_000], 100) == [1, 4, 600]
+    assert shrunk([[0.3, 0.2, 0.1, 0.0, 1.0], [900, 400]], 100) == [[0.3, 0.2, 0.1, 0.0, 1.0], [9, 4]]
+
+
+@pytest.fixture
+def stand_in(monkeypatch, tmp_path):
+    """Bundled digits in place of images that may not be here, under the checksums that shipped results name."""
+    digits = load_digits()
+
+    def downloaded(name):
+        channels, side, _ = SOURCES[name].shape
+        images = np.kron(digits.images * 15, np.ones((4, 4))).astype(np.uint8)[:, :side, :side]
+        images = np.repeat(images[:, None], channels, 1).reshape(len(images), -1)
+        parts = [(images[part], digits.target[part].astype(np.int64)) for part in (slice(1500), slice(1500, None))]
+        return *parts, SOURCES[name].shape, ["bundled digits"], "bundled digits"
+
+    monkeypatch.setattr(datasets, "_downloaded", downloaded)
+    monkeypatch.setattr(files, "checksum", lambda path, source: "bundled digits")
+    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
+    monkeypatch.delenv("DEEPMECH_STORES", raising=False)
+    forget()
+    yield
+    forget()
+
+
+def forget():
+    """Data that experiments keep."""
+    for name in [m for m in sys.modules if m.startswith("deepmech_book.experiments")]:
+        for one in vars(sys.modules[name]).values():
+            if hasattr(one, "cache_clear"):
+                one.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return REAL.profile("paper")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_run_at_the_papers_parameters_shrunk(name, stand_in, paper):
+    source, (factor, own) = REAL.source(name), PAGES[name]
+    values = {k: shrunk(v, factor) for k, v in {**source.parameters, **paper[name]}.items()}
+    assert own.keys() <= values.keys()
+    space = {"__name__": "__main__", "display": lambda *shown: None, **values, **own}
+    for cell in source.notebook.cells:
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+            exec(compile(cell.source, name, "exec"), space)
