@@ -113,6 +113,16 @@ def late_growth(result: xr.Dataset) -> xr.Dataset:
     )
 
 
+def not_finite(*integrated: xr.Dataset) -> dict[str, str]:
+    """Why claims about integrated effects cannot be judged, as arguments of ``ledger.check``; empty if all are finite.
+
+    Means of few trials, or early in training, may lie where a model's formula has no logarithm.
+    """
+    if all(np.isfinite(one[name]).all() for one in integrated for name in "AB"):
+        return {}
+    return {"not_testable": "integrated effects are not finite in this run; train longer, or more trials"}
+
+
 def size_distances(estimates: xr.Dataset, skip: float = 0.05) -> xr.Dataset:
     """How far Â of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
 

@@ -21,8 +21,18 @@ def direction(means: xr.DataArray, k: int, other: int) -> np.ndarray:
     return gap / np.linalg.norm(gap)
 
 
+FEWEST = 20
+"""Samples of a class, on average, below which a time bin has no quantiles."""
+
+
 def projected(result: xr.Dataset, k: int, other: int, bins: int = 25) -> xr.Dataset:
     """Logits of every class along :func:`direction`, over training: quantiles of single samples in time bins.
+
+    Trials that diverged are left out.
+
+    Parameters
+    ----------
+    bins : how many; fewer where they would hold less than :data:`FEWEST` samples of a class.
 
     Returns
     -------
@@ -31,14 +41,18 @@ def projected(result: xr.Dataset, k: int, other: int, bins: int = 25) -> xr.Data
     """
     nu = direction(result["mean"], k, other)
     along = result["logits"].transpose("moment", "trial", "logit").values.astype(float) @ nu
-    label = result["label"].transpose("moment", "trial").values
-    parts = np.array_split(np.arange(len(along)), min(bins, len(along)))
-    found = np.array(
-        [[np.quantile(along[p][label[p] == c], [0.025, 0.5, 0.975]) for c in result["class"].values] for p in parts]
-    )
+    label = np.where(np.isfinite(along), result["label"].transpose("moment", "trial").values, -1)
+    n = np.isfinite(along).sum() // (FEWEST * result.sizes["class"])
+    parts = np.array_split(np.arange(len(along)), max(1, min(bins, len(along), n)))
+    found = np.array([[_quantiles(along[p][label[p] == c]) for c in result["class"].values] for p in parts])
     coords = {"time": [float(result.moment.values[p].mean()) for p in parts], "class": result["class"].values}
     names = ("low", "median", "high")
     return xr.Dataset({n: (("time", "class"), found[..., i]) for i, n in enumerate(names)}, coords)
+
+
+def _quantiles(samples: np.ndarray) -> np.ndarray:
+    """The central 95 % and the median; nan of nothing."""
+    return np.quantile(samples, [0.025, 0.5, 0.975]) if samples.size else np.full(3, np.nan)
 
 
 def overlap(result: xr.Dataset, moments: slice, along: np.ndarray | None = None) -> xr.DataArray:
@@ -46,6 +60,7 @@ def overlap(result: xr.Dataset, moments: slice, along: np.ndarray | None = None)
 
     The probability that a sample of class k is *not* beyond one of class l: 0 for classes that are disjoint, 1/2 for
     classes that are mixed, over all samples at the given moments (those that end training: ``slice(-10, None)``).
+    Trials that diverged are left out.
 
     Parameters
     ----------
@@ -54,7 +69,7 @@ def overlap(result: xr.Dataset, moments: slice, along: np.ndarray | None = None)
     Returns
     -------
     DataArray
-        Over ``pair``, labelled "k, l".
+        Over ``pair``, labelled "k, l"; nan where nobody drew one of the classes at these moments.
     """
     some = result.isel(moment=moments)
     z, label = some["logits"].transpose(..., "logit").values.astype(float), some["label"].values
@@ -62,7 +77,8 @@ def overlap(result: xr.Dataset, moments: slice, along: np.ndarray | None = None)
     found = []
     for k, other in pairs:
         x = z @ (direction(result["mean"], k, other) if along is None else along)
-        share = float(np.mean(x[label == k][:, None] <= x[label == other][None]))
+        one, two = (x[(label == c) & np.isfinite(x)] for c in (k, other))
+        share = float(np.mean(one[:, None] <= two[None])) if one.size and two.size else np.nan
         found.append(share if along is None else min(share, 1 - share))
     return over("pair", [f"{k}, {other}" for k, other in pairs]).copy(data=found)
 
