@@ -24,7 +24,7 @@ PAGES = {
     "spring_block/regression": (5, {}),
     "spring_block/trajectories": (20, {}),
     "elastic_sde/collapse": (20, {}),
-    "spring_block/linear_networks": (20, {"step_sizes": [1.0, 3.0], "step_sizes_squared": [0.1]}),
+    "spring_block/linear_networks": (20, {"duration": 1.0}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
     "spring_block/other_widths": (50, {"datasets": [SMALL, SMALL], "training": {"epochs": 4}}),
     "spring_block/fashion": (50, FEW | {"dataset": SMALL | {"name": "fashion-mnist"}, "training": {"epochs": 4}}),

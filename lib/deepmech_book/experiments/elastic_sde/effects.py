@@ -116,11 +116,14 @@ def late_growth(result: xr.Dataset) -> xr.Dataset:
 def not_finite(*integrated: xr.Dataset) -> dict[str, str]:
     """Why claims about integrated effects cannot be judged, as arguments of ``ledger.check``; empty if all are finite.
 
-    Means of few trials, or early in training, may lie where a model's formula has no logarithm.
+    Up to ten trials are one group, and without it nothing is left; early in training, means may lie where a model's
+    formula has no logarithm.
     """
     if all(np.isfinite(one[name]).all() for one in integrated for name in "AB"):
         return {}
-    return {"not_testable": "integrated effects are not finite in this run; train longer, or more trials"}
+    return {
+        "not_testable": "integrated effects are not finite in this run; give more than ten trials, or train for longer"
+    }
 
 
 def size_distances(estimates: xr.Dataset, skip: float = 0.05) -> xr.Dataset:
