@@ -177,6 +177,11 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
     out = {}
     for name, source in (("intra", "A"), ("inter", "B")):
         values = integrated[source].transpose(..., "time")
+        if not np.isfinite(values.values[..., np.r_[:window, -window:0]]).all():
+            raise ValueError(
+                f"effects: {source} is not finite within a window of its ends, where a polynomial is fitted; leave out "
+                "those times, and trials that diverged"
+            )
         slope = savgol_filter(values.values, window, order, deriv=1, delta=float(steps[0]), axis=-1)
         out[name] = values.copy(data=slope).rename(name)
     return xr.Dataset({**out, "gap": out["intra"] - out["inter"]}, attrs={**integrated.attrs, "window": window})
