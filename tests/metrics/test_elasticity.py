@@ -155,7 +155,7 @@ def test_smoothing_takes_height_from_a_bump_and_nothing_from_a_parabola():
 
 
 def test_an_end_without_a_value_is_named():
-    lost = xr.Dataset({"A": ("time", 0.1 * T), "B": ("time", np.where(T == T[-1], np.nan, T))}, {"time": T})
+    lost = xr.Dataset({"A": ("time", 0.1 * T), "B": ("time", np.where(T[-1] == T, np.nan, T))}, {"time": T})
     with pytest.raises(ValueError, match="effects: B is not finite within a window of its ends"):
         effects(lost, 11)
     assert np.isfinite(effects(lost.isel(time=slice(-1)), 11)).all().to_array().all()
