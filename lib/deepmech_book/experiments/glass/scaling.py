@@ -64,10 +64,8 @@ def standard(
 
 
 def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dataset]:
-    """Survivors at every size that have learnt, at those of :data:`TEMPERATURES` that were walked there; ``how`` as for
-    :func:`standard`."""
-    runs = {n: protocol.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
-    return {n: awake(run.sel(temperature=[t for t in TEMPERATURES if t in run.temperature])) for n, run in runs.items()}
+    """Survivors at every size that have learnt; ``how`` as for :func:`standard`."""
+    return {n: awake(protocol.kept(result(sweep))) for n, sweep in standard(dataset, sizes, *how).items()}
 
 
 def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
