@@ -6,6 +6,7 @@ import xarray as xr
 
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
+from deepmech.sweeps.results import compare, sweep_of
 from deepmech_book.experiments.spring_block import convolutional
 
 TINY = {"name": "digits", "n_train": 60, "n_test": 40}
@@ -30,6 +31,13 @@ def test_networks_with_and_without_dropout_are_the_same_until_dropout_sets_in(ti
     alone = tiny["accuracy_without"].transpose("seed", "stage").values
     np.testing.assert_array_equal(alone[:, 0], ends[:, 0])
     assert np.isnan(alone[:, 2]).all()
+
+
+def test_a_part_of_a_cell_is_what_the_whole_holds_under_the_same_labels(tiny):
+    report = compare("tiny", sweep_of(tiny), tiny, 2, 0, part=True)
+    assert report.in_part and report.passed and report.largest == 0
+    wrong = tiny.assign(accuracy=tiny["accuracy"] + 0.1)
+    assert not compare("tiny", sweep_of(tiny), wrong, 2, 0, part=True).passed
 
 
 def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):

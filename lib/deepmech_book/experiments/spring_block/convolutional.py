@@ -10,6 +10,7 @@ import xarray as xr
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
+from deepmech.sweeps.spec import recomputed
 from deepmech.trainers import CNN, Training, train
 from deepmech_book.experiments.spring_block.data import recipe, sweep
 
@@ -59,6 +60,14 @@ def dropout_raised(
     )  # fmt: skip
 
 
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """Training up to the first record, which knows nothing of what follows."""
+    soon = {"stages": 1, "stage": round(fixed["stage"] / fixed["n_records"]), "n_records": 1}
+    curves = ["load_curve", "load_curve_test", "curvature"]
+    return fixed | soon, [*curves, "accuracy", "accuracy_train", "loss", "class_width_before"]
+
+
+@recomputed(part=_begin, dear=True)
 def train_through_stages(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -66,8 +75,9 @@ def train_through_stages(
     training: dict[str, Any],
     stage: int,
     n_records: int,
+    stages: int = len(DROPOUTS),
 ) -> xr.Dataset:
-    """Train one network per cell, which holds ``seed``, and once more without any dropout.
+    """Train one network per cell, which holds ``seed``, and once more without any dropout; ``stages`` of them all.
 
     Returns
     -------
@@ -89,14 +99,15 @@ def train_through_stages(
     common: dict[str, Any] = {"seed": cells["seed"], "experiment": "figure S2"}
     # No network may stop early: the second stage begins when the first has nearly converged.
     fixed = {**training, "stop_loss": 0.0, "stop_change": 0.0}
-    at = [s * stage + round(i * stage / n_records) for s in range(3) for i in range(1, n_records + 1)]
-    ends = [stage, 2 * stage, 3 * stage]
-    changes = tuple((s * stage + 1, "dropout", p) for s, p in enumerate(DROPOUTS) if s > 0)
+    at = [s * stage + round(i * stage / n_records) for s in range(stages) for i in range(1, n_records + 1)]
+    ends = [s * stage for s in range(1, stages + 1)]
+    changes = tuple((s * stage + 1, "dropout", p) for s, p in enumerate(DROPOUTS[:stages]) if s > 0)
     spec = CNN(**network)
     made = train(
         spec, Training(epochs=ends[-1], schedule=changes, **fixed), images, record=at, class_means=True, **common
     )
-    without = train(spec, Training(epochs=ends[1], **fixed), images, record=ends[:2], metrics=(), **common)
+    twice = ends[:2]
+    without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
     # BatchNorm needs its averages: the images pass through while the weights stay as they are.
     still = {**fixed, "learning_rate": 1e-30, "epochs": 50}
     before = train(spec, Training(**still), images, metrics=(), class_means=True, **common)
@@ -104,6 +115,7 @@ def train_through_stages(
     accuracy = made["accuracy"].transpose("cell", "at_epoch", "split")
     last = made.sel(at_epoch=ends).rename(at_epoch="stage").transpose("cell", "stage", ...)
     alone = without["accuracy"].sel(split="test").transpose("cell", "at_epoch").values
+    padding = [(0, 0), (0, stages - len(twice))]
     variables: dict[str, Any] = {
         "load_curve": curves.sel(split="train"),
         "load_curve_test": curves.sel(split="test"),
@@ -114,13 +126,13 @@ def train_through_stages(
     }
     variables = {k: (v.dims, v.values) for k, v in variables.items()}
     variables |= {
-        "accuracy_without": (("cell", "stage"), np.pad(alone, [(0, 0), (0, 1)], constant_values=np.nan)),
+        "accuracy_without": (("cell", "stage"), np.pad(alone, padding, constant_values=np.nan)),
         "class_mean": (("cell", "stage", "layer", "digit", "row", "column"), _first_channel(last, images.shape)),
         "class_width": (("cell", "stage", "layer", "digit"), _relative_width(last)),
         "class_width_before": (("cell", "layer", "digit"), _relative_width(before.transpose("cell", ...))),
         "diverged": ("cell", np.any([run["state"].values == "diverged" for run in (made, without, before)], axis=0)),
     }
-    coords = {"at_epoch": at, "layer": made.layer.values, "stage": list(STAGES), "digit": list(DIGITS)}
+    coords = {"at_epoch": at, "layer": made.layer.values, "stage": list(STAGES[:stages]), "digit": list(DIGITS)}
     result = xr.Dataset(variables, coords=coords)
     result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
     return result
