@@ -76,11 +76,17 @@ def test_sizes_are_divided():
 
 @functools.cache
 def enlarged(name):
-    """Bundled digits in the shape of another data set, as many as pages take of a class."""
+    """Bundled digits in the shape of another data set; of photographs' first classes as many as pages take."""
     digits, (channels, side, _) = load_digits(), SOURCES[name].shape
     images = np.kron(digits.images * 15, np.ones((4, 4))).astype(np.uint8)[:, :side, :side]
     images = np.repeat(images[:, None], channels, 1).reshape(len(images), -1)
-    many = np.arange(55_000) % 1500, 1500 + np.arange(12_000) % 297
+    many = [np.arange(1500), np.arange(1500, 1797)]
+    if channels == 3:
+        first = np.flatnonzero(digits.target < 3)
+        many = [
+            np.append(part, np.resize(np.intersect1d(part, first), n))
+            for part, n in zip(many, (15_500, 3100), strict=True)
+        ]
     parts = [(images[part], digits.target[part].astype(np.int64)) for part in many]
     return *parts, SOURCES[name].shape, ["bundled digits"], "bundled digits"
 
