@@ -67,6 +67,17 @@ class Interval:
         return {"interval": self.ends} if self.known else {"not_testable": self.why or UNKNOWN}
 
 
+def unknown(why: str, shape: tuple[int, ...] = ()) -> Interval:
+    """No interval of numbers of this shape, and why.
+
+    Examples
+    --------
+    >>> unknown("one run").for_claim()
+    {'not_testable': 'one run'}
+    """
+    return Interval(np.full(shape, np.nan), np.full(shape, np.nan), why)
+
+
 def together(intervals: Iterable[Interval]) -> Interval:
     """Several intervals as one of arrays; ``why`` is that of the first that is missing."""
     found = list(intervals)
@@ -156,6 +167,21 @@ def without_each(runs: Any, dim: str | None = None) -> Any:
     return (runs.sum(dim, skipna=False) - runs).transpose(*runs.dims) / (n - 1 if n > 1 else np.nan)
 
 
+def without_each_of(found: Callable[[xr.Dataset], float], runs: xr.Dataset, dim: str) -> np.ndarray:
+    """What ``found`` says of all runs along ``dim`` but one, for each of them; nan where there is only one run.
+
+    For numbers that are no functions of means; of those see :func:`without_each`.
+
+    Examples
+    --------
+    >>> runs = xr.Dataset({"loss": ("seed", [1.0, 2.0, 6.0])})
+    >>> without_each_of(lambda some: float(some.loss.median()), runs, "seed").tolist()
+    [4.0, 3.5, 1.5]
+    """
+    n = runs.sizes[dim]
+    return np.array([found(runs.drop_isel({dim: i})) for i in range(n)] if n > 1 else [np.nan])
+
+
 def _runs(owner: str, values: Any, dim: str | None) -> np.ndarray:
     """Runs along the first axis, float64."""
     if isinstance(values, xr.DataArray):
@@ -178,7 +204,7 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
         raise ValueError(f"interval_of: scatter = {scatter!r} of two samples: only 'symmetric' is known to cover")
     n = min(len(s) for s in samples)
     if why := _too_few(n, scatter):
-        return _none(np.shape(centre), why)
+        return unknown(why, np.shape(centre))
     parts = []
     for s in samples:
         k, off = len(s), s - s.mean(0)
@@ -203,10 +229,6 @@ def _too_few(n: int, scatter: str) -> str:
         raise ValueError(f"interval: scatter = {scatter!r}: must be one of {', '.join(map(repr, FEWEST))}")
     few = f"too few runs for an interval: {n}, and with {scatter} scatter it takes {FEWEST[scatter]}"
     return few if n < FEWEST[scatter] else ""
-
-
-def _none(shape: tuple[int, ...], why: str) -> Interval:
-    return Interval(np.full(shape, np.nan), np.full(shape, np.nan), why)
 
 
 def _like(value: Any, runs: Any, dim: str | None) -> np.ndarray:
@@ -235,7 +257,7 @@ def slope_interval(x: Any, y: Any) -> Interval:
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"slope_interval: x {x.shape} and y {y.shape}: give two equal lengths")
     if x.size < 3:
-        return _none((), f"too few points for the interval of a slope: {x.size}, and it takes 3")
+        return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3")
     fit = linregress(x, y)
     reach = student.ppf((1 + LEVEL) / 2, x.size - 2) * fit.stderr
     return Interval(float(fit.slope - reach), float(fit.slope + reach))
@@ -288,7 +310,7 @@ def share_interval(share: Any, n: int) -> Interval:
     if not np.all((shares >= 0) & (shares <= 1) & (np.abs(shares * n - counts) < 1e-3)):
         raise ValueError(f"share_interval: share = {share!r}: must be a share of n = {n} runs: 0, 1/{n}, …, 1")
     if why := _too_few(n, "symmetric"):
-        found = _none(shares.shape, why)
+        found = unknown(why, shares.shape)
     else:
         different, where = np.unique(counts.ravel(), return_inverse=True)
         each = np.array([binomtest(int(k), n).proportion_ci(LEVEL, "wilson") for k in different])[where]
@@ -373,7 +395,7 @@ def interval_by_drawing(
     n = len(runs[0])
     value = np.asarray(statistic(*(r.mean(0, keepdims=True) for r in runs)), float)[0]
     if why := _too_few(n, scatter):
-        return _none(value.shape, why)
+        return unknown(why, value.shape)
     picks = (Stream.of("rank correlation").uniform("runs", 0, (n_draws, n)) * n).astype(int)
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)

@@ -284,8 +284,8 @@ def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tu
 
 
 def _prepare(raw: np.ndarray, shape: tuple[int, ...], scale: float, size: int | None) -> np.ndarray:
-    x = np.divide(raw, scale, dtype=np.float64 if raw.dtype == np.float64 else np.float32).astype(np.float32)
-    x = x.reshape(len(x), *shape)
+    x = np.divide(raw, scale, dtype=np.float64 if raw.dtype == np.float64 else np.float32)
+    x = x.astype(np.float32, copy=False).reshape(len(x), *shape)
     if size is not None and shape[1:] != (size, size):
         x = resize(x, size)
     return x.reshape(len(x), -1)

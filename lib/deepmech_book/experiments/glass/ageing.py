@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval_of
+from deepmech.core.statistics import Interval, interval_of, unknown
 from deepmech.simulators.brownian import ageing_factor
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks
@@ -54,7 +54,7 @@ def aged(run: xr.Dataset, temperature: float, chi: int = 1) -> Aged:
     seen = table.isel(waiting=np.flatnonzero(np.isfinite(table.tau.values)))
     if seen.sizes["waiting"] < 2:
         why = f"at T = {temperature:g} the record sees the crossing after fewer than two waits"
-        return Aged(np.nan, Interval(np.nan, np.nan, why), np.nan, "")
+        return Aged(np.nan, unknown(why), np.nan, "")
     first, last = seen.isel(waiting=0), seen.isel(waiting=-1)
     ratio = float(last.tau / first.tau)
     between = relaxation.by_factors(ratio, (last.without / first.without).values)
@@ -67,7 +67,7 @@ def hot(run: xr.Dataset) -> tuple[float, Interval, str]:
     table = relaxation.taus(run)
     warm = relaxation.hot(table, relaxation.at_rest(table)).temperature.values
     if not len(warm) or run.sizes["waiting"] < 2:
-        return np.nan, Interval(np.nan, np.nan, ONE_WAIT if len(warm) else relaxation.NEVER_HOT), "none"
+        return np.nan, unknown(ONE_WAIT if len(warm) else relaxation.NEVER_HOT), "none"
     first, last = (relaxation.taus(run, waiting=i).sel(temperature=warm) for i in (0, -1))
     ratio, without = np.log(last.tau / first.tau), np.log(last.without / first.without)
     between = interval_of(ratio.mean("temperature"), without.mean("temperature"), dim="seed", scatter="symmetric")
@@ -85,7 +85,7 @@ def stronger(
     """
     rates, without, waits = [], [], []
     if min(one.sizes["waiting"], other.sizes["waiting"]) < 2:
-        return np.nan, Interval(np.nan, np.nan, ONE_WAIT), "one wait"
+        return np.nan, unknown(ONE_WAIT), "one wait"
     for run, phase in ((one, "regularised"), (other, "underparameterised")):
         table = by_waiting(run, temperatures[phase], chi=chi).isel(waiting=[0, -1])
         long = float(table.waiting[1] - table.waiting[0]) * walks.RATE * sweep_of(one).fixed["regularisation"]
@@ -113,7 +113,7 @@ def crossovers(tables: Mapping[int, xr.Dataset]) -> tuple[float, Interval, str]:
     seen = {wait: table for wait, table in tables.items() if relaxation.crossover(table) > 0}
     if len(seen) < 2:
         why = "T* is seen after fewer than two waits; walk for longer (steps), or wait for other times (waiting)"
-        return np.nan, Interval(np.nan, np.nan, why), "T* is seen too seldom."
+        return np.nan, unknown(why), "T* is seen too seldom."
     (first, early), *_, (last, late) = seen.items()
     return *crossover(early, late), f"After {first} and after {last} steps."
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import Interval, interval_of, share_interval
+from deepmech.core.statistics import Interval, interval_of, share_interval, unknown, without_each_of
 from deepmech_book.experiments.glass import transitions
 
 
@@ -27,15 +27,12 @@ class Fitted:
 
 def fitted(sizes: xr.Dataset) -> Fitted:
     """What networks of several sizes at rest, without weight decay, say of the transition between them."""
-    star, n_seeds = transitions.n_star(sizes), sizes.sizes["seed"]
+    star = transitions.n_star(sizes)
     if np.isnan(star):
         why = "the mean loss crosses the level nowhere; give narrower or wider networks, or train them for longer"
-        none = Interval(np.nan, np.nan, why)
-        return Fitted(star, none, np.nan, none, 0)
-    # Without the only initial condition there is none.
-    without = [transitions.n_star(sizes.drop_isel(seed=i)) for i in range(n_seeds)] if n_seeds > 1 else [np.nan]
+        return Fitted(star, unknown(why), np.nan, unknown(why), 0)
     larger = transitions.by_ratio(sizes).sel(ratio=slice(star, None)).values
     larger = larger[np.isfinite(larger)]
     share, n = float((larger < transitions.LEVEL).mean()), len(larger)
-    between = interval_of(star, np.array(without), scatter="symmetric")
+    between = interval_of(star, without_each_of(transitions.n_star, sizes, "seed"), scatter="symmetric")
     return Fitted(star, between, share, share_interval(share, n), n)

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval, interval_of, without_each
+from deepmech.core.statistics import Interval, interval, interval_of, unknown, without_each
 from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
 from deepmech.simulators.brownian import free_overlap
 from deepmech_book.experiments.glass import transitions, walks
@@ -112,7 +112,7 @@ def slope(table: xr.Dataset) -> Exponent:
 
 def nothing(why: str) -> Exponent:
     """An exponent that no record shows, and why."""
-    return Exponent(np.nan, Interval(np.nan, np.nan, why), np.nan, 0)
+    return Exponent(np.nan, unknown(why), np.nan, 0)
 
 
 def _over_seeds(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Exponent:
@@ -149,7 +149,7 @@ def prefactor(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     """
     ratio = table.tau / table.free
     if ratio.size == 0:
-        return xr.DataArray(np.nan), Interval(np.nan, np.nan, NEVER_HOT)
+        return xr.DataArray(np.nan), unknown(NEVER_HOT)
     each = (table.without / table.free_without).transpose("seed", "temperature").values
     return ratio, by_factors(ratio, each).map(lambda end: ratio.copy(data=end))
 
@@ -167,7 +167,7 @@ def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Inte
     gaps = one.overlap.transpose("seed", "time").values - np.array(free)
     gaps = np.where(np.mean(free, 0) > 0.3, gaps, np.nan)
     if np.isnan(gaps).all():
-        return np.nan, Interval(np.nan, np.nan, "free walks have fallen to 0.3 before the first recorded time")
+        return np.nan, unknown("free walks have fallen to 0.3 before the first recorded time")
     at = int(np.nanargmax(abs(gaps.mean(0))))
     each = gaps[:, at] * np.sign(gaps[:, at].mean())
     return float(each.mean()), interval(each, scatter="symmetric")
@@ -191,7 +191,7 @@ def all_steps(runs: Mapping[str, xr.Dataset]) -> tuple[np.ndarray, Interval]:
     powers, between = zip(*(steps_between(taus(run)) for run in runs.values()), strict=True)
     values, low, high = (np.concatenate(one) for one in (powers, *zip(*(b.ends for b in between), strict=True)))
     if not values.size:
-        return values, Interval(np.nan, np.nan, "no record sees τ₉₀ at two temperatures above 0; give more of them")
+        return values, unknown("no record sees τ₉₀ at two temperatures above 0; give more of them")
     return values, Interval(low, high, next((b.why for b in between if b.why), ""))
 
 

@@ -15,7 +15,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.statistics import Interval, interval_of
+from deepmech.core.statistics import Interval, interval_of, without_each_of
 from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
 from deepmech.simulators.brownian import Well, free_overlap, free_time, well_overlap
 from deepmech.sweeps.results import sweep_of
@@ -96,10 +96,7 @@ def least_departure(run: xr.Dataset) -> tuple[float, Interval]:
     def least(some: xr.Dataset) -> float:
         return float(departures(some).to_dataarray().min())
 
-    n = run.sizes["seed"]
-    # Without the only initial condition there is none.
-    without = [least(run.drop_isel(seed=i)) for i in range(n)] if n > 1 else [np.nan]
-    return least(run), interval_of(least(run), np.array(without), scatter="symmetric")
+    return least(run), interval_of(least(run), without_each_of(least, run, "seed"), scatter="symmetric")
 
 
 def exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:
