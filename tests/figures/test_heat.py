@@ -26,6 +26,14 @@ def test_cells_are_centred_on_their_parameters_and_carry_their_values():
     np.testing.assert_allclose(drawn(plane().T).render().axes[0].collections[0].get_array(), plane().values.T)
 
 
+def test_few_columns_have_a_tick_each_where_they_were_measured():
+    uneven = plane().assign_coords(a=[0.0, 0.1, 0.3, 0.9, 2.0])
+    ax = drawn(uneven).render().axes[0]
+    assert ax.get_xticks().tolist() == uneven.a.values.tolist() and ax.get_yticks().tolist() == [10, 11, 12, 13]
+    many = drawn(plane(nx=9)).render().axes[0]
+    assert many.get_xticks().tolist() != plane(nx=9).a.values.tolist()
+
+
 def test_a_boundary_does_not_widen_the_plane():
     without, with_line = (drawn(plane(), **more).render().axes[0] for more in ({}, {"boundary": ([-9, 9], [0, 99])}))
     assert without.get_xlim() == with_line.get_xlim() and without.get_ylim() == with_line.get_ylim()
