@@ -41,13 +41,13 @@ PAGES = {
     "glass/scaling": (100, {}),
     "glass/cifar": (5000, {"n_data": [100, 100, 100], "n_data_a": 100, "n_data_b": 100}),
 }
-LEARNT = "elastic_sde/extensions"  # see below
+GROUPS = "elastic_sde/extensions"  # see below
 
 
 def test_every_page_that_the_profile_paper_leaves_to_compute_is_here():
     with (ROOT / "book" / "paper_size.csv").open(encoding="utf-8") as file:
         pages = {row["page"] for row in csv.DictReader(file)} - {"whole book"}
-    assert pages <= PAGES.keys() | {LEARNT}
+    assert pages <= PAGES.keys() | {GROUPS}
 
 
 def shrunk(value, factor):
@@ -123,10 +123,10 @@ def test_pages_run_at_the_papers_parameters_shrunk(name, stand_in, paper):
 
 
 @pytest.mark.slow
-def test_where_nothing_is_learnt_a_model_is_not_fitted_and_that_is_said(stand_in, paper):
-    """This page fits models to networks that have learnt, so that it takes nearly the size at which it ships."""
-    with pytest.raises(ValueError, match=r"margins do not rise above their noise .* train longer, or more trials"):
-        execute(LEARNT, 250, {}, paper)
+def test_where_trials_are_one_group_a_model_is_not_fitted_and_that_is_said(stand_in, paper):
+    """This page measures models on trials that their fit has not seen, and takes nearly the size at which it ships."""
+    with pytest.raises(ValueError, match=r"one group of trials has no scatter .* give more than ten trials"):
+        execute(GROUPS, 250, {}, paper)
 
 
 def execute(name, factor, own, paper):

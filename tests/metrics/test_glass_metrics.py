@@ -86,7 +86,8 @@ def test_exponents_and_their_intervals():
     assert single.low < -0.7 < single.high
     # Two points, or two runs, say nothing of their scatter.
     assert not glass_times.exponent(x[:2], noisy[0, :2]).interval.known
-    assert glass_times.exponent(x, noisy[:2]).interval.why.startswith("too few runs for an interval: 2")
+    for n in (1, 2):
+        assert glass_times.exponent(x, noisy[:n]).interval.why.startswith(f"too few runs for an interval: {n}")
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 10])

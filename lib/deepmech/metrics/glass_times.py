@@ -117,10 +117,11 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Exponent:
         return float(slope), float(intercept)
 
     slope, intercept = fit(runs.mean(0))
-    if len(runs) > 1:
-        found = interval_of(slope, np.array([fit(mean)[0] for mean in without_each(runs)]), scatter="symmetric")
+    if y.ndim == 1:
+        found = slope_interval(at, np.log(y[usable]))
     else:
-        found = slope_interval(at, np.log(runs[0]))
+        fewer = [fit(mean)[0] for mean in without_each(runs)] if len(runs) > 1 else [np.nan]
+        found = interval_of(slope, np.array(fewer), scatter="symmetric")
     return Exponent(slope, found, intercept, int(usable.sum()))
 
 

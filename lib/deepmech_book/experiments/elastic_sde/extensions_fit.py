@@ -175,6 +175,8 @@ def begins(groups: xr.DataArray) -> int:
 
     Before it the sign of a margin is that of chance, and a model that is proportional to logits repeats it for ever.
     """
+    if groups.sizes["group"] < 2:
+        raise ValueError("begins: one group of trials has no scatter to compare with; give more than ten trials")
     s = margins(groups.transpose("group", "time", "class", "logit"))
     mean, error = s.mean("group"), s.std("group", ddof=1) / np.sqrt(s.sizes["group"])
     late = np.flatnonzero(~(mean > 3.0 * error).all("class").values)
