@@ -20,7 +20,7 @@ STAGES = ("no dropout", "5 % dropout", "30 % dropout")
 #: The digits whose mean images Fig. S3 shows.
 DIGITS = (0, 4, 9)
 
-#: What deepmech.data.load is asked for by a data set's name; "mnist" is the paper's.
+#: What deepmech.data.load is asked for by a data set's name; "mnist" is the paper's, the others are for a quick look.
 DATA: dict[str, dict[str, Any]] = {
     "digits": {"name": "digits", "n_train": 120},
     "mnist-512": {"name": "mnist", "size": 10, "n_train": 512, "n_test": 4000},
