@@ -19,6 +19,14 @@ LEAST = 3  # networks have an interval, paths a middle
 SMALL = {"name": "mnist", "size": 10, "n_train": 60}
 FEW = {"slopes": [0.0, 0.4, 1.0], "data_noises": [0.0, 0.3, 0.7]}
 
+#: By phase, two temperatures and those that pages say they speak of.
+FEW_TEMPERATURES = {
+    "relaxation": [[1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0]],
+    "displacement": [[1.0, 0.1, 0.0], [0.1, 1e-3, 0.0], [0.1, 1e-3, 0.0]],
+    "ageing": [[1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3]],
+    "cifar": [[1e-3, 1e-5, 1e-6, 1e-8, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0]],
+}
+
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
     "spring_block/regression": (5, {}),
@@ -31,15 +39,18 @@ PAGES = {
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/corruption": (100, {}),
-    "glass/relaxation": (500, {}),
+    "glass/relaxation": (500, {"temperatures": FEW_TEMPERATURES["relaxation"]}),
     "glass/superposition": (500, {}),
-    "glass/displacement": (500, {}),
+    "glass/displacement": (500, {"temperatures": FEW_TEMPERATURES["displacement"]}),
     "glass/heterogeneity": (500, {}),
-    "glass/ageing": (500, {}),
+    "glass/ageing": (500, {"temperatures": FEW_TEMPERATURES["ageing"]}),
     "glass/transitions": (5000, {"n_data": 120, "n_data_p": 120}),
     "glass/landscape": (500, {"n_seeds": 1, "kicks": [0.01, 0.1, 0.3]}),
     "glass/scaling": (100, {}),
-    "glass/cifar": (5000, {"n_data": [100, 100, 100], "n_data_a": 100, "n_data_b": 100}),
+    "glass/cifar": (
+        5000,
+        {"n_data": [100, 100, 100], "n_data_a": 100, "n_data_b": 100, "temperatures": FEW_TEMPERATURES["cifar"]},
+    ),
 }
 GROUPS = "elastic_sde/extensions"  # see below
 

@@ -33,6 +33,16 @@ def test_widths_keep_the_ratio_of_weights_to_data():
     assert walks.standard("regularised", "mnist", steps=30_000).fixed["waiting"] == [10_000, 20_000]
 
 
+def test_temperatures_of_which_a_page_speaks_may_not_be_missing():
+    how = protocol.preparations(1.0, [50, 50, 50], [0.02] * 3, 5)
+    given = ["digits", 500, [4, 4, 6], [[0.1, 0.0], [0.1], [0.1, 1e-3]], [2, 2, 1], [900] * 3, [[500]] * 3, how]
+    assert list(protocol.sweeps(*given, named=[[0.0], [], [1e-3]])) == list(walks.PHASES)
+    with pytest.raises(
+        ValueError, match=r"temperatures = \[0.1\] of underparameterised.*speaks of 0, 0.01, too; add them"
+    ):
+        protocol.sweeps(*given, named=[[0.0], [0.1, 0.01, 0.0], []])
+
+
 def test_cells_do_not_depend_on_their_chunk():
     sweep = walks.phase_sweep(
         "regularised", SMALL, [1.0, 0.01, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4

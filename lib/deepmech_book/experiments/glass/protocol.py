@@ -48,10 +48,12 @@ def sweeps(
     steps: Sequence[int],
     waiting: Sequence[Sequence[int]],
     prepared: Mapping[str, dict[str, Any]],
+    named: Sequence[Sequence[float]] = ((), (), ()),
 ) -> dict[str, Sweep]:
     """Phase -> its sweep (:func:`.walks.phase_sweep`); lists hold one entry for each phase, in the order of PHASES.
 
-    Waiting times that do not fit into ``steps`` are left out.
+    Waiting times that do not fit into ``steps`` are left out. ``named`` are temperatures that a page speaks of: a
+    ValueError says which of them ``temperatures`` lack.
 
     Examples
     --------
@@ -65,6 +67,12 @@ def sweeps(
         "width": widths, "temperatures": temperatures, "n_seeds": n_seeds, "steps": steps, "waiting": waiting,
     }  # fmt: skip
     columns = {name: _each(name, values) for name, values in numbers.items()}
+    for phase, given, needed in zip(walks.PHASES, columns["temperatures"], named, strict=True):
+        if missing := sorted(set(needed) - set(given)):
+            words = ", ".join(f"{t:g}" for t in missing)
+            raise ValueError(
+                f"temperatures = {given!r} of {phase} networks: this page speaks of {words}, too; add them"
+            )
     return {
         phase: walks.standard(
             phase, dataset, preparation=prepared[phase], **{name: values[i] for name, values in columns.items()}
