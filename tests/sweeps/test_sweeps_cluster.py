@@ -25,7 +25,7 @@ import os, sys
 from distributed import LocalCluster
 if __name__ == "__main__":
     quiet = dict(host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50)
-    with LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, processes=True, **quiet) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster:
         print(cluster.scheduler_address, flush=True)
         if sys.stdin.read() == "stop the scheduler":
             cluster.sync(cluster.scheduler.close)
@@ -34,7 +34,7 @@ if __name__ == "__main__":
 
 
 @contextmanager
-def serve(folder, workers):
+def serve(folder):
     """A cluster's process and its scheduler's address; at the end every process of it is gone."""
     script = folder / "serve.py"
     script.write_text(SERVE)
@@ -44,7 +44,7 @@ def serve(folder, workers):
         "DASK_TEMPORARY_DIRECTORY": str(folder),
     }
     process = subprocess.Popen(
-        [sys.executable, script, str(workers)],
+        [sys.executable, script],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -61,7 +61,7 @@ def serve(folder, workers):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    with serve(tmp_path_factory.mktemp("cluster"), 2) as (_, address):
+    with serve(tmp_path_factory.mktemp("cluster")) as (_, address):
         yield address
 
 
@@ -99,7 +99,7 @@ def test_a_lost_scheduler_stops_the_run_and_another_completes_it(tmp_path, whole
     gate, store = tmp_path / "gate", tmp_path / "store"
     sweep = make("waits_at_the_end", gate=str(gate))
     real, written = Store.write, []
-    with serve(tmp_path, 1) as (cluster, address):
+    with serve(tmp_path) as (cluster, address):
 
         def write(place, start, dataset):
             written.append(real(place, start, dataset))
