@@ -24,7 +24,7 @@ FEW_TEMPERATURES = {
     "relaxation": [[1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0]],
     "displacement": [[1.0, 0.1, 0.0], [0.1, 1e-3, 0.0], [0.1, 1e-3, 0.0]],
     "ageing": [[1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3]],
-    "cifar": [[1e-3, 1e-5, 1e-6, 1e-8, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0]],
+    "cifar": 3 * [[1e-3, 1e-5, 1e-6, 1e-8, 0.0]],
 }
 
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
