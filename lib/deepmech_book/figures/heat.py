@@ -17,6 +17,7 @@ from deepmech.plots.style import Theme
 from deepmech_book.figures import drawn
 from deepmech_book.figures.picture import Picture
 
+#: Up to so many columns or rows have a tick each.
 FEW = 8
 
 
@@ -91,7 +92,7 @@ def heat(
             xlabel=x_label or named(values[x]),
             ylabel=y_label or named(values[y]),
         )
-        # Few columns may be unevenly spaced: ticks say where something was measured.
+        # They may be unevenly spaced: ticks say where something was measured.
         for axis, measured in zip((ax.xaxis, ax.yaxis), along, strict=True):
             if len(measured) <= FEW:
                 axis.set_ticks(measured, [style.number(m) for m in measured])
