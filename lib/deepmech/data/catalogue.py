@@ -1,8 +1,7 @@
 """What is known of each downloadable dataset: its files, their checksums, the mirrors that serve them.
 
-The checksums of MNIST are of the decompressed content, because the same content circulates in different gzip wrappings.
-For Fashion-MNIST only the published ``.gz`` files have known checksums, so exactly those files are accepted. CIFAR-10
-is known both by its archive and by the six files inside it.
+The checksums of MNIST and Fashion-MNIST are of the decompressed content, because the same content circulates in
+different gzip wrappings. CIFAR-10 is known both by its archive and by the six files inside it.
 """
 
 from __future__ import annotations
@@ -73,10 +72,16 @@ _MNIST_CONTENT = (
     "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 )
 _FASHION_DOWNLOAD = (
-    "08dc20ab1689590a0bcd66e874647b6ee8464e2d501b5a3f1f78831db19a3fdc",
-    "b0197879cbda89f3dc7b894f9fd52b858e68ea4182b6947c9d8c2b67e5f18dcc",
-    "78dcbbfb5a27efaf1b6c1d616caca68560be8766c5bffcb2791df9273a534229",
-    "42bd18137a62d5998cdeae52bf3a0676ac6b706f5cf8439b47bb5b151ae3dccf",
+    "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+    "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+)
+_FASHION_CONTENT = (
+    "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
 )
 
 MNIST = Source(
@@ -90,7 +95,7 @@ MNIST = Source(
 FASHION = Source(
     "Fashion-MNIST",
     "fashion-mnist",
-    tuple(SourceFile(*f, d) for f, d in zip(_IDX, _FASHION_DOWNLOAD, strict=True)),
+    tuple(SourceFile(*f, d, c) for f, d, c in zip(_IDX, _FASHION_DOWNLOAD, _FASHION_CONTENT, strict=True)),
     (
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",

@@ -72,7 +72,12 @@ def require_name(name: str, allowed: tuple[str, ...]) -> None:
 
 
 def load(
-    name: str, size: int | None = None, n_train: int | None = None, n_test: int | None = None, seed: int = 0
+    name: str,
+    size: int | None = None,
+    n_train: int | None = None,
+    n_test: int | None = None,
+    seed: int = 0,
+    split: str = "deepmech",
 ) -> Data:
     """A dataset by name, resampled and split.
 
@@ -105,6 +110,10 @@ def load(
         Numbers of samples.
     seed
         Chooses the random orders and nothing else; of images made on the spot, also the images.
+    split
+        Whose random order training samples of a downloaded data set are taken from: ``"deepmech"``, this library's, or
+        ``"torch"``, that of ``torch.utils.data.random_split`` with a generator of this seed. The 2,560 images of paper
+        A's program are ``load("mnist", size=10, n_train=2560, seed=1, split="torch")``.
 
     Returns
     -------
@@ -127,6 +136,9 @@ def load(
     require_name(name, names())
     if size is not None and (isinstance(size, bool) or int(size) != size or size < 1):
         raise ValueError(f"load({name!r}): size = {size!r}: must be a whole number of pixels, at least 1")
+    if split not in ("deepmech", "torch") or (split == "torch" and name not in SOURCES):
+        may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
+        raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
     stream, n_classes = Stream.of("data", name, seed), 10
     if name in GEOMNIST:
         n_train, n_test = _counts(name, n_train, n_test)
@@ -143,8 +155,9 @@ def load(
         (x, y), (x_test, y_test), shape, content, note = _downloaded(name)
         scale = 255.0
         n_train, n_test = _take(name, "n_train", n_train, len(x)), _take(name, "n_test", n_test, len(x_test))
-        first = stream.permutation("train", 0, len(x))[:n_train], stream.permutation("test", 0, len(x_test))[:n_test]
-        parts = [(x[first[0]], y[first[0]]), (x_test[first[1]], y_test[first[1]])]
+        order = _torch_order(len(x), seed) if split == "torch" else stream.permutation("train", 0, len(x))
+        chosen, tested = order[:n_train], stream.permutation("test", 0, len(x_test))[:n_test]
+        parts = [(x[chosen], y[chosen]), (x_test[tested], y_test[tested])]
     (a, b), (c, d) = ((_prepare(images, shape, scale, size), labels) for images, labels in parts)
     return Data(
         name=name,
@@ -153,14 +166,19 @@ def load(
         x_test=c,
         y_test=d,
         n_classes=n_classes,
-        fingerprint=_fingerprint(name, content, size, n_train, n_test, seed),
+        fingerprint=_fingerprint(name, content, size, n_train, n_test, seed, split),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
         shape=shape if size is None else (shape[0], int(size), int(size)),
     )
 
 
 def fingerprint(
-    name: str, size: int | None = None, n_train: int | None = None, n_test: int | None = None, seed: int = 0
+    name: str,
+    size: int | None = None,
+    n_train: int | None = None,
+    n_test: int | None = None,
+    seed: int = 0,
+    split: str = "deepmech",
 ) -> str:
     """The fingerprint that :func:`load` would give; of a downloaded dataset, also where its files are not at hand.
 
@@ -176,7 +194,7 @@ def fingerprint(
     if name in GEOMNIST:
         return _fingerprint(name, geomnist.RECIPE, size, *_counts(name, n_train, n_test), seed)
     if name not in SOURCES:
-        return load(name, size, n_train, n_test, seed).fingerprint
+        return load(name, size, n_train, n_test, seed, split).fingerprint
     source = SOURCES[name]
     paths = source.paths()
     here = any(path.exists() for path in paths.values())
@@ -186,12 +204,21 @@ def fingerprint(
         raise type(error)(_advice(name, str(error))) from None
     held = [f.count for f in source.files if f.kind != "labels"]
     n_train, n_test = _take(name, "n_train", n_train, sum(held[:-1])), _take(name, "n_test", n_test, held[-1])
-    return _fingerprint(name, content, size, n_train, n_test, seed)
+    return _fingerprint(name, content, size, n_train, n_test, seed, split)
 
 
-def _fingerprint(name: str, content: object, size: int | None, n_train: int, n_test: int, seed: int) -> str:
+def _fingerprint(
+    name: str, content: object, size: int | None, n_train: int, n_test: int, seed: int, split: str = "deepmech"
+) -> str:
     recipe = {"name": name, "content": content, "size": size, "split": [n_train, n_test], "seed": int(seed)}
-    return digest({**recipe, "recipe": _RECIPE})
+    return digest({**recipe, "recipe": _RECIPE} | ({"order": split} if split != "deepmech" else {}))
+
+
+def _torch_order(n: int, seed: int) -> np.ndarray:
+    """The order in which ``torch.utils.data.random_split`` deals out n samples."""
+    import torch
+
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
 
 
 def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, int]:
