@@ -31,10 +31,10 @@ SETTINGS["geomnist-independent"], SETTINGS["cifar10-jpeg"] = SETTINGS["geomnist"
 
 
 @lru_cache(maxsize=8)
-def images(dataset: str, n_classes: int, per_class: int, validation: int) -> Data:
+def images(dataset: str, n_classes: int, per_class: int, validation: int, seed: int = 0) -> Data:
     """The first ``n_classes`` classes of a data set with that many training and validation samples of each.
 
-    Pixels of GEOMNIST stay in [0, 1]; those of CIFAR-10 are moved to [-1, 1], as is usual for this network.
+    Another ``seed`` makes or chooses other images. Pixels of GEOMNIST stay in [0, 1]; those of CIFAR-10 are moved to [-1, 1], as is usual for this network.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def images(dataset: str, n_classes: int, per_class: int, validation: int) -> Dat
     if dataset not in SETTINGS:
         raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
     made = dataset in GEOMNIST
-    whole = load(dataset, **_sizes(dataset, per_class, validation))
+    whole = load(dataset, **_sizes(dataset, per_class, validation), seed=seed)
     if not 2 <= n_classes <= whole.n_classes:
         raise ValueError(f"images: n_classes = {n_classes!r}: {dataset} has 2 to {whole.n_classes}")
     found = {}

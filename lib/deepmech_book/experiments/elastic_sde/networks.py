@@ -47,6 +47,7 @@ def trials(
     moments: int = 0,
     rare: Sequence[tuple[int, float]] | None = None,
     learning_rate: Sequence[float] | float | None = None,
+    draws: int | None = None,
 ) -> Sweep:
     """A grid of configurations, each trained in ``n_trials`` independent trials, as a sweep.
 
@@ -67,6 +68,8 @@ def trials(
     rare : pairs (class, ratio): in each configuration one class is drawn so many times less often than every other.
         They vary along the dimension ``case``, named "class, 1:ratio".
     learning_rate : one step size or several instead of the authors'.
+    draws : into so many groups trials are dealt, each with images and wrong labels of its own, so that intervals over
+        groups cover both. Without it all trials share one set, in groups of :data:`GROUP`.
 
     Returns
     -------
@@ -82,7 +85,9 @@ def trials(
         raise ValueError(f"trials: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
     usual = SETTINGS[dataset]
     iterations = usual.iterations if iterations is None else iterations
-    if n_trials < 1 or (n_trials > GROUP and n_trials % GROUP):
+    if draws is not None and (draws < 1 or n_trials % draws):
+        raise ValueError(f"trials: draws = {draws!r}: must divide the {n_trials} trials")
+    if draws is None and (n_trials < 1 or (n_trials > GROUP and n_trials % GROUP)):
         raise ValueError(f"trials: n_trials = {n_trials!r}: must be a multiple of {GROUP}, or at most {GROUP}")
     for field, width in (("thin", thin), ("coarse", coarse)):
         if width < 1 or iterations % width:
@@ -99,6 +104,8 @@ def trials(
     # What was added later enters the sweep only where it is used: keys of stored results stay what they were.
     if learning_rate is not None:
         cells["learning_rate"] = over("learning_rate", np.atleast_1d(np.asarray(learning_rate, float)))
+    if draws is not None:
+        fixed["draws"] = draws
     many = {k: v for k, v in cells.items() if v.size > 1}
     if validation is not None:
         del fixed["validation"]
@@ -126,11 +133,11 @@ def as_published(which: str, **changed: Any) -> Sweep:
     Parameters
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
-        ``"corruption"``: p_err from 0 to 0.8 (Figs. 4, D.2, D.5, D.6); ``"corruption-independent"``: the same on the
-        harder variant of GEOMNIST; ``"sizes"``: samples per class, each with two sets of 50 trials (Fig. D.3);
+        ``"corruption"``: p_err from 0 to 0.8, ten trials on each of ten draws of images and labels (Figs. 4, D.2, D.5,
+        D.6); ``"corruption-independent"``: the same on the harder variant of GEOMNIST, five draws; ``"sizes"``: samples per class, each with two sets of 50 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9); ``"cifar-sizes"``:
         as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text
-        says, 20 and 30 trials; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the
+        says, 20 trials, and 6 on each of five draws; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the
         others (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
@@ -146,18 +153,19 @@ def as_published(which: str, **changed: Any) -> Sweep:
     jpeg: dict[str, Any] = {"dataset": "cifar10-jpeg", "thin": 10, "coarse": 300}
     text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
     text |= {"learning_rate": 0.005, "first_seed": range(6)}
+    wrong: dict[str, Any] = {"label_error": LABEL_ERRORS}
     sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
     long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 20}
     options: dict[str, dict[str, Any]] = {
         "geomnist": {"per_class": 3000, "thin": 1, "moments": 101},
-        "corruption": {"label_error": LABEL_ERRORS},
-        "corruption-independent": {"dataset": "geomnist-independent", "label_error": LABEL_ERRORS, "n_trials": 20},
+        "corruption": wrong | {"draws": 10},
+        "corruption-independent": wrong | {"dataset": "geomnist-independent", "n_trials": 50, "draws": 5},
         "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
         "cifar-sizes": jpeg | sizes | {"thin": 60, "coarse": 600, "n_trials": 50},
         "geomnist-long": long | {"per_class": 3000},
-        "corruption-long": long | {"label_error": LABEL_ERRORS, "n_trials": 30},
+        "corruption-long": long | wrong | {"n_trials": 30, "draws": 5},
         "imbalance": {"rare": RARE, "n_checks": 3, "thin": 50, "n_trials": 40},
         "cifar-text": jpeg | text,
         "cifar-text-2": jpeg | text | {"n_classes": 2},

@@ -23,7 +23,9 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     """The first group of trials for a twentieth of their iterations: what they have done by then is the same."""
     block = int(np.lcm(fixed["thin"], fixed["coarse"]))
     iterations = block * max(1, fixed["iterations"] // (20 * block))
-    few = {"n_trials": min(GROUP, fixed["n_trials"]), "iterations": iterations, "n_checks": 1, "moments": 0}
+    draws = fixed.get("draws")
+    group = fixed["n_trials"] // draws if draws else min(GROUP, fixed["n_trials"])
+    few = {"n_trials": group, "iterations": iterations, "n_checks": 1, "moments": 0} | ({"draws": 1} if draws else {})
     return fixed | few, ["group_mean", "group_mean_true", "validation_loss", "validation_accuracy"]
 
 
@@ -41,7 +43,7 @@ def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
         - ``count`` (time, class): how many samples that is, by label;
         - ``spread`` (slow_time, class, logit): standard deviation of single logits in blocks of ``coarse`` iterations;
         - ``group_mean``, ``group_mean_true`` (group, slow_time, class, logit): as ``mean`` and ``mean_true``, of
-          :data:`GROUP` trials each;
+          :data:`GROUP` trials each, or of those that share a draw;
         - ``loss`` (time): mean training loss; ``accuracy`` (time): share of samples whose largest logit is their
           label's, both before the sample's own step;
         - ``validation_loss``, ``validation_accuracy`` (trial, at_iteration);
@@ -76,9 +78,8 @@ def unequal(n_classes: int, rare: int, ratio: float) -> list[float]:
 def _configuration(
     *, dataset: str, n_classes: int, n_trials: int, iterations: int, thin: int, coarse: int, n_checks: int,
     moments: int, dtype: str, validation: int, class_weights: Any, label_error: float, per_class: int, first_seed: int,
-    learning_rate: float | None = None, rare: int = 0, ratio: float | None = None,
+    learning_rate: float | None = None, rare: int = 0, ratio: float | None = None, draws: int | None = None,
 ) -> xr.Dataset:  # fmt: skip
-    data = images(dataset, n_classes, int(per_class), validation)
     if ratio is not None:
         class_weights = unequal(n_classes, int(rare), ratio)
     weights = None if class_weights is None else tuple(class_weights)
@@ -87,9 +88,10 @@ def _configuration(
     checks = np.unique(np.linspace(0, iterations, n_checks).round().astype(int))
     seeds = range(int(first_seed), int(first_seed) + n_trials)
     at = np.linspace(0, iterations - 1, moments).round().astype(int)
-    groups = []
-    for start in range(0, n_trials, GROUP):
-        some = over("trial", list(seeds[start : start + GROUP]))
+    groups, size = [], n_trials // draws if draws else GROUP
+    for draw, start in enumerate(range(0, n_trials, size)):
+        data = images(dataset, n_classes, int(per_class), validation, draw if draws else 0)
+        some = over("trial", list(seeds[start : start + size]))
         log = train_lenet(training, data, seed=some, record=checks.tolist(), experiment="elastic networks")
         groups.append(_summary(log, n_classes, thin, coarse, at))
     k = n_classes
