@@ -2,11 +2,13 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from deepmech_book import ledger
 from deepmech_book.ledger import registry
+from deepmech_book.ledger.rules import FAILS
 
 EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
 JERKY = ledger.check("A.S1.jerky", 1.2)
@@ -101,3 +103,26 @@ def test_no_table_cell_breaks_its_row(monkeypatch):
     bars = [row.count("|") - row.count("\\|") for row in rows(text)]
     assert Counter(bars) == {9: len(ledger.claims()), 4: 53}
     assert text.count("one \\| two three") == 2 and "a \\| b c" in text
+
+
+def test_what_the_authors_could_answer_stands_beside_a_verdict_against_them_only():
+    claim = ledger.claim("A.1.fitted.epochs")
+    assert claim.answer
+    lost, won = ledger.check(claim.id, -0.1), ledger.check(claim.id, 0.1)
+    assert claim.answer in repr(lost) and claim.answer not in repr(won)
+    (lost_row,), (won_row,) = ([r for r in rows(board(e)) if r.startswith(f"| {claim.id} ")] for e in (lost, won))
+    assert claim.answer in lost_row and "could answer" not in won_row
+
+
+#: The papers whose failing claims have all been given an answer.
+ANSWERED = "A"
+
+
+def test_a_claim_that_fails_says_what_its_authors_could_answer():
+    lines = (Path(__file__).parents[2] / "book" / "verdicts.tsv").read_text(encoding="utf-8").splitlines()
+    failing = [name for name, verdict, *_ in (line.split("\t") for line in lines if "\t" in line) if verdict == FAILS]
+    assert [name for name in failing if name[0] in ANSWERED and name in ledger.claims()]
+    missing = [
+        name for name in failing if name[0] in ANSWERED and name in ledger.claims() and not ledger.claim(name).answer
+    ]
+    assert missing == [], "write the field `answer` of these claims"

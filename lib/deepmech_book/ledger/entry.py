@@ -65,6 +65,8 @@ class Entry:
             rows.append(("null", f"{number(self.null)} ({self.claim.against})"))
         if self.reason:
             rows.append(("because", self.reason))
+        if answer := self.claim.answered(self.verdict):
+            rows.append(("the authors", f"could answer: {answer}"))
         return rows
 
     def __repr__(self) -> str:

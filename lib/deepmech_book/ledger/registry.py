@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from deepmech_book.ledger.rules import Rule
+from deepmech_book.ledger.rules import FAILS, TRIVIAL, UNDECIDED, Rule
 
 PAPERS = {
     "A": "A spring–block theory of feature learning (Shi, Pan, Dokmanić)",
@@ -49,7 +49,10 @@ class Figure(Numbered):
 
 @dataclass(frozen=True)
 class Claim(Numbered):
-    """One statement that a machine can check; ``page`` is the notebook that measures it."""
+    """One statement that a machine can check; ``page`` is the notebook that measures it.
+
+    ``answer`` is what the authors could reply where it does not hold, shown beside that verdict.
+    """
 
     figure: str
     where: str
@@ -61,6 +64,7 @@ class Claim(Numbered):
     against: str | None = None
     better_than_null: bool = False
     expected: Any = None
+    answer: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written
@@ -69,6 +73,10 @@ class Claim(Numbered):
             raise ValueError(f"claim {self.id}: kind {self.kind!r} must be exact, number or order")
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
+
+    def answered(self, verdict: str) -> str:
+        """What the authors could reply to this verdict; nothing to one that is theirs."""
+        return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""
 
 
 def read(name: str, kind: Any) -> list[Any]:

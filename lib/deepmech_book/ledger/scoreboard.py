@@ -51,7 +51,8 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
         low, high = r.get("interval") or (None, None)
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
-        rows.append({"claim": c.id, **told, **measured, "low": low, "high": high, "reason": r.get("reason")})
+        rest = {"low": low, "high": high, "reason": r.get("reason"), "answer": c.answered(r["verdict"])}
+        rows.append({"claim": c.id, **told, **measured, **rest})
     return rows
 
 
@@ -92,7 +93,9 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Collecti
             else:
                 null, seeds = number(r["null"]), str(r.get("seeds") or "–")
                 where = f"{page_link(r['page'])} ({r['seconds']:.0f} s)"
-                words = [c.statement, _ours(r), r["rule"], null, badge(r["verdict"]), seeds, where]
+                answer = c.answered(r["verdict"])
+                statement = f"{c.statement} *The authors could answer:* {answer}" if answer else c.statement
+                words = [statement, _ours(r), r["rule"], null, badge(r["verdict"]), seeds, where]
             lines.append(f"| {c.id} | {' | '.join(map(cell, words))} |")
         lines += ["", "### Figures", "", "| figure | shows | page |", "|---|---|---|"]
         for f in (f for f in registry.figures().values() if f.paper == paper):
