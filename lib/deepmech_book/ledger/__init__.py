@@ -4,6 +4,7 @@
 record in the notebook's output; the press gathers the records into the scoreboard.
 """
 
+from deepmech_book.ledger.done import choices, done_markdown
 from deepmech_book.ledger.entry import MIME, check
 from deepmech_book.ledger.findings import findings, findings_markdown
 from deepmech_book.ledger.formulas import formulas, formulas_markdown
@@ -16,9 +17,11 @@ __all__ = [
     "MIME",
     "PAPERS",
     "check",
+    "choices",
     "claim",
     "claims",
     "csv_text",
+    "done_markdown",
     "figures",
     "findings",
     "findings_markdown",

@@ -68,6 +68,12 @@ it. What each paper's sentences claim, and what became of them, is listed {{doc}
 </generated/sentences>`; the numbered equations stand under {{doc}}`/generated/formulas`.
 
 {}"""
+DONE = """\
+Data, networks, noise, training and how numbers are read off: every choice as the paper's text has it, as its authors'
+public program has it, and as it is made here, with what it changes where they differ. Where text and program disagree,
+the book follows the program that drew the figures.
+
+{}"""
 
 
 def tables(records: list[dict[str, Any]], profile: str, names: list[str], reference: bool) -> dict[str, str]:
@@ -84,12 +90,14 @@ def tables(records: list[dict[str, Any]], profile: str, names: list[str], refere
         "Sentence by sentence": (SENTENCES, ledger.sentences_markdown(records, names)),
         "Formulas": (FORMULAS, ledger.formulas_markdown(names, entry)),
         "Paper and book": (PAPERS, ledger.papers_markdown(names)),
+        "How it was done": (DONE, ledger.done_markdown(names)),
     }
     # Tables need the width of the page's own contents.
     wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {}\n\n{}\n"
     texts = [wide.format(title, words.format(table)) for title, (words, table) in filled.items()]
+    made = ("scoreboard.md", "sentences.md", "formulas.md", "papers.md", "done.md")
     return {
-        **dict(zip(("scoreboard.md", "sentences.md", "formulas.md", "papers.md"), texts, strict=True)),
+        **dict(zip(made, texts, strict=True)),
         "scoreboard.csv": ledger.csv_text(rows),
         "scoreboard.json": json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False),
     }

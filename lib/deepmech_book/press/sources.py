@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "sentences", "papers", "formulas", "gallery")
+MADE_PAGES = ("status", "scoreboard", "sentences", "papers", "done", "formulas", "gallery")
 REFERENCE = "api/"
 SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
