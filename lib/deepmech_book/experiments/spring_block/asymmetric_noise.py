@@ -18,14 +18,20 @@ from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
 from deepmech_book.experiments.spring_block.data import recipe, sweep
 
-#: Kinds of noise and their strengths: those of the middle of Figs. 1(c), 1(a) and 1(d).
-KINDS = {"dropout": 0.12, "data noise": 0.3, "small batches": 80}
+STRENGTHS = ("weak", "middle", "strong")
+#: Kinds of noise, each from weak to strong: near the right edge, in the middle and near the left edge of Figs. 1(c),
+#: 1(a) and 1(d).
+KINDS = {"dropout": (0.04, 0.12, 0.28), "data noise": (0.1, 0.3, 0.7), "small batches": (640, 160, 40)}
 
 
 def noise_by_layer(
-    data: str | dict[str, Any] = "mnist", n_seeds: int = 5, at: Sequence[int] = (0, 10, 100), n_draws: int = 20
+    data: str | dict[str, Any] = "mnist-program",
+    slopes: Sequence[float] = (0.0, 0.4, 1.0),
+    n_seeds: int = 5,
+    at: Sequence[int] = (0, 10, 100),
+    n_draws: int = 20,
 ) -> Sweep:
-    """Noise of activations and gradients in ReLU networks of Fig. 1: a sweep over ``noise`` and ``seed``.
+    """Noise of activations and gradients in networks of Fig. 1, by noise, its strength, slope and seed.
 
     Parameters
     ----------
@@ -36,9 +42,11 @@ def noise_by_layer(
     Examples
     --------
     >>> noise_by_layer("digits", n_seeds=2).grid.shape
-    (3, 2)
+    (3, 3, 3, 2)
     """
-    cells, fixed = {"noise": list(KINDS), "seed": range(n_seeds)}, {"kinds": KINDS, "at": list(at), "n_draws": n_draws}
+    cells = {"noise": list(KINDS), "strength": list(STRENGTHS), "slope": slopes, "seed": range(n_seeds)}
+    kinds = {kind: dict(zip(STRENGTHS, values, strict=True)) for kind, values in KINDS.items()}
+    fixed = {"kinds": kinds, "at": list(at), "n_draws": n_draws}
     return sweep("noise-by-layer", f"{__name__}:train_and_draw", cells, recipe(data), **fixed)
 
 
@@ -50,9 +58,9 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 # Sums of torch follow the processor; what one draw of dropout decides at a kink of ReLU may flip.
 @recomputed(part=_begin, tolerance={"relative": 1e-3})
 def train_and_draw(
-    cells: xr.Dataset, data: dict[str, Any], kinds: dict[str, float], at: list[int], n_draws: int
+    cells: xr.Dataset, data: dict[str, Any], kinds: dict[str, dict[str, float]], at: list[int], n_draws: int
 ) -> xr.Dataset:
-    """Train one network per cell with Adam at 0.001; a cell holds ``noise``, a key of ``kinds``, and ``seed``.
+    """Train one network per cell with Adam at 0.001; ``noise`` and ``strength`` of a cell are keys of ``kinds``.
 
     Returns
     -------
@@ -62,16 +70,21 @@ def train_and_draw(
         draws (of gradients: over its mean square).
     """
     images = load(**data)
-    found = [_measured(images, c["noise"], kinds[c["noise"]], c["seed"], at, n_draws) for c in each(cells)]
+    found = [
+        _measured(images, c["noise"], kinds[c["noise"]][c["strength"]], c["slope"], c["seed"], at, n_draws)
+        for c in each(cells)
+    ]
     coords = {"at_epoch": at, "signal": ["activations", "gradients"], "layer": np.arange(1, found[0].shape[-1] + 1)}
     dims = ("cell", "at_epoch", "signal", "layer")
     attrs = {"device": "cpu", "dtype": "float32", "engine": "torch"}
     return xr.Dataset({"relative": (dims, np.stack(found))}, coords, attrs)
 
 
-def _measured(data: Data, kind: str, strength: float, seed: int, at: list[int], n_draws: int) -> np.ndarray:
+def _measured(
+    data: Data, kind: str, strength: float, slope: float, seed: int, at: list[int], n_draws: int
+) -> np.ndarray:
     """Relative noise of one network, (at_epoch, signal, layer)."""
-    network = MLP(dropout=strength if kind == "dropout" else 0.0)
+    network = MLP(slope=slope, dropout=strength if kind == "dropout" else 0.0)
     stream = Stream.of("noise by layer", kind, seed)
     model = of_member(Member(network, Training(), seed), data.x_train.shape[1:], data.n_classes, stream).train()
     generator = torch.Generator().manual_seed(seed)
