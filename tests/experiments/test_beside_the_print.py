@@ -33,7 +33,7 @@ def test_relative_noise_is_that_of_the_draws_over_that_of_the_samples():
 
 
 def test_dropout_reaches_no_activation_before_it_and_chunks_do_not_matter():
-    small = {"name": "digits", "n_train": 120, "n_test": 50}
+    small = {"name": "digits", "n_train": 700, "n_test": 50}
     sweep = asymmetric_noise.noise_by_layer(small, [0.4], 2, at=(0, 2), n_draws=4)
     one, many = run(sweep, chunk=1), run(sweep, chunk=7)
     xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())
