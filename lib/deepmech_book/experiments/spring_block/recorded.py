@@ -11,7 +11,7 @@ import xarray as xr
 from deepmech.data import load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import recipe, sweep
+from deepmech_book.experiments.spring_block.data import PROGRAM, recipe, sweep
 
 #: Every second column of Fig. 1(c) as printed, about, and all its rows.
 DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
@@ -20,6 +20,7 @@ SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 #: What deepmech.data.load is asked for. Test samples are measured in each record too; few will do, as nobody uses them.
 DATA: dict[str, dict[str, Any]] = {
     "mnist": {"name": "mnist", "size": 10, "n_train": 2560, "n_test": 500},
+    "mnist-program": {"name": "mnist", **PROGRAM, "n_test": 500},
     "digits": {"name": "digits"},
 }
 
@@ -31,6 +32,7 @@ def recorded(
     n_seeds: int = 3,
     epochs: int = 100,
     every: int = 5,
+    first_seed: int = 0,
 ) -> Sweep:
     """Networks of Fig. 1(c) through training, over ``slope``, ``dropout`` and ``seed``.
 
@@ -42,7 +44,7 @@ def recorded(
     >>> recorded("digits", n_seeds=2).grid.shape, recorded("digits", epochs=25).fixed["record"]
     ((6, 5, 2), [10, 15, 20, 25])
     """
-    cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
+    cells = {"slope": slopes, "dropout": dropouts, "seed": range(first_seed, first_seed + n_seeds)}
     fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
     return sweep("recorded-1c", f"{__name__}:train_recorded", cells, recipe(data, DATA), **fixed)
 
