@@ -188,7 +188,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("Dropout is 10 %"),
         Paper("the printed large step of 0.01"),
     ],
-    "spring_block/asymmetric_noise": [Setting("dropout of 12 %, noise in data and labels of strength 0.3")],
     "spring_block/how_straight": [
         Follows("has curvature %.2f when its last step is twice its first", lambda: (_bend(8, 2.0),)),
         Words("up to 0.05 either way", "the rule of the claims, which they show"),

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.stats import t as student
 
+from deepmech.core.statistics import interval
 from deepmech_book.experiments.spring_block import chain_fits, recorded
 from deepmech_book.experiments.spring_block import friction_fitted as fitted
 
@@ -95,3 +97,17 @@ def test_a_chain_that_friction_keeps_concave_is_told_from_one_in_haste():
     found = fitted.fades(xr.Dataset({name: ("chain", values) for name, values in numbers.items()}))
     assert (found.now > fitted.BENT).all()
     assert float(found.later[0]) < fitted.BENT < float(found.later[1])
+
+
+def test_the_difference_of_the_frictions_follows_what_one_of_them_does(lawful):
+    falls = fitted.ranks(fitted.effective(lawful), "slope")
+    assert falls.sizes == {"seed": 3} and np.allclose(falls, -1)
+
+
+def test_two_looks_widen_an_interval_as_half_the_error_does():
+    runs = np.random.default_rng(0).normal(size=10)
+    one = interval(runs, scatter="symmetric")
+    two = fitted.wider(runs.mean(), one, 10, looks=2)
+    reach = student.ppf(0.9875, 9) * runs.std(ddof=1) / np.sqrt(10)
+    np.testing.assert_allclose(two.ends, (runs.mean() - reach, runs.mean() + reach))
+    np.testing.assert_allclose(fitted.wider(runs.mean(), one, 10, looks=1).ends, one.ends)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.stats import t as student
 
 from deepmech.core.random import Stream
-from deepmech.core.statistics import spearman
+from deepmech.core.statistics import Interval, spearman
 from deepmech.metrics.curvature import curvature
 from deepmech_book.experiments.spring_block import chain_fits
 from deepmech_book.experiments.spring_block.chain_fits import LONGEST
@@ -148,11 +149,25 @@ def follows(fit: xr.Dataset) -> xr.DataArray:
 
     Rank correlation along one parameter at each value of the other, then the mean over the latter.
     """
-    found = [
-        xr.concat([_ranked(fit[n], fit[p], p).mean(o) for p, o in OTHER.items()], xr.Variable("parameter", list(OTHER)))
-        for n in NUMBERS
-    ]
+    found = [xr.concat([ranks(fit[n], p) for p in OTHER], xr.Variable("parameter", list(OTHER))) for n in NUMBERS]
     return xr.concat(found, xr.Variable("number", list(NUMBERS)))
+
+
+def ranks(number: xr.DataArray, parameter: str) -> xr.DataArray:
+    """Rank correlation of a number with one parameter at each value of the other, mean over the latter."""
+    return _ranked(number, number[parameter], parameter).mean(OTHER[parameter])
+
+
+def effective(fit: xr.Dataset) -> xr.DataArray:
+    """Friction to the right less friction to the left: twice what is left of both under strong noise (Eq. 8)."""
+    return fit["friction_right"] - fit["friction_left"]
+
+
+def wider(value: Any, between: Interval, n: int, looks: int) -> Interval:
+    """A 95 % interval over ``n`` seeds, wider for ``looks`` after any of which one might have stopped (Bonferroni)."""
+    grown = student.ppf(1 - 0.025 / looks, n - 1) / student.ppf(0.975, n - 1)
+    low, high = (value + grown * (end - value) for end in between.ends)
+    return Interval(low, high, between.why)
 
 
 def dealt(fit: xr.Dataset, number: str, parameter: str, n_draws: int = 1000) -> xr.DataArray:

@@ -235,19 +235,15 @@ def plain(value: float) -> str:
     return f"{value + 0.0:.2f}".replace("-", "−")
 
 
-def off_line(load: xr.DataArray) -> xr.DataArray:
-    """How far the input lies off the straight line through the hidden layers, over their own root mean square distance.
+def input_off(load: xr.DataArray) -> xr.DataArray:
+    """How far the input lies above the straight line through the hidden layers, over the range of these, D₁ − D_L.
 
-    The line is that of least squares through (ℓ, D_ℓ), ℓ = 1 … L. What it predicts for ℓ = 0 is uncertain even if the
-    layers scatter about a line at random: with seven layers, independent scatter of all alike makes this ratio the
-    absolute value of a number with standard deviation about 1.3.
+    The line is that of least squares through (ℓ, D_ℓ), ℓ = 1 … L. Where layers are curved it meets ℓ = 0 anywhere: ask
+    this of curves that are straight from layer 1 on.
     """
 
-    def ratio(d: np.ndarray) -> float:
-        layer = np.arange(len(d))
-        line = np.polyfit(layer[1:], d[1:], 1)
-        left = d[1:] - np.polyval(line, layer[1:])
-        # Two numbers of the line are fitted.
-        return float(abs(d[0] - line[1]) / np.sqrt(np.sum(left**2) / (len(left) - 2)))
+    def above(d: np.ndarray) -> float:
+        line = np.polyfit(np.arange(1, len(d)), d[1:], 1)
+        return float((d[0] - line[1]) / (d[1] - d[-1]))
 
-    return xr.apply_ufunc(ratio, load, input_core_dims=[["layer"]], vectorize=True)
+    return xr.apply_ufunc(above, load, input_core_dims=[["layer"]], vectorize=True)
