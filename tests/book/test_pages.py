@@ -14,6 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from miniature import ROOT, make_house
+from playwright.sync_api import TimeoutError
 
 from deepmech_book import ledger
 from deepmech_book.press import press, site
@@ -23,6 +24,12 @@ pytestmark = [pytest.mark.page, pytest.mark.slow]
 
 REAL = House(ROOT).html
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+
+# The screen is that wide, nothing stands out of it, and every explorer is laid out for the room it has now.
+FITS = """(width) => innerWidth === width && document.documentElement.scrollWidth <= width
+  && [...document.querySelectorAll(".deepmech-explorer")].every(
+    (one) => !one.clientWidth || Number(one.dataset.width) === one.clientWidth)"""
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -91,6 +98,15 @@ class Visit:
         )
         return self.tab
 
+    def fits(self, page: str, screen: dict[str, int]) -> None:
+        """Nothing stands out of a screen of this size; explorers lay themselves out some frames after a resize."""
+        self.tab.set_viewport_size(screen)
+        try:
+            self.tab.wait_for_function(FITS, arg=screen["width"], timeout=10_000)
+        except TimeoutError:
+            wide = self.tab.evaluate("document.documentElement.scrollWidth")
+            pytest.fail(f"{page}: {wide} pixels wide on a screen of {screen['width']}, or an explorer not laid out")
+
     def __enter__(self):
         return self
 
@@ -113,8 +129,7 @@ def test_every_page_renders_without_complaint_on_a_phone_and_a_desk(book, chromi
             )
             assert bad == [], page
             for screen in (PHONE, DESK):
-                tab.set_viewport_size(screen)
-                assert tab.evaluate("document.documentElement.scrollWidth") <= screen["width"], (page, screen)
+                visit.fits(page, screen)
             assert visit.complaints == [], page
 
 
@@ -266,7 +281,7 @@ def test_axe_finds_nothing_serious(book, chromium):
             tab.evaluate(
                 "document.getAnimations().forEach(moving => { try { moving.finish(); } catch { /* endless */ } })"
             )
-            assert tab.evaluate("document.documentElement.scrollWidth") <= screen["width"], page
+            visit.fits(page, screen)
             found = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
             told = [
                 f"{one['id']}: {node['html'][:120]}"
@@ -306,7 +321,7 @@ def test_the_scoreboard_is_sifted_and_sorted_from_the_keyboard_on_a_phone(book, 
         assert {row[0] for row in whole} == set(ledger.claims())
         sieve = tab.locator(".dm-sieve")
         assert sieve.locator("output").inner_text() == f"{len(whole)} rows"
-        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        visit.fits(BOARD, PHONE)
 
         tab.get_by_label("Verdict").select_option("holds")
         holding = shown(tab)

@@ -4,9 +4,15 @@ import re
 from typing import Any
 
 import numpy as np
+from playwright.sync_api import TimeoutError
 
 from deepmech.simulators.elastic_sde import simulate
 from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
+
+# The screen has this width, nothing stands out of it, and no drawing says that it still waits for its new width.
+FITS = """(width) => innerWidth === width && document.documentElement.scrollWidth <= width
+  && [...document.querySelectorAll(".deepmech-explorer")].every(
+    (one) => Number(one.dataset.width) === one.clientWidth)"""
 
 
 def step(page: Any, times: int) -> None:
@@ -14,9 +20,28 @@ def step(page: Any, times: int) -> None:
 
 
 def resize(page: Any, width: int) -> None:
-    """Another width, and two frames in which the explorer can answer to it."""
+    """Another width, and every drawing laid out for it, with nothing wider than the screen."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.wait_for_function(FITS, arg=width)
+
+
+def frames(page: Any, n: int) -> None:
+    """So many frames in which the page could have done something."""
+    page.evaluate(
+        "(n) => new Promise((done) => { (function next() { n-- ? requestAnimationFrame(next) : done(); })(); })", n
+    )
+
+
+def tap(page: Any, x: float, y: float, until: str) -> None:
+    """Tap until it is taken: Chromium does not always take a touch so soon after another for a tap."""
+    for _ in range(20):
+        page.touchscreen.tap(x, y)
+        try:
+            page.wait_for_function(until, timeout=500)
+            return
+        except TimeoutError:
+            continue
+    page.wait_for_function(until)
 
 
 def numbers(page: Any) -> dict[str, float]:

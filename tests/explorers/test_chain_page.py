@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import handle_at, numbers, step
+from explorer_pages import handle_at, numbers, step, tap
 
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium
@@ -71,10 +71,9 @@ def test_touch_drags_the_handle_and_taps_the_diagram(visit: Any, still: Any) -> 
     assert float(noise.input_value()) > before[0] and float(friction.input_value()) > before[1]
     assert page.evaluate("scrollY") == before[2]  # the finger moved the point, not the page
 
-    page.wait_for_timeout(400)  # Chromium does not always take a touch so soon after a drag for a tap
     area = page.locator(".phase svg").bounding_box()
-    page.touchscreen.tap(area["x"] + area["width"] - 40, area["y"] + area["height"] - 60)
-    page.wait_for_function("document.querySelector('input[name=noise]').value < 0.004")  # a tap takes a moment
+    quiet = "document.querySelector('input[name=noise]').value < 0.004"
+    tap(page, area["x"] + area["width"] - 40, area["y"] + area["height"] - 60, quiet)
     assert float(friction.input_value()) < 0.05
 
 

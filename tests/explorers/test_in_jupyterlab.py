@@ -7,10 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from explorer_pages import frames
+from playwright.sync_api import TimeoutError
 
 pytestmark = [pytest.mark.slow]
 
@@ -101,8 +104,8 @@ def open_as_notebook(page: Any, name: str) -> None:
     for _ in range(20):  # extensions add to the menu some time after the page has loaded
         file.click(button="right", timeout=60_000)
         menu.get_by_text("Open With", exact=True).hover()
-        page.wait_for_timeout(500)
-        if menu.get_by_text("Jupytext Notebook", exact=True).count():
+        with suppress(TimeoutError):
+            menu.get_by_text("Jupytext Notebook", exact=True).wait_for(timeout=500)
             break
         page.keyboard.press("Escape")
         page.keyboard.press("Escape")
@@ -138,7 +141,7 @@ def at_rest(item: Any) -> Any:
     before, box = None, item.bounding_box()
     while box != before:
         item.scroll_into_view_if_needed()
-        item.page.wait_for_timeout(300)
+        frames(item.page, 20)
         before, box = box, item.bounding_box()
     return box
 

@@ -24,6 +24,7 @@ export class Plane {
 
   /** Scales and axes for this width: values `left` to `right` and `bottom` to `top` at the edges of the box. */
   frame(width, [left, right], [bottom, top]) {
+    this.width = width;
     const box = (this.box = { left: 44, right: width - 22, top: 28, bottom: this.height - 44 });
     this.x = scale(left, right, box.left, box.right);
     this.y = scale(bottom, top, box.bottom, box.top);
@@ -43,7 +44,9 @@ export class Plane {
   update(p) {
     const { across, up, x, y } = this;
     this.point = p;
-    this.handle.style.transform = `translate(${x(p[across.name]).toFixed(1)}px, ${y(p[up.name]).toFixed(1)}px)`;
+    // Across in shares of the width: where the column shrinks, the handle does not stand out of it until it is laid out anew.
+    this.handle.style.left = `${((100 * x(p[across.name])) / this.width).toFixed(3)}%`;
+    this.handle.style.top = `${y(p[up.name]).toFixed(1)}px`;
     set(this.handle, {
       "aria-valuenow": p[across.name],
       "aria-valuetext": [across, up].map((a) => `${a.words} ${this.say(a, p[a.name])}`).join(", "),

@@ -46,6 +46,7 @@ export class View {
     if (!this.width) return;
     this.layout();
     this.draw();
+    this.root.dataset.width = this.width;
   }
 
   /** Draw what has changed without any change of parameters or width. */
