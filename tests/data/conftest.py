@@ -35,19 +35,19 @@ def small(monkeypatch, tmp_path, contents):
     """A data directory of its own, and a catalogue in which MNIST and Fashion-MNIST are the small look-alike."""
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
 
-    def shrink(source, with_content):
+    def shrink(source):
         known = []
         for file in source.files:
             raw = contents[file.name]
-            content = hashlib.sha256(gzip.decompress(raw)).hexdigest() if with_content else None
+            content = hashlib.sha256(gzip.decompress(raw)).hexdigest()
             count = SIZES[file.name.split("-")[0]]
             known.append(
                 replace(file, count=count, download_sha256=hashlib.sha256(raw).hexdigest(), content_sha256=content)
             )
         return replace(source, files=tuple(known))
 
-    monkeypatch.setitem(catalogue.SOURCES, "mnist", shrink(catalogue.MNIST, True))
-    monkeypatch.setitem(catalogue.SOURCES, "fashion-mnist", shrink(catalogue.FASHION, False))
+    monkeypatch.setitem(catalogue.SOURCES, "mnist", shrink(catalogue.MNIST))
+    monkeypatch.setitem(catalogue.SOURCES, "fashion-mnist", shrink(catalogue.FASHION))
     assert files.SOURCES is catalogue.SOURCES
     return tmp_path
 
