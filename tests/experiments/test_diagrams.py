@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from deepmech.data import DataMissing
 from deepmech.sweeps import run
 from deepmech_book import figures
 from deepmech_book.experiments.spring_block import networks, summaries
@@ -42,12 +41,9 @@ def test_what_the_supplement_changes():
     assert not [(a, b) for a in names for b in names if a is not b and b.startswith(a)]
 
 
-def test_requests_that_cannot_be_met_are_named(monkeypatch, tmp_path):
+def test_a_figure_that_is_no_diagram_is_named():
     with pytest.raises(ValueError, match=r"figure = 'S4'.*S5a"):
         diagram("S4")
-    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
-    with pytest.raises(DataMissing, match="deepmech data fetch fashion-mnist"):
-        diagram("S7a", n_seeds=1)
 
 
 def made_up(bend: np.ndarray, accuracy: np.ndarray, n: int = 10) -> xr.Dataset:

@@ -63,4 +63,4 @@ def with_fewer_images(n_seeds: int = 10) -> Sweep:
     >>> with_fewer_images(n_seeds=2).grid.shape
     (6, 8, 2)
     """
-    return networks.figure_1("data_noise", {**DATA["mnist"], "n_train": FITS}, n_seeds=n_seeds)
+    return networks.figure_1("data_noise", {**DATA["mnist-program"], "n_train": FITS}, n_seeds=n_seeds)

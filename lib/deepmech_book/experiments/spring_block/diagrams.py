@@ -67,12 +67,14 @@ def diagram(
     return replace(sweep, name=sweep.name.replace(f"figure-1{networks.PANELS[panel].letter}", kind))
 
 
-def that_ship(data: str = "mnist", photographs: str = "cifar10-jpeg", **grid: Any) -> dict[str, Sweep]:
+def that_ship(
+    data: str = "mnist", photographs: str = "cifar10-jpeg", depths: str | None = None, **grid: Any
+) -> dict[str, Sweep]:
     """Fig. 1 and the diagrams of the supplement with BatchNorm that the book can draw whole, by their titles.
 
     Parameters
     ----------
-    data, photographs : data of Figs. 1 and S5, and of Figs. S8 and S9.
+    data, photographs, depths : data of Fig. 1, of Figs. S8 and S9, and of Fig. S5 (by default that of Fig. 1).
     grid : other arguments of :func:`diagram`.
 
     Examples
@@ -85,7 +87,7 @@ def that_ship(data: str = "mnist", photographs: str = "cifar10-jpeg", **grid: An
     images = {"S8, CIFAR-10, dropout": "S8", "S9, CIFAR-10, depth 12": "S9a", "S9, CIFAR-10, depth 20": "S9b"}
     return (
         {title: networks.figure_1(panel, data, **grid) for title, panel in fig1.items()}
-        | {title: diagram(figure, data, **grid) for title, figure in others.items()}
+        | {title: diagram(figure, depths or data, **grid) for title, figure in others.items()}
         | {title: diagram(figure, photographs, **grid) for title, figure in images.items()}
     )
 
