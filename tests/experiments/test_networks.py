@@ -85,6 +85,20 @@ def test_the_rival_knows_the_other_rows_only_and_wins_where_all_rows_are_alike()
     assert other.falls_in_rows.null == pytest.approx(2 / 3 * numbers.falls_in_rows.null, abs=0.01)
 
 
+def test_the_best_bent_cell_is_judged_by_seeds_that_did_not_choose_it():
+    noise, slope = [0.0, 0.1, 0.2, 0.3], [0.0, 0.5, 1.0]
+    bend = 0.26 - np.array(noise) - 0.31 * np.array(slope)[:, None]
+    made = made_up("dropout", noise, bend, 1 - abs(bend))
+    bent = np.where(abs(bend) > summaries.STRAIGHT, abs(bend), np.inf).min()
+    assert measures(made).bent_gains.value == pytest.approx(100 * (abs(bend).min() - bent))
+    # Where accuracy is chance, a choice by the judging seeds themselves would find a gain among the many bent cells.
+    chance = np.random.default_rng(1).normal(size=(400, *made["accuracy"].isel(seed=0).shape))
+    many = made.isel(seed=0).expand_dims(seed=400)
+    found = measures(many.assign(accuracy=(many["accuracy"].dims, chance))).bent_gains
+    low, high = found.interval.ends
+    assert low < 0 < high
+
+
 @pytest.mark.parametrize("straight", [-0.1, 0.0, 0.12])
 def test_the_curvature_of_best_accuracy_is_found_wherever_it_is(straight):
     bend = 0.26 - np.linspace(0, 0.3, 4) - 0.31 * np.array([0.0, 0.5, 1.0])[:, None]
