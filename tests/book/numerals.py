@@ -83,8 +83,8 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
     "elastic_sde/geomnist": [
-        Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 to 176 degrees"),
-        Setting("half-sides of 4 and 8 pixels, ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
+        Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 towards 176 degrees"),
+        Setting("rectangles of 9 × 17 pixels, ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
         Follows("triangles about %.0f wide and %.0f high", lambda: (2 * TRIANGLE[0], TRIANGLE[1] + TRIANGLE[2])),
         Setting(
             "rotated by up to 176 degrees and blurred by a Gaussian of 0.9 to 1.1 pixels", ("deepmech.data.geomnist",)

@@ -27,7 +27,8 @@ class Data:
     name
         The name it was loaded by.
     x_train, x_test
-        float32, shapes (n_train, d) and (n_test, d), in [0, 1]; images are flattened channel by channel, row by row.
+        float32, shapes (n_train, d) and (n_test, d), in [0, 1] (GEOMNIST: about that); images are flattened channel by
+        channel, row by row.
     y_train, y_test
         Classes 0 … n_classes − 1 as int64, or, for regression, targets as float32; shapes (n_train,) and (n_test,).
     n_classes

@@ -101,8 +101,8 @@ def independent(n: int, seed: int = 0, split: str = "train") -> Placement:
 def draw(at: Placement) -> np.ndarray:
     """The images of ``at``, float32, shape (n, 32, 32).
 
-    A shape is 1 on a background of 0 (:func:`shape`); the frame is turned by a cubic spline, which over- and undershoots
-    a little, and then blurred by a Gaussian that mirrors what it meets at the frame.
+    A shape is 1 on a background of 0 (:func:`shape`); the frame is turned by a cubic spline, which goes a little beyond
+    0 and 1, and then blurred by a Gaussian that mirrors what it meets at the frame.
     """
     out = np.empty((len(at.label), SIDE, SIDE), np.float32)
     for i, (label, r, angle, blur) in enumerate(zip(at.label, at.r, at.angle, at.blur, strict=True)):

@@ -34,7 +34,8 @@ SETTINGS["geomnist-independent"], SETTINGS["cifar10-jpeg"] = SETTINGS["geomnist"
 def images(dataset: str, n_classes: int, per_class: int, validation: int, seed: int = 0) -> Data:
     """The first ``n_classes`` classes of a data set with that many training and validation samples of each.
 
-    Another ``seed`` makes or chooses other images. Pixels of GEOMNIST stay in [0, 1]; those of CIFAR-10 are moved to [-1, 1], as is usual for this network.
+    Another ``seed`` makes or chooses other images. Pixels of GEOMNIST are left as they are drawn; those of CIFAR-10 are
+    moved to [-1, 1], as is usual for this network.
 
     Examples
     --------
@@ -44,7 +45,8 @@ def images(dataset: str, n_classes: int, per_class: int, validation: int, seed: 
     if dataset not in SETTINGS:
         raise ValueError(f"images: dataset = {dataset!r}: must be one of {', '.join(SETTINGS)}")
     made = dataset in GEOMNIST
-    whole = load(dataset, **_sizes(dataset, per_class, validation), seed=seed)
+    n_train, n_test = _sizes(dataset, per_class, validation)
+    whole = load(dataset, n_train=n_train, n_test=n_test, seed=seed)
     if not 2 <= n_classes <= whole.n_classes:
         raise ValueError(f"images: n_classes = {n_classes!r}: {dataset} has 2 to {whole.n_classes}")
     found = {}
@@ -69,12 +71,13 @@ def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int) -
     >>> fingerprint("geomnist", 2, 10, 5) == images("geomnist", 2, 10, 5).fingerprint
     True
     """
-    whole = sets.fingerprint(dataset, **_sizes(dataset, per_class, validation))
+    n_train, n_test = _sizes(dataset, per_class, validation)
+    whole = sets.fingerprint(dataset, n_train=n_train, n_test=n_test)
     return _mark(whole, n_classes, per_class, validation)
 
 
-def _sizes(dataset: str, per_class: int, validation: int) -> dict[str, int]:
-    return {"n_train": 3 * per_class, "n_test": 3 * validation} if dataset in GEOMNIST else {}
+def _sizes(dataset: str, per_class: int, validation: int) -> tuple[int | None, int | None]:
+    return (3 * per_class, 3 * validation) if dataset in GEOMNIST else (None, None)
 
 
 def _mark(of: str, n_classes: int, per_class: int, validation: int) -> str:

@@ -134,11 +134,12 @@ def as_published(which: str, **changed: Any) -> Sweep:
     ----------
     which : ``"geomnist"``: without wrong labels, 3,000 samples per class (Figs. 1, 3, 5, D.1, D.7 … D.10);
         ``"corruption"``: p_err from 0 to 0.8, ten trials on each of ten draws of images and labels (Figs. 4, D.2, D.5,
-        D.6); ``"corruption-independent"``: the same on the harder variant of GEOMNIST, five draws; ``"sizes"``: samples per class, each with two sets of 50 trials (Fig. D.3);
+        D.6); ``"corruption-independent"``: the same on the harder variant of GEOMNIST, five draws; ``"sizes"``:
+        samples per class, each with two sets of 50 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9); ``"cifar-sizes"``:
         as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text
-        says, 20 trials, and 6 on each of five draws; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the
-        others (App. E), 40 trials;
+        says, 20 trials, and 6 on each of five draws; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times
+        less often than the others (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
     changed : arguments of :func:`trials` that shall differ from that. The result ships if none does.
