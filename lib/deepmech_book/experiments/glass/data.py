@@ -77,9 +77,7 @@ def binary(
 
 
 @lru_cache(maxsize=4)
-def _components(
-    name: str, n_data: int | None, components: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+def _components(name: str, n_data: int | None, components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Leading components of so many training samples, their variances, labels, and where they come from."""
     loaded = load(name, n_train=_ALL.get(name) if n_data is None else n_data, n_test=1)
     x = loaded.x_train.astype(float)
