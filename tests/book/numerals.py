@@ -84,7 +84,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
     "elastic_sde/geomnist": [
         Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 towards 176 degrees"),
-        Setting("rectangles of 9 × 17 pixels, ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
+        Setting("ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
         Follows("triangles about %.0f wide and %.0f high", lambda: (2 * TRIANGLE[0], TRIANGLE[1] + TRIANGLE[2])),
         Setting(
             "rotated by up to 176 degrees and blurred by a Gaussian of 0.9 to 1.1 pixels", ("deepmech.data.geomnist",)
@@ -141,7 +141,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("at which it falls to 0.9", "the definition of τ₉₀"),
         FREE,
         Setting("prepared with steps of 0.02", ("deepmech_book.experiments.glass.settings",)),
-        Paper(", not 0.001. Scaling changes"),
+        Paper(", not 0.001. With the program"),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
     ],
     "glass/scaling": [FREE],
@@ -155,7 +155,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("gradient descent (steps of 0.02)"),
         Paper("the paper's floor of $10^{-20}$"),
         Paper("steps of 0.001, batches of 100"),
-        Paper(r"the paper's own regularised networks, at $\lambda$ = 0.01"),
     ],
     "spring_block/chain": [Setting(r"$\eta = 0.01$ where a page names no other")],
     "spring_block/convolutional": [

@@ -1,12 +1,15 @@
 """Data of two classes, scaled sizes, and cells that do not know each other."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from deepmech import sweeps
+from deepmech.core.random import Stream
+from deepmech.data.fetch import state
 from deepmech_book.experiments.glass import fitted, protocol, relaxation, transitions, walks, wells
 from deepmech_book.experiments.glass.data import binary
 
@@ -21,6 +24,31 @@ def test_components_are_standard_and_have_fixed_signs():
     assert set(data.y) == {-1.0, 1.0} and abs(data.y.mean()) < 0.15
     assert binary("digits", 600, 5).fingerprint != data.fingerprint
     np.testing.assert_allclose(binary("digits", 600, 5).x, data.x[:, :5])
+
+
+def test_components_of_the_program_are_those_of_all_samples():
+    few, many = (binary("digits", n, whiten=False) for n in (300, 600))
+    np.testing.assert_array_equal(few.x, many.x[:300])
+    assert few.fingerprint != many.fingerprint != binary("digits", 600).fingerprint
+    whole = binary("digits", whiten=False).x
+    variance = whole.var(0)
+    assert (np.diff(variance) < 0).all() and variance[0] > 2
+    np.testing.assert_allclose(np.cov(whole.T, bias=True), np.diag(variance), atol=1e-9)
+
+
+REFERENCE = Path(__file__).parents[3] / "shared" / "papers" / "reference" / "glass_inputs_by_program.npz"
+
+
+@pytest.mark.skipif(not REFERENCE.is_file(), reason="numbers made by the authors' program are not at hand")
+def test_components_of_mnist_are_those_of_the_program():
+    if not state("mnist").startswith("ready"):
+        pytest.skip("needs MNIST")
+    made, whole = np.load(REFERENCE), binary("mnist", whiten=False)
+    np.testing.assert_allclose(whole.x.var(0, ddof=1), made["variance"], atol=1e-6)
+    order = Stream.of("data", "mnist", 0).permutation("train", 0, len(whole.x))
+    first = np.argsort(order)[:200]
+    x = whole.x[first]
+    np.testing.assert_allclose(x * np.sign((x * made["first"]).sum(0)), made["first"], atol=1e-6)
 
 
 def test_widths_keep_the_ratio_of_weights_to_data():

@@ -1,5 +1,7 @@
 """Estimators of local elasticity against data whose effects are known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -21,6 +23,20 @@ from deepmech.metrics.elasticity import (
     relative_difference,
     tail_index,
 )
+
+REFERENCE = Path(__file__).parents[3] / "shared" / "papers" / "reference"
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="numbers made by the authors' program are not at hand")
+@pytest.mark.parametrize("course", ["constant", "late"])
+def test_both_estimators_are_those_of_the_authors_program(course):
+    made = np.load(REFERENCE / f"effects_by_program_{course}.npz")
+    for model in ("I", "L"):
+        found = integrated_effects(made["class_means"], model)
+        for name in ("A", "B"):
+            np.testing.assert_allclose(found[name], made[f"{name}_{model}"], atol=1e-12)
+    np.testing.assert_allclose(integrated_effects(made["class_means"], "L").A, made["A_true"], atol=1e-12)
+
 
 T = np.arange(0.0, 400.0)
 ALPHA = 0.03 * (T / 60) * np.exp(1 - T / 60)  # rises, then falls, as networks' effects do
