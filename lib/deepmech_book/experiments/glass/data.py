@@ -57,7 +57,7 @@ def binary(
     n_data : P_D, how many training samples; None takes all (1,796 digits).
     shuffle : deal the labels out anew, in an order with this seed: as many of each, and nothing to learn but by heart.
     whiten : make components of the samples used alone, and scale each to unit variance. The program does neither; the
-        results that ship with the book were made so, and its pages say it.
+        results that ship with the book were made so, but for glass-ttt-program, and its pages say it.
 
     Examples
     --------
