@@ -1,6 +1,8 @@
 """What a slip meets: an error that names the field, its value and the remedy; never a raw one, and never silence."""
 
 import re
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +22,9 @@ from deepmech.simulators import brownian, elastic_sde, folding_ruler
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
 from deepmech.simulators.spring_block import Chain, averaged, simulate
+from deepmech.trainers import train
+from deepmech.trainers.langevin import Dynamics, Preparation, walk
+from deepmech.trainers.specs import MLP, SingleSample, Training
 
 STREAM = Stream.of("bad inputs", 0)
 QUIET, ELASTIC = Chain(noise=0.0), ElasticSDE()
@@ -314,6 +319,93 @@ def test_missing_classes_are_named_and_counted(measure):
     with pytest.raises(ValueError, match=r"class .* and [\d,]+ more of 10000001 has no sample") as error:
         measure()
     assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("far", [1_000_000, 10_000_000, 2**40, 2**62])
+def test_room_is_made_for_the_classes_that_occur_and_not_for_the_largest_label(far):
+    labels = np.array([0, 1, far] * 3)[:8]
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(labels)))
+    tracemalloc.start()
+    try:
+        for measure in (
+            lambda: data_separation(X, labels),
+            lambda: load_curve(NET, X, labels),
+            lambda: load_curve(NET, loader),
+            lambda: load_curve(NET, loader, n_classes=far + 1),
+            lambda: LoadCurveMonitor(NET, X, labels),
+            lambda: LoadCurveMonitor(NET, loader).record(),
+        ):
+            with pytest.raises(ValueError, match=f"class 2, 3, 4, 5, 6 and [\\d,]+ more of {far + 1} has no sample"):
+                measure()
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_classes_of_a_loader_may_come_in_any_order():
+    order = np.argsort(-Y, kind="stable")  # class 1 first
+    own = torch.utils.data.TensorDataset(torch.tensor(X[order]), torch.tensor(Y[order]))
+    curve = load_curve(NET, torch.utils.data.DataLoader(own, batch_size=3))
+    np.testing.assert_allclose(curve, load_curve(NET, X, Y), rtol=1e-6)
+    assert curve.attrs["classes"] == 2
+
+
+HIDDEN = np.ma.masked_array(X, np.arange(24).reshape(8, 3) == 5)
+DIGITS = SimpleNamespace(x_train=X, y_train=Y, x_test=X, y_test=Y, n_classes=2, fingerprint="bad inputs")
+SIGNS = SimpleNamespace(x=X, y=np.where(Y, 1.0, -1.0), fingerprint="bad inputs")
+WALKS = {"dynamics": Dynamics(width=3), "preparation": Preparation(sgd_steps=1), "data": SIGNS}
+
+SLIPS = {
+    "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),
+    "masked batch": (lambda: load_curve(NET, HIDDEN, Y), "load_curve: x: 1 entries are masked"),
+    "masked labels": (lambda: load_curve(NET, X, np.ma.masked_array(Y, Y == 1)), "load_curve: y: 4 entries are masked"),
+    "masked training": (
+        lambda: train(MLP(width=3, depth=2), Training(epochs=1), SimpleNamespace(**vars(DIGITS) | {"x_train": HIDDEN})),
+        "train: data.x_train: 1 entries are masked",
+    ),
+    "masked start": (
+        lambda: brownian.simulate(brownian.Well(), [1], n_weights=2, start=np.ma.masked_array([0.0, 1.0], [1, 0])),
+        "simulate: start: 1 entries are masked",
+    ),
+    "nan start": (
+        lambda: brownian.simulate(brownian.Well(), [1], n_weights=2, start=np.nan),
+        "simulate: start = nan: must be finite numbers",
+    ),
+    "record beyond": (lambda: walk(**WALKS, steps=5, record=[7]), "walk: record = [7]: must be a whole number, or a"),
+    "endless steps": (lambda: walk(**WALKS, steps=2**63), f"walk: steps = {2**63}: must be a whole number"),
+    "endless walk": (lambda: SingleSample(iterations=2**63), f"SingleSample.iterations = {2**63}: "),
+    "runs": (lambda: simulate(QUIET, 1.0, n_runs=10**12), "simulate: n_runs = 1000000000000: 65.5 TiB would have"),
+    "float runs": (lambda: simulate(QUIET, 1.0, n_runs=1e12), "simulate: n_runs = 1000000000000.0: must be a whole"),
+    "elastic runs": (
+        lambda: elastic_sde.simulate(ELASTIC, [1.0], START, n_runs=10**12),
+        "simulate: n_runs = 1000000000000: ",
+    ),
+    "ruler runs": (lambda: folding_ruler.simulate(RULER, PULL, n_runs=10**12), "simulate n_runs = 1000000000000: "),
+    "classes": (lambda: ClassMoments(2**40), "n_classes = 1099511627776: must be a whole number (an int) of at least"),
+}
+
+
+@pytest.mark.parametrize("slip", [pytest.param(v, id=k) for k, v in SLIPS.items()])
+def test_what_is_hidden_lost_or_endless(slip):
+    call, words = slip
+    with pytest.raises(ValueError, match=re.escape(words)):
+        call()
+
+
+def test_a_mask_that_hides_nothing_is_no_reason():
+    assert data_separation(np.ma.masked_array(X), Y) == data_separation(X, Y)
+
+
+def test_a_model_says_which_batch_it_does_not_take_and_its_own_fault_stays_its_own():
+    with pytest.raises(ValueError, match=r"load_curve: the model does not take this batch, \(8, 5\) float32: mat1"):
+        load_curve(NET, np.zeros((8, 5), np.float32), Y)
+
+    class Faulty(nn.Module):
+        def forward(self, x):
+            raise RuntimeError("no luck today")
+
+    with pytest.raises(RuntimeError, match="no luck today"):
+        load_curve(Faulty(), X, Y, layers=["output"])
 
 
 def test_missing_classes_of_a_log_are_named_before_anything_is_laid_out_for_them():

@@ -1,6 +1,7 @@
 """``deepmech measure``, and what draws a load curve in one call."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import matplotlib
@@ -98,8 +99,22 @@ def test_measure_says_what_is_wrong_and_unpickles_nothing(here, capsys, tmp_path
     torch.save(nn.Linear(2, 2).state_dict(), tmp_path / "other.pt")
     np.savez(tmp_path / "objects.npz", x=np.array([{}], object), y=[0])
     np.savez(tmp_path / "names.npz", images=[0.0])
+    (tmp_path / "text.pt").write_text("The quick brown fox\njumps over the lazy dog\n")
+    (tmp_path / "empty.npz").touch()
+    np.save(tmp_path / "single.npy", [0.0])
+    (tmp_path / "single.npy").rename(tmp_path / "single.npz")
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (4000000000000,)}\n"
+    with zipfile.ZipFile(tmp_path / "huge.npz", "w") as file:
+        for array in ("x.npy", "y.npy"):
+            file.writestr(array, b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    np.savez(tmp_path / "wide.npz", x=np.zeros((8, 5), np.float32), y=np.arange(8) % 2)
     for arguments, words in (
-        ([f"{name}:mlp", "digits", "--weights", "evil.pt"], "is no file of plain tensors"),
+        ([f"{name}:mlp", "digits", "--weights", "evil.pt"], "it holds more than tensors, and could run code"),
+        ([f"{name}:mlp", "digits", "--weights", "text.pt"], "is no file of plain tensors (it cannot be read as one)"),
+        ([f"{name}:mlp", "empty.npz"], "empty.npz: is no .npz file of arrays"),
+        ([f"{name}:mlp", "single.npz"], "is a single array, not an .npz file"),
+        ([f"{name}:mlp", "huge.npz"], "huge.npz: x and y must be plain arrays"),
+        ([f"{name}:mlp", "wide.npz"], "the model does not take this batch, (8, 5) float32"),
         ([f"{name}:mlp", "digits", "--weights", "words.pt"], "is no file of plain tensors"),
         ([f"{name}:mlp", "digits", "--weights", "other.pt"], "does not fit the model: Error(s) in loading"),
         ([f"{name}:mlp", "digits", "--weights", "absent.pt"], "absent.pt"),
@@ -111,7 +126,7 @@ def test_measure_says_what_is_wrong_and_unpickles_nothing(here, capsys, tmp_path
     ):
         assert cli.main(["measure", *arguments]) == 1
         told = capsys.readouterr().err
-        assert words in told and "Traceback" not in told, arguments
+        assert words in told and "Traceback" not in told and "weights_only" not in told, arguments
     assert not (tmp_path / "touched").exists()
 
 

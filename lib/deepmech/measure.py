@@ -6,6 +6,7 @@ import pickle
 import sys
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -70,10 +71,15 @@ def _model(reference: str) -> nn.Module:
 def _restore(model: nn.Module, path: Path) -> None:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, zipfile.BadZipFile, EOFError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    except OSError:
+        raise
+    except Exception as error:  # whatever a reader of pickles meets; torch's advice is to read it all the same
+        objects = isinstance(error, pickle.UnpicklingError) and "GLOBAL" in str(error)
+        why = (
+            "it holds more than tensors, and could run code when it is read" if objects else "it cannot be read as one"
+        )
         raise ValueError(
-            f"measure: --weights {path}: is no file of plain tensors ({first}); "
+            f"measure: --weights {path}: is no file of plain tensors ({why}); "
             "write one with torch.save(model.state_dict(), file)"
         ) from None
     state = next((state[k] for k in _INSIDE if isinstance(state, Mapping) and isinstance(state.get(k), Mapping)), state)
@@ -91,13 +97,15 @@ def _data(name: str) -> tuple[Any, Any]:
         return data.x_train, data.y_train
     try:
         file = np.load(name, allow_pickle=False)
-    except (zipfile.BadZipFile, ValueError) as error:
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
         raise ValueError(f"measure: {name}: is no .npz file of arrays ({error})") from None
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        raise ValueError(f"measure: {name}: is a single array, not an .npz file of arrays: np.savez(file, x=x, y=y)")
     for x, y in (("x", "y"), ("x_train", "y_train")):
         if x in file and y in file:
             try:
                 return file[x], file[y]
-            except ValueError as error:
+            except (ValueError, MemoryError, zipfile.BadZipFile, zlib.error, EOFError) as error:
                 raise ValueError(f"measure: {name}: {x} and {y} must be plain arrays ({error})") from None
     raise ValueError(f"measure: {name} has {', '.join(file)}: must have arrays x and y, or x_train and y_train")
 

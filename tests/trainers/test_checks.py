@@ -300,7 +300,7 @@ REQUESTS = [
         for trainer, reach in (
             ("train", "between 0 and Training.epochs = 2"),
             ("train_lenet", "between 0 and SingleSample.iterations = 3"),
-            ("walk", "at least 1"),
+            ("walk", r"between 1 and steps - min\(waiting\) = 10"),
         )
         for record, words in (
             ([], rf"record = \[\]: must be a whole number, or a list of increasing whole numbers,? {reach}"),

@@ -185,8 +185,10 @@ def test_frames_are_independent_of_one_another_and_of_the_schedule():
     both = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[10, 30], record=[1, 7, 20], chi=[9.0])
     one = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[30], record=[7, 20], chi=[9.0])
     np.testing.assert_array_equal(both["square"].sel(waiting=30, time=[7, 20]), one["square"].sel(waiting=30))
-    longer = walk(dynamics, Preparation(sgd_steps=20), data, steps=30, waiting=[10], record=[7, 21], chi=[9.0])
-    assert longer["square"].sel(time=21).isnull().all() and longer["square"].sel(time=7).notnull().all()
+    longer = walk(dynamics, Preparation(sgd_steps=20), data, steps=30, waiting=[5, 10], record=[7, 21], chi=[9.0])
+    late = longer["square"].sel(waiting=10)
+    assert late.sel(time=21).isnull().all() and late.sel(time=7).notnull().all()
+    assert longer["square"].sel(waiting=5).notnull().all()
 
 
 def silent_problem(n=64):

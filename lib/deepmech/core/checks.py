@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import xarray as xr
 
+_MOST_NUMBERS = 2**37  # a TiB of them
 FEW = 5
 """Of many values a message lists so many."""
 
@@ -127,6 +128,7 @@ def numbers(owner: str, **fields: Any) -> None:
 
 def array(what: str, value: Any, allowed: str = "an array of real numbers") -> np.ndarray:
     """``value`` as float64, of any shape: not text, booleans, complex numbers, or rows of different lengths."""
+    unmasked(what, value)
     try:
         found = np.asarray(value)
     except (TypeError, ValueError):
@@ -134,6 +136,22 @@ def array(what: str, value: Any, allowed: str = "an array of real numbers") -> n
     if found.dtype.kind not in "iuf":
         refuse(what, value, allowed)
     return found.astype(float, copy=False)
+
+
+def unmasked(what: str, value: Any) -> None:
+    """``value`` must have no masked entries: as a plain array it would show what the mask hides."""
+    if np.ma.is_masked(value):
+        hidden = int(np.ma.getmaskarray(value).sum())
+        raise ValueError(f"{what}: {hidden:,} entries are masked: leave them out, or fill them: x.filled(…)")
+
+
+def fitting(what: str, value: int, numbers: float) -> int:
+    """``value``, a size that makes ``numbers`` numbers (8 bytes each) be kept; no more than any machine holds."""
+    if numbers > _MOST_NUMBERS:
+        raise ValueError(
+            f"{what} = {shown(value)}: {8 * numbers / 2**40:,.3g} TiB would have to be kept: must be smaller"
+        )
+    return value
 
 
 def instance(what: str, value: Any, *kinds: type) -> None:

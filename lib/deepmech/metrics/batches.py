@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ LABELS = ("labels", "label", "y", "targets", "target")
 """Where a batch with names may have its labels; the first that is there counts."""
 
 _MOST_KEPT = 2**31  # bytes
+# How torch's layers say that an input is not for them.
+_UNFIT = re.compile(
+    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar type)|size of tensor|out of range"
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,16 @@ class Batch:
             ) from None
         except ValueError:  # there is no signature to ask
             pass
-        return model(*self.args, **self.named)
+        try:
+            return model(*self.args, **self.named)
+        except (RuntimeError, IndexError) as error:
+            if not _UNFIT.search(str(error)):  # the model's own fault
+                raise
+            given = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
+            raise ValueError(
+                f"load_curve: the model does not take this batch, {given}: {str(error).strip().splitlines()[0]}. Give "
+                "x in the shape that it was made for, or say how to call it: forward=lambda model, batch: …"
+            ) from error
 
 
 class Arrays:
@@ -91,8 +105,8 @@ class Arrays:
     def numbering(self, n_classes: int | None) -> Numbering:
         most = count_classes(self.labels[: self.n])
         classes = most if n_classes is None else checks.whole("load_curve: n_classes", n_classes, most)
-        require_classes(np.bincount(self.labels[: self.n], minlength=classes))
-        return Numbering(classes)
+        require_classes(self.labels[: self.n], classes)
+        return Numbering(classes, counted=True)
 
     def __iter__(self) -> Iterator[Batch]:
         for start in range(0, self.n, self.batch_size):
@@ -173,7 +187,10 @@ def batches_of(x: Any, y: Any, batch_size: int, target: str, n_samples: int | No
 
 
 class Numbering:
-    """Numbers the classes of batches that come one after the other; whole numbers are classes as they are.
+    """Numbers the classes of batches that come one after the other, as they come: whole numbers, too.
+
+    There is room for the classes that have been seen, not for the numbers below the largest label. With ``counted`` it
+    is known that ``classes`` whole numbers from 0 on all occur, and labels stay as they are.
 
     Examples
     --------
@@ -182,33 +199,37 @@ class Numbering:
     ([0, 1], [1, 2], 3)
     """
 
-    def __init__(self, classes: int | None = None) -> None:
-        self.given, self.classes = classes, classes or 2  # a single class is told at the end
-        self.count = np.zeros(self.classes, int)
+    def __init__(self, classes: int | None = None, counted: bool = False) -> None:
+        self.given, self.counted = classes, counted
+        self.classes = classes if counted and classes else 2  # a single class is told at the end
         self.seen: dict[Any, int] = {}
 
     def __call__(self, labels: Any) -> torch.Tensor:
         found = _labels(labels)
-        if found.dtype.kind in "iu":
-            most = count_classes(found) if len(found) else 0
-        else:
-            for name in found.tolist():
-                self.seen.setdefault(name, len(self.seen))
-            found, most = np.array([self.seen[name] for name in found.tolist()], int), len(self.seen)
-        if most > self.classes:
-            if self.given is not None:
-                raise ValueError(f"load_curve: n_classes = {self.given}, but there are {most} classes or more")
-            self.classes = most
-        self.count = np.bincount(found, minlength=self.classes) + np.pad(
-            self.count, (0, self.classes - len(self.count))
-        )
-        return torch.tensor(found)
+        if self.counted:
+            return torch.tensor(found)
+        if found.dtype.kind in "iu" and len(found):
+            self._require(count_classes(found))
+        for name in found.tolist():
+            self.seen.setdefault(name, len(self.seen))
+        self._require(len(self.seen))
+        self.classes = max(self.classes, len(self.seen))
+        return torch.tensor([self.seen[name] for name in found.tolist()], dtype=torch.int64)
+
+    def _require(self, classes: int) -> None:
+        if self.given is not None and classes > self.given:
+            raise ValueError(f"load_curve: n_classes = {self.given}, but there are {classes} classes or more")
 
     def demand_all(self) -> None:
         """Raise a ValueError unless every class has samples, and there are two of them."""
-        if self.seen and len(self.seen) < 2:
+        if self.counted:
+            return
+        numbers = [name for name in self.seen if isinstance(name, int) and not isinstance(name, bool)]
+        if numbers:
+            require_classes(np.array(numbers), self.given or max(numbers) + 1)
+        if len(self.seen) < 2:
             raise ValueError(f"load_curve: all samples are of class {next(iter(self.seen))!r}: separation needs two")
-        require_classes(self.count)
+        require_classes(np.arange(len(self.seen)), self.given or 2)
 
 
 def numbered(labels: Any) -> np.ndarray:
@@ -249,6 +270,7 @@ def drawn_apart(loader: Any) -> Iterator[None]:
 
 def _labels(labels: Any) -> np.ndarray:
     """One label a sample: whole numbers, words or booleans."""
+    checks.unmasked("load_curve: y", labels)
     try:
         found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     except ValueError:
@@ -295,6 +317,7 @@ def _array(what: str, x: Any) -> Any:
     """``x`` as something with a shape whose slices are real numbers; what is mapped from a file stays there."""
     if isinstance(x, torch.Tensor):
         return x.detach()
+    checks.unmasked(f"load_curve: {what}", x)
     if hasattr(x, "shape") and hasattr(x, "dtype") and getattr(np.dtype(x.dtype), "kind", "") in "biuf":
         return x
     return real_numbers(f"load_curve: {what}", x)

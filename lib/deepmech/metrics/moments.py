@@ -16,6 +16,7 @@ Weights = Literal["samples", "printed"]
 # the range of the between-class covariance: double precision cannot tell them from zero when the matrix is formed.
 RANK_TOLERANCE = 1e-7
 _LARGEST_SCATTER = 2**28  # numbers, that is 2 GiB
+_MOST_CLASSES = 2**24
 
 
 class NotFinite(ValueError):
@@ -54,7 +55,8 @@ class ClassMoments:
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
         if weights not in get_args(Weights):
             raise ValueError(f"weights = {weights!r}: must be one of {get_args(Weights)}")
-        n_classes = checks.whole("n_classes", n_classes, 2, allowed="a whole number (an int) of at least two classes")
+        allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
+        n_classes = checks.whole("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
         self.n_classes, self.metric, self.weights = n_classes, metric, weights
         self.count = torch.zeros(n_classes, dtype=torch.float64)
         self.mean: torch.Tensor | None = None  # (K, d)
@@ -130,7 +132,7 @@ class ClassMoments:
         ValueError
             If a class has no sample; the message names it.
         """
-        require_classes(self.count.cpu().numpy())
+        require_classes(self.count.nonzero()[:, 0].cpu().numpy(), self.n_classes)
         assert self.mean is not None
         between = _between_factor(self.count, self.mean, self.weights)
         share = _shares(self.count, self.weights)
@@ -155,6 +157,7 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
         found = np.asarray(values)
     except (TypeError, ValueError):
         checks.refuse(what, values, "an array of real numbers, every row as long as the others")
+    checks.unmasked(what, values)
     if found.dtype.kind not in "biuf":
         raise ValueError(f"{what} are of type {found.dtype}: must be an array or tensor of real numbers")
     return found
@@ -162,6 +165,7 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
 
 def class_labels(labels: Any) -> np.ndarray:
     """Labels as an array, after checking that they are integers."""
+    checks.unmasked("labels", labels)
     found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     if found.dtype.kind not in "iu":
         raise ValueError(
@@ -179,13 +183,16 @@ def count_classes(labels: np.ndarray) -> int:
     return int(labels.max()) + 1
 
 
-def require_classes(count: np.ndarray) -> None:
-    """Raise a ValueError that names the classes without samples, if there are any."""
-    missing = np.flatnonzero(np.asarray(count) == 0)
-    if missing.size:
+def require_classes(labels: np.ndarray, classes: int) -> None:
+    """Raise a ValueError that names the classes without samples, if there are any; nothing is laid out for them."""
+    present = np.unique(labels)
+    missing = classes - len(present)
+    if missing > 0:
+        # The first few that are missing are among this many.
+        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
         raise ValueError(
-            f"class {checks.listed(missing)} of {len(count)} has no sample: separation needs every class; "
-            "take more samples, or number the classes that occur from 0"
+            f"class {checks.listed(first[: checks.FEW], missing)} of {classes} has no sample: separation needs every "
+            "class; take more samples, or number the classes that occur from 0"
         )
 
 

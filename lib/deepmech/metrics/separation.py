@@ -38,6 +38,7 @@ from deepmech.metrics.moments import (
     class_labels,
     count_classes,
     real_numbers,
+    require_classes,
 )
 
 __all__ = ["ClassMoments", "data_separation"]
@@ -88,6 +89,8 @@ def data_separation(
     if y.shape != (x.shape[-2],) and y.shape != (*lead, x.shape[-2]):
         raise ValueError(f"labels have shape {y.shape}: expected {(x.shape[-2],)} or {(*lead, x.shape[-2])}")
     classes = count_classes(y) if n_classes is None else n_classes
+    if n_classes is None:
+        require_classes(y, classes)
     out = np.empty(lead)
     for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
         moments = ClassMoments(classes, metric, weights)

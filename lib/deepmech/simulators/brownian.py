@@ -216,6 +216,7 @@ def simulate(
     if not whole or steps[0] < 1 or not (np.diff(steps) > 0).all():
         checks.refuse("simulate: times", times, "increasing integers >= 1")
     n_weights = checks.whole("simulate: n_weights", n_weights)
+    checks.fitting("simulate: n_weights", n_weights, float(n_weights) * len(steps))
     seed = checks.whole("simulate: seed", seed, 0)
     if checks.array("simulate: windows", [*windows, 0.0] if np.ndim(windows) == 1 else None).min() < 0:
         checks.refuse("simulate: windows", windows, ">= 0")
@@ -227,6 +228,7 @@ def simulate(
         first_places = checks.array("simulate: start", start)
         if first_places.shape not in ((), (n_weights,)):
             raise ValueError(f"simulate: start has shape {first_places.shape}: give a number, or ({n_weights},)")
+        checks.require("simulate: start", start, np.isfinite(first_places).all(), "finite numbers")
         w = np.broadcast_to(first_places, (n_weights,)).copy()
     first, noise = w.copy(), np.sqrt(2 * well.diffusion)
     shrink = 1 - well.learning_rate * well.stiffness

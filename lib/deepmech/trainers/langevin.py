@@ -52,6 +52,10 @@ class Unresolved(UserWarning):
     """The noise of a step is smaller than the resolution of the weights it is added to."""
 
 
+_MOST_STEPS = 2**53
+"""Every number of steps up to it is a float of its own; a core takes millions of years for them."""
+
+
 def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     """Whole numbers from ``first`` to ``last``, about evenly spaced in the logarithm.
 
@@ -205,11 +209,11 @@ def walk(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
         memory=memory, tf32=tf32, experiment=experiment,
     )  # fmt: skip
-    steps = checks.whole("walk: steps", steps)
+    steps = checks.whole("walk: steps", steps, most=_MOST_STEPS)
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
     waiting = checks.wholes("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
-    at = log_times(longest) if record is None else moments("walk", record, longest, least=1)
+    at = log_times(longest) if record is None else moments("walk", record, longest, "steps - min(waiting)", least=1)
     chi = _windows(chi)
     if np.size(motility_times):
         motility_times = checks.wholes("walk: motility_times", motility_times, 1).tolist()

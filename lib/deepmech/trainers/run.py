@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from tqdm import tqdm
 from deepmech.core import checks, provenance
 from deepmech.core.labels import Batch, align
 from deepmech.core.spec import Spec
+from deepmech.trainers.interrupts import stoppable
 from deepmech.trainers.known import unknown
 
 T = TypeVar("T")
@@ -44,6 +46,10 @@ class Call:
         on_gpu: bool = True,
     ) -> None:  # fmt: skip
         self.started = time.perf_counter()
+        if torch.is_inference_mode_enabled():
+            raise ValueError(
+                f"{caller}: torch.inference_mode() is on, and nothing can be trained in it: call it outside"
+            )
         self.caller, self.engines, self.engine = caller, engines, engine
         self.seed, self.experiment, self.tf32 = seed, experiment, tf32
         seeds = np.asarray(seed)
@@ -120,6 +126,7 @@ class Call:
         """
         done: dict[int, T] = {}
         hidden = not sys.stderr.isatty()
+        stop = threading.Event()
         with (
             one_thread(),
             products_in(self.tf32),
@@ -127,9 +134,12 @@ class Call:
             ThreadPoolExecutor(self.workers) as pool,
             tqdm(total=sum(map(len, jobs)), desc=what, file=sys.stderr, disable=hidden, leave=False) as bar,
         ):
-            for job, made in zip(jobs, pool.map(work, jobs), strict=True):
-                done |= dict(zip(job, made, strict=True))
-                bar.update(len(job))
+            try:
+                for job, made in zip(jobs, pool.map(stoppable(work, stop), jobs), strict=True):
+                    done |= dict(zip(job, made, strict=True))
+                    bar.update(len(job))
+            finally:
+                stop.set()  # after Ctrl-C, or an error, the pool waits for jobs that nobody asks for any more
         return [done[i] for i in sorted(done)]
 
     def result(
@@ -164,10 +174,10 @@ class Call:
         )
 
 
-def moments(caller: str, record: Any, last: int, name: str = "", least: int = 0) -> np.ndarray:
+def moments(caller: str, record: Any, last: int, name: str, least: int = 0) -> np.ndarray:
     """When to record: rising whole numbers from ``least`` to ``last``; or every so many up to it.
 
-    ``name`` is what ``last`` is called; without one, what lies beyond is allowed.
+    ``name`` is what ``last`` is called.
 
     Examples
     --------
@@ -177,9 +187,8 @@ def moments(caller: str, record: Any, last: int, name: str = "", least: int = 0)
     if isinstance(record, int | np.integer):
         every = checks.whole(f"{caller}: record", record)
         return np.unique(np.append(np.arange(0, last, every), last))[least:]
-    reach = f" between {least} and {name} = {last}" if name else f", at least {least}"
-    allowed = f"a whole number, or a list of increasing whole numbers{reach}"
-    return checks.wholes(f"{caller}: record", record, least, last if name else None, rising=True, allowed=allowed)
+    allowed = f"a whole number, or a list of increasing whole numbers between {least} and {name} = {last}"
+    return checks.wholes(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
 
 
 def require_device(name: Any, caller: str = "train", field: str = "device") -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import torch
 
-from deepmech.core.checks import FEW, listed, shown, whole
+from deepmech.core.checks import FEW, listed, shown, unmasked, whole
 
 CLASSES = "a whole number, at least 2, or 0 for real targets"
 
@@ -97,6 +97,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _numbers(what: str, value: Any) -> np.ndarray:
+    unmasked(what, value)
     array = _array(value)
     if array.dtype.kind not in "biuf":
         of = f" of {array.dtype}" if array.ndim else ""

@@ -257,7 +257,9 @@ class SingleSample(Spec):
 
     def __post_init__(self) -> None:
         self.require_positive("learning_rate")
-        checks.whole("SingleSample.iterations", self.iterations)
+        checks.fitting(
+            "SingleSample.iterations", checks.whole("SingleSample.iterations", self.iterations), self.iterations
+        )
         self.require_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
         self.require("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
         if self.class_weights is not None:

@@ -18,6 +18,7 @@ from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled.cnn import FusedCNN
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.records import METRICS, WORDS, Features, Record, recorded
 from deepmech.trainers.run import Call, moments
 from deepmech.trainers.samples import samples
@@ -179,6 +180,7 @@ def train(
         for epoch in range(1, int(own[0].training.epochs) + 1):
             if all(made.over for made in records):
                 break
+            go_on()
             for made, features, loss in zip(records, measure, run(epoch), strict=True):
                 # A member that has stopped is carried along, unrecorded, until its group ends.
                 if not made.over:

@@ -253,6 +253,8 @@ def beginnings(
     t, x0 = checked_times(times), checked_start(model, start)
     for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
         checks.whole(f"{caller}: {name}", value, least)
+    name, value = max(("n_samples", n_samples), ("n_runs", n_runs), key=lambda size: size[1])
+    checks.fitting(f"{caller}: {name}", value, float(n_samples) * n_runs * len(t) * x0.size)
     checks.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (len(x0), n_samples, x0.shape[1])

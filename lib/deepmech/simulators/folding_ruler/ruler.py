@@ -233,6 +233,7 @@ def simulate(
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
     for name, value, least in (("n_runs", n_runs, 1), ("n_frames", n_frames, 2), ("seed", seed, 0)):
         checks.whole(f"simulate {name}", value, least)
+    checks.fitting("simulate n_runs", n_runs, float(n_runs) * n_frames * (2 * int(ruler.n_pairs) + 1))
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]

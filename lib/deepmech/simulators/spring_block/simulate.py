@@ -161,7 +161,7 @@ def _prepare(
     checks.require("simulate: order", order, known, f"one of {sorted(ORDERS)}")
     checks.real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
     checks.real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
-    checks.whole("simulate: n_runs", n_runs)
+    checks.fitting("simulate: n_runs", checks.whole("simulate: n_runs", n_runs), float(n_runs) * (chain.n_blocks + 2))
     bound = truncation is None or (checks.is_real(truncation) and truncation > 0)
     checks.require("simulate: truncation", truncation, bound, "positive, in standard deviations, or None")
     checks.numbers("simulate", noise_decay=decay)

@@ -9,10 +9,14 @@ networks are summed is for the libraries behind them to decide.
 from __future__ import annotations
 
 import copy
+import functools
+import importlib
 import pickle
 import random
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
@@ -27,6 +31,7 @@ from deepmech.core.torch_random import BatchedStream
 from deepmech.metrics.layers import choose
 from deepmech.metrics.probing import LayerProbe
 from deepmech.trainers.draws import Draws
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import GENERATORS, NETWORKS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
@@ -59,7 +64,13 @@ def probe(module: nn.Module, x: torch.Tensor) -> float:
 
     with GENERATORS, torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         before = _random_states(x.device)
-        output = module(x)
+        try:
+            output = module(x)
+        except (RuntimeError, IndexError, TypeError) as error:
+            said = str(error).strip().splitlines() or [type(error).__name__]
+            raise ValueError(
+                f"train: {type(module).__name__} does not take samples of shape {tuple(x.shape)}: {said[0]}"
+            ) from error
         drew = _random_states(x.device) != before
     if drew:
         raise ValueError(
@@ -107,6 +118,13 @@ def structure(module: nn.Module) -> tuple[Any, ...]:
     return tuple(parts)
 
 
+@functools.cache
+def _import_sympy() -> None:
+    """What torch imports at the first ``vmap``: it would leave its filter of warnings behind."""
+    with warnings.catch_warnings(), suppress(ImportError):
+        importlib.import_module("sympy")
+
+
 class Together:
     """The states of several modules of one :func:`structure` beside one another.
 
@@ -115,6 +133,7 @@ class Together:
     """
 
     def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
+        _import_sympy()
         if len({structure(m) for m in modules}) > 1:
             raise ValueError("these modules differ in more than the values of their tensors, and cannot run together")
         first = self._shown = modules[0].to(device, dtype)
@@ -313,6 +332,7 @@ class Torch:
         noise, wrong = [s.data_noise * self.shared["std"] for s in now], [s.label_noise for s in now]
         total = torch.zeros(len(now), dtype=torch.float64, device=self.device)
         for step, index in self._batches(epoch, n):
+            go_on()
             self._step = step
             self._calls.clear()
             (x, x_dim), (y, y_dim) = self._inputs(noise, index), self._targets(wrong, index)

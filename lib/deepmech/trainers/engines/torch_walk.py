@@ -15,6 +15,7 @@ from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers.engines.compiled.langevin import TYPES, WALKS, n_weights
 from deepmech.trainers.engines.torch_func import Together
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
 from deepmech.trainers.specs import SingleSample
@@ -96,6 +97,7 @@ class Walking:
             at = torch.arange(begin, min(begin + piece, first + steps), device=self.device)
             z = drawn.normal("thermal", at, n).transpose(0, 1) if np.any(noise) else None
             for k in range(len(at)):
+                go_on()
                 self._w -= mu * (self._gradient(self.x, self.y, self.n) + shrink * self._w)
                 if z is not None:
                     self._w += kick * z[k, seed]
@@ -108,6 +110,7 @@ class Walking:
         mu, shrink = self._columns(rate, decay)
         chosen = torch.from_numpy(np.stack([o[begin * batch : end * batch] for o in orders])).to(self.device)
         for index in chosen.split(batch, 1):
+            go_on()
             x, y = self.samples[index].to(self.type), self.labels[index].to(self.type)
             self._w -= mu * (self._gradient(x[:, None], y[:, None], index.shape[1]) + shrink * self._w)
             self._round()
@@ -188,6 +191,7 @@ class OneByOne:
         logits, losses = [], []
         measured = np.full((len(drawn), len(at), 2), np.nan)
         for m in range(drawn.shape[1] + 1):
+            go_on()
             finite &= together.rows.isfinite().all(1)
             if m in at:
                 measured[finite.cpu().numpy(), int(np.searchsorted(at, m))] = [

@@ -17,6 +17,7 @@ from deepmech.trainers.engines.compiled import cnn_vectors as vectors
 from deepmech.trainers.engines.compiled.cnn_step import TOGETHER, run_step
 from deepmech.trainers.engines.compiled.mlp import TRAINING, prepared_targets
 from deepmech.trainers.engines.compiled.tiles import BYTES, aligned
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import CNN, Member, Settings, Training
@@ -285,7 +286,10 @@ class FusedCNN:
     def run_epoch(self, epoch: int) -> float:
         """One pass over the training set; returns the mean loss over its steps, each taken before its update."""
         n, now = len(self.shared["x"]), self.member.settings(epoch)
-        total = sum(self._step(now, step, index, True) for step, index in self.draws.batches(epoch, n))
+        total = 0.0
+        for step, index in self.draws.batches(epoch, n):
+            go_on()
+            total += self._step(now, step, index, True)
         carried = np.isfinite(self.net.running_mean).all() and np.isfinite(self.net.running_var).all()
         return total / n if carried else np.nan
 

@@ -15,6 +15,7 @@ from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers.engines.compiled import langevin_product, langevin_step
 from deepmech.trainers.engines.compiled.tiles import aligned
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import Dynamics, Preparation
 
@@ -59,6 +60,10 @@ WALKS: Known = {
     ),
     Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
 }
+
+
+PRODUCTS = 10**9
+"""Weights times samples after which an interrupt is looked for: about a second."""
 
 
 class Blocked:
@@ -112,10 +117,14 @@ class Blocked:
 
     def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
         """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
-        self._advance(first, first + steps, 0, _NO_ORDER, rate, decay, noise, stream)
+        piece = max(1, PRODUCTS // (self.n * len(self.w)))
+        for begin in range(first, first + steps, piece):
+            go_on()
+            self._advance(begin, min(begin + piece, first + steps), 0, _NO_ORDER, rate, decay, noise, stream)
 
     def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
         """Steps ``begin`` … ``end`` - 1 of an epoch of stochastic gradient descent over the samples in ``order``."""
+        go_on()
         self._advance(begin, end, batch, order, rate, decay, 0.0, _NO_STREAM)
 
     def _advance(

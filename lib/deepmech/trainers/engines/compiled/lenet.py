@@ -19,8 +19,12 @@ from deepmech.trainers.engines.compiled.lenet_step import (
     UNITS_4,
 )
 from deepmech.trainers.engines.compiled.tiles import aligned
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.specs import SingleSample
+
+PIECE = 10_000
+"""Iterations after which an interrupt is looked for."""
 
 
 def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
@@ -104,7 +108,20 @@ class Engine:
         validation: tuple[np.ndarray, np.ndarray], at: np.ndarray, measured: np.ndarray,
     ) -> None:  # fmt: skip
         room = np.empty(self.n_classes, self.dtype), np.empty(self.n_classes)
-        kernels.trial(x, y, order, rate, self.parameters, self.space, record, losses, *validation, at, measured, *room)
+        # In pieces of about a second, measurements included: each goes on where the one before it ended.
+        longest = min(PIECE, max(1, PIECE // max(1, len(validation[0]) * len(at) // max(1, len(order)))))
+        for begin in range(0, max(1, len(order)), longest):
+            go_on()
+            end = min(begin + longest, len(order))
+            here = (at >= begin) & ((at < end) | (end == len(order)))
+            found = measured[here]
+            kernels.trial(
+                x, y, order[begin:end], rate, self.parameters, self.space, record[begin:end], losses[begin:end],
+                *validation, at[here] - begin, found, *room,
+            )  # fmt: skip
+            measured[here] = found
+            if not np.isfinite(losses[begin:end]).all():
+                break  # nothing is learned from there on
 
     @property
     def finite(self) -> bool:

@@ -16,6 +16,7 @@ from deepmech.trainers.engines.compiled import mlp_draws
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
 from deepmech.trainers.engines.compiled.mlp_step import run_steps
+from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows, require_known
 from deepmech.trainers.specs import MLP, Member, Settings, Training
 
@@ -28,6 +29,8 @@ TRAINING = knows(
 )
 NUMBERS = 2**16
 """Of noise, drawn at a time; but all of a step."""
+PRODUCTS = 10**9
+"""Weights times samples after which an interrupt is looked for: about a second."""
 
 
 class Net(NamedTuple):
@@ -280,8 +283,10 @@ class Fused:
         first, size, order = self.draws.order(epoch, n)
         # Of noise no more is drawn at a time than stays in the cache until it is used.
         piece = size * max(1, NUMBERS // (size * self.sizes[0])) if now.data_noise > 0 else n
+        piece = min(piece, size * max(1, PRODUCTS // (size * len(self.net.p))))
         total = 0.0
         for begin in range(0, n, piece):
+            go_on()
             work, steps = self._begin(now, first + begin // size, size, order[begin : begin + piece])
             total = float(run_steps(self.net, work, self.data, steps, True, total))
         return total / n

@@ -1,0 +1,106 @@
+"""Ctrl-C is answered between chunks of work, which leave the numbers alone; nothing global is left changed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from deepmech.core.random import Stream
+from deepmech.data import load
+from deepmech.trainers import train
+from deepmech.trainers.engines.compiled import langevin, lenet, mlp
+from deepmech.trainers.langevin import Dynamics, Preparation, walk
+from deepmech.trainers.lenet import train_lenet
+from deepmech.trainers.specs import MLP, SingleSample, Training
+
+STREAM = Stream.of("interrupts", 0)
+X = STREAM.normal("x", 0, (256, 16)).astype(np.float32)
+CLASSES = SimpleNamespace(
+    x_train=X, y_train=np.arange(256) % 3, x_test=X, y_test=np.arange(256) % 3, n_classes=3, fingerprint="interrupts"
+)
+SIGNS = SimpleNamespace(x=X, y=np.where(X[:, 0] > 0, 1.0, -1.0), fingerprint="interrupts")
+
+# Nothing is learned from one epoch to the next, so that training does not end by itself.
+ENDLESS = {"learning_rate": 1e-9, "stop_loss": 0.0, "stop_change": 0.0}
+
+LONG = {
+    "compiled": "train(MLP(depth=4, width=100), Training(epochs=10**7, **ENDLESS), CLASSES, engine='compiled')",
+    "torch": "train(MLP(depth=4, width=100), Training(epochs=10**7, **ENDLESS), CLASSES, engine='torch')",
+    "lenet": "train_lenet(SingleSample(iterations=10**6), load('geomnist', n_train=9), threads=1)",
+    "lenet, torch": "train_lenet(SingleSample(iterations=10**6), load('geomnist', n_train=9), engine='torch')",
+    "walk": "walk(Dynamics(width=30), Preparation(sgd_steps=10), SIGNS, steps=10**9, record=[10**9])",
+    "preparation": "walk(Dynamics(width=30), Preparation(sgd_steps=10**9), SIGNS, steps=10)",
+    "walk, torch": "walk(Dynamics(), Preparation(sgd_steps=9), SIGNS, steps=10**9, record=[10**9], engine='torch')",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", LONG)
+def test_every_engine_answers_an_interrupt_soon(work):
+    script = textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        from test_interrupts import *
+        print("ready", flush=True)
+        {LONG[work]}
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(6)  # until it is deep in its work, whatever has to be compiled before
+        assert process.poll() is None, process.stderr.read()
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        process.wait(60)
+        assert time.monotonic() - began < 5
+        assert "KeyboardInterrupt" in process.stderr.read()
+    finally:
+        process.kill()
+
+
+def test_chunks_leave_every_bit_as_it_is(monkeypatch):
+    def results():
+        images = load("geomnist", n_train=9, n_test=5)
+        return [
+            train(MLP(depth=3, width=8), Training(epochs=3, batch_size=16), CLASSES, engine="compiled"),
+            train_lenet(SingleSample(iterations=40), images, record=[0, 3, 7, 21, 40]),
+            train_lenet(SingleSample(iterations=40, learning_rate=3.0), images, record=[0, 3, 7, 21, 40]),
+            walk(Dynamics(width=4, temperature=1.0), Preparation(sgd_steps=20), SIGNS, steps=50, record=[3, 50]),
+        ]
+
+    whole = results()
+    monkeypatch.setattr(lenet, "PIECE", 7)
+    monkeypatch.setattr(langevin, "PRODUCTS", 7 * 256 * 100)
+    monkeypatch.setattr(mlp, "PRODUCTS", 1)
+    for one, other in zip(whole, results(), strict=True):
+        assert one.drop_attrs().identical(other.drop_attrs())
+
+
+def test_a_network_that_does_not_fit_the_samples_is_named_with_their_shape():
+    with pytest.raises(ValueError, match=r"train: Linear does not take samples of shape \(4, 16\)"):
+        train(partial(nn.Linear, 5, 3), Training(epochs=1), CLASSES, metrics=())
+
+
+def test_no_filter_of_warnings_is_left_behind():
+    script = (
+        "import warnings; from test_interrupts import *; before = list(warnings.filters);"
+        "train(MLP(depth=2, width=4), Training(epochs=1), CLASSES, engine='torch');"
+        "left = [f for f in warnings.filters if f not in before and 'sympy' in str(f).lower()]; assert not left, left"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=os.path.dirname(__file__), check=True)
+
+
+def test_inference_mode_is_refused_in_words():
+    with torch.inference_mode(), pytest.raises(ValueError, match=r"train: torch.inference_mode\(\) is on"):
+        train(MLP(depth=2, width=4), Training(epochs=1), CLASSES, engine="torch")
