@@ -10,7 +10,7 @@ from its room when it is first asked for, so that ``import deepmech`` itself cos
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import lazy
+from deepmech.core import code, lazy
 
 if TYPE_CHECKING:
     from deepmech.core.labels import over

@@ -70,7 +70,9 @@ def parser() -> argparse.ArgumentParser:
     )
     sweep.set_defaults(run=_sweep)
 
-    verify = commands.add_parser("verify", help="recompute a sample of stored cells and compare")
+    verify = commands.add_parser(
+        "verify", help="recompute a sample of stored cells, compare, and add what passed to the record"
+    )
     verify.add_argument(
         "paths",
         nargs="*",
@@ -79,19 +81,14 @@ def parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--cells", dest="n", type=positive, default=3, help="cells per result (default: 3)")
     verify.add_argument("--fraction", type=float, help="share of the cells, in place of --cells")
-    verify.add_argument("--seed", type=int, default=0, help="which sample is drawn (default: 0)")
+    verify.add_argument("--seed", type=int, help="which sample is drawn (default: another one each time)")
     verify.add_argument(
         "--tolerance",
         type=float,
-        help="largest accepted difference, as a share of the range (default: equal bits where the result was made)",
+        help="largest accepted relative difference of a number (default: equal bits where the result was made)",
     )
     verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
-    verify.add_argument(
-        "--note",
-        dest="noted",
-        action="store_true",
-        help="note beside the results that pass that this code makes their numbers",
-    )
+    verify.add_argument("--minutes", type=float, help="go round all results with other cells until the time is up")
     verify.set_defaults(run=_verify)
 
     data = commands.add_parser("data", help="say which data sets are here, and fetch others")

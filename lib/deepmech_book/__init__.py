@@ -4,3 +4,9 @@
 :mod:`~deepmech_book.figures`, its pictures; :mod:`~deepmech_book.explorers`, the interactive ones; and
 :mod:`~deepmech_book.press`, which executes the notebooks and builds the site.
 """
+
+from pathlib import Path
+
+from deepmech.core import code
+
+code.remember(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs

@@ -174,7 +174,7 @@ def test_of_dear_cells_a_part_is_enough_to_find_an_edit(place, monkeypatch, caps
     ship(made, place / "results")
     monkeypatch.setenv("DEEPMECH_CHECK", "3")
     assert "a part of each of 1 of 3 cells (seed 3): equal" in result(sweep(steps=1000)).attrs["obtained"]
-    write(place, marked.replace("FACTOR = 2.0", "FACTOR = 3.0").replace("part(**f))", "part(**f), dear=True)"))
+    write(place, marked.replace("FACTOR = 2.0", "FACTOR = 3.0").replace("part(**f))", "part(**f))"))
     forget()
     assert "deepmech:" not in capsys.readouterr().err
     with pytest.raises(Stale, match="DIFFERENT"):

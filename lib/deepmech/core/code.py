@@ -1,8 +1,12 @@
 """The code that a function can reach: results and compiled machine code answer to it, and to no other.
 
-A module reaches what it imports from its own package or from deepmech, anywhere in its text, and what those import. A
-name taken from a package counts as the module that defines it, so that a room's front door does not drag in the whole
-room. Comments, docstrings and empty lines are no code: to change them changes no digest.
+A module reaches what it imports from its own package or from deepmech, anywhere in its text, and what those import; a
+script of yours reaches the modules beside it, too. A name taken from a package counts as the module that defines it, so
+that a room's front door does not drag in the whole room. Code is its syntax tree without docstrings: comments and empty
+lines change nothing.
+
+Sources are read when their package is imported, and never again: what runs is what was imported, whatever happens to
+the files meanwhile.
 """
 
 from __future__ import annotations
@@ -10,29 +14,52 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import io
-import tokenize
+import sys
 from functools import cache
 from pathlib import Path
 
 _PACKAGE = __package__.partition(".")[0]
+#: Files as they were when their package, or the folder of a script, was first met; and modules known to be of them.
+_texts: dict[Path, bytes] = {}
+_imported: set[str] = set()
 
 
-@cache
+class Edited(RuntimeError):
+    """A file changed between the start of this process and its import, so nobody can say which code runs."""
+
+
+def remember(folder: Path) -> None:
+    """Read all sources in ``folder``, those of a package with their rooms; later edits go unnoticed, as they should."""
+    inside = folder.rglob("*.py") if (folder / "__init__.py").is_file() else folder.glob("*.py")
+    for path in inside:
+        if path not in _texts:
+            _texts[path] = path.read_bytes()
+
+
 def digest(module: str) -> str:
     """Sixteen hexadecimal digits of the code of ``module`` and of everything of ours that it imports.
 
-    A ValueError if there is no source of that name.
+    A ValueError if there is no source of that name; :class:`Edited` if a module was imported after its file had been
+    edited.
 
     Examples
     --------
     >>> digest("deepmech.core.code") == digest("deepmech.core.code")
     True
     """
-    hashed = hashlib.sha256()
-    for name in reach(module):
-        hashed.update(f"{name}\0{_bare(source(name))}\0".encode())
-    return hashed.hexdigest()[:16]
+    names = reach(module)
+    for name in (n for n in names if n in sys.modules and n not in _imported):
+        path = source(name)
+        if not path.is_file() or path.read_bytes() != _text(path):
+            raise Edited(f"{path} was edited while this process ran, and {name} imported since: start it again")
+        _imported.add(name)
+    return _digest(names)
+
+
+@cache
+def complete(module: str) -> str:
+    """:func:`digest`, with the versions of torch and numba, which compile and compute what it says."""
+    return hashlib.sha256(" ".join([digest(module), *map(_version, ("torch", "numba"))]).encode()).hexdigest()[:16]
 
 
 @cache
@@ -63,41 +90,64 @@ def source(module: str) -> Path:
     except ValueError:  # a module that was made in memory
         spec = None
     path = Path(spec.origin) if spec is not None and spec.origin else Path()
+    if path.suffix == ".py" and path not in _texts:
+        remember(path.parent)
     if rest:
         inside = path.parent.joinpath(*rest)
-        path = inside / "__init__.py" if inside.is_dir() else inside.with_suffix(".py")
-    if path.suffix != ".py" or not path.is_file():
+        path = inside / "__init__.py" if inside / "__init__.py" in _texts else inside.with_suffix(".py")
+    if path not in _texts:
         raise ValueError(f"module {module!r}: has no Python source here, so nobody can say what code it is")
     return path
 
 
-def bare(text: str) -> str:
-    """Python code without comments, docstrings and empty lines.
+@cache
+def syntax(text: bytes) -> str:
+    """The syntax tree of a source without docstrings, as text.
 
     Examples
     --------
-    >>> bare('def f(x):\\n    "Twice."\\n\\n    return 2 * x  # why not')
-    'def f(x):\\n    return 2 * x'
+    >>> syntax(b'def f(x):\\n    "Twice."\\n\\n    return 2 * x  # why not') == syntax(b'def f(x): return 2*x')
+    True
     """
-    lines = text.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
-                lines[first.lineno - 1 : first.end_lineno] = [""] * (
-                    (first.end_lineno or first.lineno) - first.lineno + 1
-                )
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+                node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+@cache
+def _digest(modules: tuple[str, ...]) -> str:
+    hashed = hashlib.sha256()
+    for name in modules:
+        hashed.update(f"{name}\0{syntax(_text(source(name)))}\0".encode())
+    return hashed.hexdigest()[:16]
+
+
+def _text(path: Path) -> bytes:
+    return _texts[path]
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"no {package}"
 
 
 def _imports(module: str) -> list[str]:
     """Modules of ours that the text of ``module`` imports from."""
-    path, own = source(module), {_PACKAGE, module.partition(".")[0]}
+    path = source(module)
     inside = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    own = {_PACKAGE, module.partition(".")[0]}
+    if not inside:  # a script: what lies beside it is its own
+        own |= {p.stem for p in _texts if p.parent == path.parent} | {
+            p.parent.name for p in path.parent.glob("*/__init__.py")
+        }
     found = []
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
@@ -116,7 +166,7 @@ def _home(module: str, name: str) -> str:
     path = source(module)
     if path.name != "__init__.py":
         return module
-    if (path.parent / f"{name}.py").is_file() or (path.parent / name / "__init__.py").is_file():
+    if {path.parent / f"{name}.py", path.parent / name / "__init__.py"} & _texts.keys():
         return f"{module}.{name}"
     for node in ast.walk(_tree(path)):  # names that come when they are asked for stand under TYPE_CHECKING
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -129,9 +179,7 @@ def _home(module: str, name: str) -> str:
 
 @cache
 def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return ast.parse(_text(path))
 
 
-@cache
-def _bare(path: Path) -> str:
-    return bare(path.read_text(encoding="utf-8"))
+remember(Path(__file__).parents[1])

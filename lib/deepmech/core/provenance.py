@@ -61,20 +61,25 @@ def shared_by(processes: int) -> Iterator[None]:
                 os.environ[name] = value
 
 
+@cache
+def processor() -> str:
+    """The processor's maker, model and family; clouds give processors of several families one name."""
+    model = platform.processor() or platform.machine()
+    try:
+        first = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+    except OSError:  # not Linux
+        return model
+    known = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
+    numbers = " ".join(f"{name} {known[name]}" for name in ("cpu family", "model") if name in known)
+    return f"{known.get('model name', model)}{f' ({numbers})' if numbers else ''}"
+
+
 def machine() -> str:
     """Processor, cores and threads of libraries that this process may use, in words; no host name.
 
-    Where these words and the versions are equal, so are the last bits of sums and products. Clouds give processors of
-    several families one name, hence the numbers; libraries cut sums among threads.
+    Where processor and versions are equal, so are the last bits of sums and products.
     """
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = (line.split(":", 1) for line in cpuinfo.read_text().split("\n\n")[0].splitlines() if ":" in line)
-        known = {name.strip(): value.strip() for name, value in lines}
-        numbers = " ".join(f"{name} {known[name]}" for name in ("cpu family", "model") if name in known)
-        model = f"{known.get('model name', model)} ({numbers})" if numbers else known.get("model name", model)
-    return f"{model}, {cores()} cores, {os.environ.get('OMP_NUM_THREADS') or cores()} threads of libraries"
+    return f"{processor()}, {cores()} cores, {os.environ.get('OMP_NUM_THREADS') or cores()} threads of libraries"
 
 
 def attributes(

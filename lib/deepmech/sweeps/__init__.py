@@ -10,10 +10,12 @@ from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import ClusterExecutor, connect
 from deepmech.sweeps.extend import adopt
-from deepmech.sweeps.results import NotShipped, Report, Stale, result, ship, verify
-from deepmech.sweeps.runner import CellsFailed, load, run
+from deepmech.sweeps.record import Stale
+from deepmech.sweeps.results import NotShipped, result, ship
+from deepmech.sweeps.runner import CellsFailed, TooLong, load, run
 from deepmech.sweeps.spec import Sweep, recomputed
 from deepmech.sweeps.store import DamagedChunk, StoreError
+from deepmech.sweeps.verification import Report, verify
 
 __all__ = [
     "CellsFailed",
@@ -25,6 +27,7 @@ __all__ = [
     "Stale",
     "StoreError",
     "Sweep",
+    "TooLong",
     "adopt",
     "cli_run",
     "cli_verify",

@@ -114,3 +114,14 @@ def attributes(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> dict[str, Any]:
 
 def _distinct(chunks: Sequence[xr.Dataset], name: str) -> str:
     return " | ".join(sorted({str(c.attrs.get(name, "unknown")) for c in chunks}))
+
+
+def sweep_of(dataset: xr.Dataset) -> Sweep:
+    """The sweep that a result came from, from its attributes."""
+    try:
+        spec = json.loads(dataset.attrs["spec"])
+    except (KeyError, ValueError):
+        raise ValueError(
+            "this dataset does not say which sweep it came from (attribute 'spec'); use the result of sweeps.run"
+        ) from None
+    return Sweep.from_json(spec)

@@ -14,10 +14,11 @@ import xarray as xr
 from deepmech.core import provenance
 from deepmech.core.lazy import named
 from deepmech.sweeps.cluster import connect
-from deepmech.sweeps.results import Report, ship, verify
+from deepmech.sweeps.results import ship
 from deepmech.sweeps.runner import run
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import read_manifest
+from deepmech.sweeps.verification import Report, verify
 
 
 def resolve(reference: str) -> Sweep:
@@ -80,6 +81,8 @@ def cli_verify(
     """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
     whether nothing differed."""
     reports: list[Report] = []
+    if how.get("minutes") is not None:
+        how["minutes"] /= len(paths)
     for path in paths:
         for report in verify(path, **how):
             reports.append(report)
@@ -93,5 +96,5 @@ def cli_verify(
     return (
         f"{len(done)} of {len(reports)} results recomputed, {sum(len(r.cells) for r in done)} of "
         f"{sum(r.of for r in done)} cells: {bits} equal to the bit, largest difference otherwise {worst:.2g} of a "
-        f"range; {sum(not r.passed for r in done)} results differ"
+        f"number; {sum(not r.passed for r in done)} results differ"
     ), all(r.passed for r in done)

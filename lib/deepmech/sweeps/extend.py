@@ -8,10 +8,10 @@ from pathlib import Path
 
 import xarray as xr
 
-from deepmech.sweeps.assemble import fold, missing
-from deepmech.sweeps.results import compare, sweep_of
+from deepmech.sweeps.assemble import fold, missing, sweep_of
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import Store
+from deepmech.sweeps.verification import compare
 
 
 def adopt(sweep: Sweep, store: str | Path, result: xr.Dataset) -> int:

@@ -27,6 +27,15 @@ from deepmech.sweeps.store import Store, read_manifest
 SECONDS = 20.0
 
 
+#: Attributes and kinds of numbers that netCDF would decode into other numbers, or cannot hold.
+DECODED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
+KINDS = "fiubU"
+
+
+class TooLong(RuntimeError):
+    """To finish would take longer than the patience given; its text says how long."""
+
+
 class CellsFailed(RuntimeError):
     """Some chunks raised; all others were computed and, with a store, kept."""
 
@@ -46,7 +55,7 @@ def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
     start = time.perf_counter()
     try:
         dataset = computed(sweep, indices, sweep.fixed)
-    except Exception:
+    except (Exception, SystemExit):
         return Outcome(indices, None, traceback.format_exc())
     made = {
         "code": sweep.code,
@@ -65,9 +74,10 @@ def computed(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]) -> 
     """What the sweep's function makes of some cells, with ``diverged`` for each.
 
     The library behind NumPy's products has one thread meanwhile: it cuts its sums by their number, and what follows
-    would depend on it (a long descent by 0.18 of its range).
+    would depend on it (a long descent by 0.18 of its range). What is computed from a variable loses its name and units:
+    they would be those of another quantity.
     """
-    with threadpool_limits(1, "blas"):
+    with threadpool_limits(1, "blas"), xr.set_options(keep_attrs=False):
         return check_chunk(sweep, sweep.function()(sweep.slice(indices), **fixed), indices)
 
 
@@ -90,6 +100,15 @@ def check_chunk(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> xr.Datase
     dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
     if not dataset.data_vars:
         raise ValueError(f"{sweep.compute} returned no variables")
+    for name, array in dataset.variables.items():
+        words = array.dtype.kind in "OT" and all(isinstance(v, str) for v in array.values.ravel())
+        if array.dtype.kind not in KINDS and not words:
+            raise ValueError(
+                f"{sweep.compute} returned {name!r} of type {array.dtype}, which a file does not keep; real numbers, "
+                "booleans and texts it does"
+            )
+        if decoded := [key for key in DECODED if key in array.attrs]:
+            raise ValueError(f"{sweep.compute}: {name!r} has the attribute {decoded[0]!r}, which means another number")
     if "diverged" in dataset:
         return dataset
     bad = np.zeros(n, bool)
@@ -123,11 +142,12 @@ def run(
     chunk: int | None = None,
     executor: Executor | None = None,
     progress: bool | None = None,
+    patience: float = float("inf"),
 ) -> xr.Dataset:
     """Compute every cell that is not in the store, and return the whole grid.
 
     May be stopped anywhere (Ctrl-C, kill -9, power) and run again, with other chunks and another executor, without
-    changing a bit of the result; several processes may work on one store.
+    changing a bit of the result. One process at a time works on a store: another waits, and finds what the first made.
 
     Parameters
     ----------
@@ -142,6 +162,8 @@ def run(
         after another. It is not shut down. Its workers only compute; the store is written by this process.
     progress : bool, optional
         A bar with an estimate on stderr; default: only if stderr is a terminal.
+    patience : float
+        Seconds that all of it may take, by what the chunks so far took.
 
     Returns
     -------
@@ -154,6 +176,8 @@ def run(
         Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
     StoreError
         The disk did not take a chunk.
+    TooLong
+        It would take more than ``patience``; what a store holds by then is kept.
     RuntimeError
         The executor broke down: a pool lost a process, or a cluster its scheduler.
     ValueError
@@ -171,12 +195,24 @@ def run(
         raise ValueError(f"run: chunk = {chunk!r}: must be an integer >= 1, or None to leave it to the run")
     sweep.function()
     place = None if store is None else Store.open(store, sweep)
-    if place is not None:
-        place.require_code()
+    if place is None:
+        return _whole(sweep, _run(sweep, None, chunk, executor, progress, patience), "Run it again")
+    place.require_code()
+    with place.alone():
+        _run(sweep, place, chunk, executor, progress, patience)
+    return load(sweep, place.path)
+
+
+def _run(
+    sweep: Sweep, place: Store | None, chunk: int | None, executor: Executor | None, progress: bool | None,
+    patience: float,
+) -> list[xr.Dataset]:  # fmt: skip
+    """Compute what is missing; all chunks, where no store keeps them."""
     done = [] if place is None else place.read()
     todo = missing(sweep, done)
     failed: list[Outcome] = []
     quiet = not sys.stderr.isatty() if progress is None else not progress
+    started, count = time.perf_counter(), 0
     with tqdm(
         total=sweep.n_cells,
         initial=sweep.n_cells - len(todo),
@@ -195,6 +231,10 @@ def run(
             else:
                 done.append(outcome.dataset)
             bar.update(len(outcome.indices))
+            count += len(outcome.indices)
+            needed = (time.perf_counter() - started) / count * len(todo)
+            if needed > patience and count < len(todo):
+                raise TooLong(f"about {needed:.0f} s")
     if failed:
         cells = [i for outcome in failed for i in outcome.indices]
         where = "" if place is None else f" Tracebacks: {place.path}/failed-*.json. All other cells are kept."
@@ -202,7 +242,7 @@ def run(
             f"sweep {sweep.name!r}: {len(cells)} of {sweep.n_cells} cells were in chunks that raised: "
             f"{sweep.describe(cells)}.{where} The first:\n{failed[0].traceback}"
         )
-    return load(sweep, store) if store is not None else _whole(sweep, done, "Run it again")
+    return done
 
 
 def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Executor | None) -> Iterator[Outcome]:

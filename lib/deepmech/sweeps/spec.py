@@ -18,7 +18,7 @@ from deepmech.core.spec import Spec, decode, digest
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
 
-#: What the last bits of elementary functions and sums amount to, as a fraction of a variable's range.
+#: What the last bits of elementary functions and sums amount to, of an element.
 ROUNDING = 1e-9
 
 
@@ -106,8 +106,9 @@ class Sweep(Spec):
 
     @property
     def code(self) -> str:
-        """Sixteen hexadecimal digits of all code of ours that ``compute`` can reach; not part of the key."""
-        return code.digest(self.compute.partition(":")[0])
+        """Sixteen hexadecimal digits of all code of ours that ``compute`` can reach, as it was imported, and of the
+        versions of torch and numba; not part of the key."""
+        return code.complete(self.compute.partition(":")[0])
 
     def function(self) -> Callable[..., xr.Dataset]:
         """The function that computes cells."""
@@ -157,22 +158,18 @@ class Sweep(Spec):
 def recomputed(
     tolerance: Mapping[str, float] | None = None,
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None,
-    dear: bool = False,
 ) -> Callable[[F], F]:
     """Say of a function that computes cells how its results are compared with those of a recomputation.
 
     Parameters
     ----------
     tolerance : dict, optional
-        By variable, the largest difference on a processor of another make or with other versions, as a fraction of the
-        variable's range over the grid; ``"*"`` stands for all others, :data:`ROUNDING` if it is left out. Where a
-        result was made, bits must be equal.
+        By variable, the largest relative difference of an element on a processor of another make or with other
+        versions; ``"*"`` stands for all others, :data:`ROUNDING` if it is left out. Where a result was made, bits must
+        be equal.
     part : callable, optional
         Of a function whose cells are dear: ``part(**fixed)`` gives the fixed parameters of a smaller task, and the
         variables of its result that under equal labels equal those of the whole: the first trials of many, say.
-    dear : bool
-        Whether such a part takes longer than a page may: then it is recomputed only where nothing else says that
-        today's code makes the numbers.
 
     Examples
     --------
@@ -181,16 +178,12 @@ def recomputed(
     >>> allowed(compute, "loss"), allowed(compute, "curve")
     (1e-06, 1e-09)
     """
-
     for name, value in (tolerance or {}).items():
         if not 0 <= value < 0.1:
-            raise ValueError(
-                f"recomputed: tolerance[{name!r}] = {value!r}: more than a tenth of a range proves nothing"
-            )
+            raise ValueError(f"recomputed: tolerance[{name!r}] = {value!r}: more than a tenth proves nothing")
 
     def mark(function: F) -> F:
         function.tolerance, function.part = dict(tolerance or {}), part  # type: ignore[attr-defined]
-        function.dear = dear  # type: ignore[attr-defined]
         return function
 
     return mark

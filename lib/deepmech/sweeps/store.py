@@ -11,9 +11,10 @@ import hashlib
 import json
 import re
 import secrets
+import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +22,14 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from filelock import FileLock, Timeout
 
 from deepmech.core import provenance
 from deepmech.core.files import TEMPORARY, publish, write_whole
 from deepmech.sweeps.spec import Sweep
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
+FAILURE = re.compile(r"failed-(\d+)-(\d+)\.json")
 HOUR = 3600.0
 
 
@@ -45,16 +48,26 @@ def checksum(path: Path) -> str:
 
 
 def write_netcdf(dataset: xr.Dataset, path: Path, compress: bool = False) -> None:
-    """NetCDF4 through h5netcdf; lossless."""
+    """NetCDF4 through h5netcdf; lossless. It is made in memory: h5netcdf does not bear a disk that is full."""
     squeeze = {"zlib": True, "complevel": 9, "shuffle": True} if compress else {}
-    numeric = [str(k) for k, v in dataset.variables.items() if v.dtype.kind in "iufb" and v.ndim]
-    dataset.to_netcdf(path, engine="h5netcdf", encoding={k: squeeze for k in numeric} if compress else None)
+    how: dict[Hashable, dict[str, Any]] = {
+        k: (squeeze if v.dtype.kind in "iufb" and v.ndim else {})
+        | ({"_FillValue": None} if v.dtype.kind == "f" else {})
+        for k, v in dataset.variables.items()
+    }
+    path.write_bytes(dataset.to_netcdf(None, engine="h5netcdf", encoding=how))
 
 
 def read_netcdf(path: Path) -> xr.Dataset:
-    """The whole file in memory; nothing stays open, and no number is decoded into a date."""
-    with xr.open_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False) as dataset:
-        return dataset.load()
+    """The whole file in memory; nothing stays open, and no number is decoded into another one or a date."""
+    with xr.open_dataset(
+        path, engine="h5netcdf", mask_and_scale=False, decode_times=False, decode_timedelta=False
+    ) as dataset:
+        found = dataset.load()
+    for variable in found.variables.values():
+        if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
+            del variable.attrs["_FillValue"]
+    return found
 
 
 @dataclass(frozen=True)
@@ -104,6 +117,20 @@ class Store:
                 f"{self.sweep.code}). Use another directory; what deepmech verify finds equal, sweeps.adopt takes over"
             )
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other process works on this store meanwhile; if one does, wait for it and say so."""
+        lock = FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            sys.stderr.write(f"deepmech: another process computes {self.sweep.name!r} in {self.path}; waiting for it\n")
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
     def _sweep_up(self) -> None:
         """Remove what a killed process left half-written; an hour spares everybody who is writing now."""
         for file in self.path.glob(TEMPORARY + "*"):
@@ -126,8 +153,8 @@ class Store:
         finally:
             temporary.unlink(missing_ok=True)
         for failure in self.path.glob("failed-*.json"):
-            first, last = map(int, failure.stem.split("-")[1:])
-            if start <= first and last < stop:
+            cells = FAILURE.fullmatch(failure.name)
+            if cells and start <= int(cells[1]) and int(cells[2]) < stop:
                 failure.unlink(missing_ok=True)
         return path
 
@@ -150,7 +177,7 @@ class Store:
                 chunks.append(self._read(path, int(match[1]), int(match[2]), match[3]))
             except FileNotFoundError:
                 continue  # another process set it aside
-            except ValueError as error:
+            except (ValueError, OSError) as error:
                 warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunk, stacklevel=2)
                 with suppress(FileNotFoundError):
                     path.replace(path.with_suffix(".damaged"))
@@ -186,8 +213,11 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     """The manifest of a store; a ValueError if there is none."""
     manifest = Path(path) / "manifest.json"
     try:
-        return json.loads(manifest.read_text())
+        found = json.loads(manifest.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path} is no sweep's store: it has no manifest.json") from None
-    except json.JSONDecodeError as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"{manifest} is damaged ({error}); use another directory") from None
+    if not (isinstance(found, dict) and {"key", "sweep"} <= found.keys()):
+        raise ValueError(f"{manifest} is damaged (no key, or no sweep); use another directory")
+    return found

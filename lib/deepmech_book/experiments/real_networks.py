@@ -100,7 +100,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 # Torch's sums follow the processor and the version, and training magnifies the difference.
-@recomputed(part=_begin, tolerance={"untrained": 1e-3, "*": 5e-2}, dear=True)
+@recomputed(part=_begin, tolerance={"untrained": 1e-3, "*": 5e-2})
 def train_networks(
     cells: xr.Dataset, data: dict[str, Any], steps: int, features: list[str], splits: list[str]
 ) -> xr.Dataset:

@@ -46,7 +46,6 @@ def weights(phase: str, dataset: str = "mnist", longest: int = 30_000) -> Sweep:
     )  # fmt: skip
 
 
-@recomputed(dear=True)
 def walk_weights(
     cells: xr.Dataset,
     data: dict[str, Any],

@@ -119,7 +119,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | short, ["overlap", "msd", "alpha", "alpha_alive", "msd_layer", "sigma", "n_weights"]
 
 
-@recomputed(part=_begin, dear=True)
+@recomputed(part=_begin)
 def walk_cells(
     cells: xr.Dataset,
     data: dict[str, Any],

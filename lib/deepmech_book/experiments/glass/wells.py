@@ -63,7 +63,7 @@ def walked(
     return np.stack(found).reshape(len(dynamics), len(stops), -1)
 
 
-@recomputed(part=_hottest, dear=True)
+@recomputed(part=_hottest)
 def waited(
     cells: xr.Dataset,
     data: dict[str, Any],

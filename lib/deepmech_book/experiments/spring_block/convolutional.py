@@ -67,7 +67,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | soon, [*curves, "accuracy", "accuracy_train", "loss", "class_width_before"]
 
 
-@recomputed(part=_begin, dear=True)
+@recomputed(part=_begin)
 def train_through_stages(
     cells: xr.Dataset,
     data: dict[str, Any],

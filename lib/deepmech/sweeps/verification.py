@@ -1,0 +1,282 @@
+"""Compute cells of stored results again, and compare all that they hold."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core import provenance
+from deepmech.core.random import Stream
+from deepmech.data import DataMissing
+from deepmech.sweeps import record
+from deepmech.sweeps.assemble import equal_bits, fold, sweep_of
+from deepmech.sweeps.runner import computed, load
+from deepmech.sweeps.spec import Sweep, allowed
+from deepmech.sweeps.store import read_manifest, read_netcdf
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a stored result compares with what today's code computes.
+
+    Attributes
+    ----------
+    source, of
+        What was checked, and how many cells it has.
+    cells, seed
+        Numbers of the cells that were computed again, and the seed that chose them; none if ``reason`` says why not.
+    in_part
+        Whether only a part of each was, see :func:`~deepmech.sweeps.spec.recomputed`.
+    seconds
+        What that took.
+    differences
+        By variable, the largest relative difference of an element (0: equal bits); ``allowed``: what was allowed (0:
+        bits had to be equal).
+    wrong
+        What else is different, in words: dimensions, coordinates, names and units.
+    """
+
+    source: str
+    of: int
+    cells: tuple[int, ...] = ()
+    seed: int = 0
+    in_part: bool = False
+    seconds: float = 0.0
+    differences: Mapping[str, float] = field(default_factory=dict)
+    allowed: Mapping[str, float] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
+    reason: str = ""
+    where: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.wrong and all(d <= self.allowed[name] for name, d in self.differences.items())
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of all variables."""
+        return max(self.differences.values(), default=0.0)
+
+    def __str__(self) -> str:
+        if not self.cells:
+            return f"{self.source}: not recomputed here: {self.reason}"
+        whole = "a part of each of " if self.in_part else ""
+        count = f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed})"
+        if self.wrong:
+            return f"{count}: DIFFERENT: {'; '.join(self.wrong)}"
+        if self.passed:
+            return f"{count}: {'equal' if self.largest == 0 else f'equal to {self.largest:.1g} of each number'}"
+        name = max(self.differences, key=lambda k: self.differences[k] - self.allowed[k])
+        return (
+            f"{count}: DIFFERENT: {name!r} by {self.differences[name]:.3g} of a number, allowed "
+            f"{self.allowed[name]:g}; {self.where}"
+        )
+
+
+def verify(
+    path: str | Path,
+    *,
+    n: int = 3,
+    fraction: float | None = None,
+    seed: int | None = None,
+    tolerance: float | None = None,
+    whole: bool = False,
+    minutes: float | None = None,
+) -> Iterator[Report]:
+    """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
+
+    Parameters
+    ----------
+    path : path
+        A shipped file, a directory of shipped files, or a store.
+    n : int
+        Cells per result; ``fraction`` (of all cells, rounded up) takes its place if given.
+    seed : int, optional
+        Which cells are chosen; another one in each call if it is left out. One in four choices begins with a corner
+        of the grid.
+    tolerance : float, optional
+        Allowed relative difference of an element. Default: 0 (equal bits) on the kind of processor and the versions
+        that made the result, what the function itself states elsewhere (:func:`~deepmech.sweeps.spec.recomputed`).
+    whole : bool
+        Compute also such cells wholly of which a part would do.
+    minutes : float, optional
+        Go round the results in random order, each time with other cells, until the time is up; ``n`` is then the least
+        number of cells. What costs more than is left is passed over.
+
+    Yields
+    ------
+    Report
+        Of one result after the other.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to verify at ``path``. A difference is no error: see :attr:`Report.passed`.
+    """
+    if fraction is not None and not 0 < fraction <= 1:
+        raise ValueError(f"verify: fraction = {fraction!r}: must be in (0, 1]")
+    if n < 1:
+        raise ValueError(f"verify: n = {n!r}: must be an integer >= 1")
+    files = found_at(path)
+    if minutes is None:
+        for file in files:
+            yield _verified(file, n, fraction, seed, tolerance, whole)
+        return
+    end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
+    affordable = True
+    while affordable:
+        affordable = False
+        for i in Stream.of("verify", secrets.randbelow(10**6)).permutation("files", 0, len(files)):
+            entry = record.read(files[i].parent).get(files[i].name)
+            cost = np.inf if entry is None else min(entry["seconds"], entry.get("part_seconds", np.inf))
+            if max(cost, 0.05) * n > end - time.monotonic():
+                continue
+            affordable = True
+            count = max(n, min(int(share / max(cost, 0.05)), entry["of"] if entry else 1))
+            yield _verified(files[i], count, None, None, tolerance, whole)
+
+
+def _verified(
+    file: Path, n: int, fraction: float | None, seed: int | None, tolerance: float | None, whole: bool
+) -> Report:
+    store = file.is_dir()
+    if not store:
+        record.entry_of(file)
+    dataset = load(Sweep.from_json(read_manifest(file)["sweep"]), file) if store else read_netcdf(file)
+    sweep = sweep_of(dataset)
+    count = n if fraction is None else int(np.ceil(fraction * sweep.n_cells))
+    chosen = secrets.randbelow(10**6) if seed is None else seed
+    report = compare(file.name, sweep, dataset, count, chosen, tolerance=tolerance, part=not whole)
+    if report.cells and report.passed and not store:
+        record.add(file, report, sweep.code)
+    return report
+
+
+def found_at(path: str | Path) -> list[Path]:
+    """The store or the shipped files at ``path``; a ValueError if there are none."""
+    path = Path(path)
+    if (path / "manifest.json").exists():
+        return [path]
+    files = sorted(path.glob("*.nc")) if path.is_dir() else [path] if path.exists() else []
+    if not files:
+        raise ValueError(f"verify: {path}: neither a shipped result, nor a directory of them, nor a sweep's store")
+    return files
+
+
+def sample(sweep: Sweep, count: int, seed: int) -> list[int]:
+    """``count`` different cells of a grid; one choice in four begins with a corner of it."""
+    stream = Stream.of("verify", sweep.key, seed)
+    order = stream.permutation("cells", 0, sweep.n_cells).tolist()
+    sides = stream.uniform("corner", 0, 1 + len(sweep.grid.shape))
+    if sides[0] < 0.25:
+        ends = [int(side < 0.5) * (size - 1) for side, size in zip(sides[1:], sweep.grid.shape, strict=True)]
+        corner = int(np.ravel_multi_index(ends, sweep.grid.shape))
+        order = [corner, *(cell for cell in order if cell != corner)]
+    return sorted(order[:count])
+
+
+def compare(
+    source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: int, *, tolerance: float | None = None,
+    part: bool = False,
+) -> Report:  # fmt: skip
+    """Compute ``count`` cells drawn at random again (with ``part``, what their function names of each); compare."""
+    cells = sample(sweep, count, seed)
+    function, fixed, names = sweep.function(), sweep.fixed, [str(name) for name in dataset.data_vars]
+    part = part and getattr(function, "part", None) is not None
+    report = Report(source, sweep.n_cells, (), seed, part)
+    if part:
+        fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
+        names = [name for name in names if name in comparable]
+    started = time.perf_counter()
+    try:
+        again = computed(sweep, cells, fixed)
+    except DataMissing as missing:  # the folder that it names is nobody's business on a published page
+        return replace(report, reason=f"{str(missing).split(':')[0]} is not on this machine")
+    seconds = time.perf_counter() - started
+    stored, here = fold(sweep, dataset), made_here(dataset)
+    differences, limits, wrong, worst = {}, {}, _wrong_labels(sweep, dataset, stored, again, part), ("", -1.0)
+    for name in names:
+        if name not in again or set(stored[name].dims) != set(again[name].dims):
+            made = list(again[name].dims) if name in again else "nothing"
+            wrong.append(f"{name!r} has dimensions {list(stored[name].dims)}, computed is {made}")
+            continue
+        old, new = stored[name].isel(cell=cells), again[name]
+        if old.attrs != new.attrs:
+            wrong.append(f"{name!r} is said to be {old.attrs}, computed is {new.attrs}")
+        if part:
+            labelled = {d: new[d] for d in old.dims[1:] if d in new.coords and d in old.coords}
+            old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
+        one, two = old.values, new.transpose(*old.dims).values
+        scale = _typical(stored[name].values)
+        differences[name] = _difference(one, two, scale)
+        rounding = float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" else 0.0
+        limits[name] = tolerance if tolerance is not None else 0.0 if here else max(allowed(function, name), rounding)
+        if differences[name] - limits[name] > worst[1]:
+            each = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
+            worst = sweep.describe([cells[int(np.argmax(each))]]), differences[name] - limits[name]
+    return replace(
+        report, cells=tuple(cells), seconds=seconds, differences=differences, allowed=limits, wrong=tuple(wrong),
+        where=f"cell {worst[0]}",
+    )  # fmt: skip
+
+
+def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: xr.Dataset, part: bool) -> list[str]:
+    """Coordinates that are not those of the grid or of the cells computed again, and variables that nobody computes."""
+    grid = xr.Dataset(coords={**sweep.grid.coords, **sweep.cells}).coords
+    wrong = []
+    for name, values in dataset.coords.items():
+        expected = grid.get(name, again.coords.get(name))
+        if expected is None:
+            wrong.append(f"nobody computes the coordinate {name!r}")
+        elif part and name not in grid:
+            if not np.isin(expected.values, values.values).all():
+                wrong.append(f"coordinate {name!r} lacks values that are computed")
+        elif values.dims != expected.dims or not equal_bits(values.values, expected.values):
+            wrong.append(f"coordinate {name!r} is not as computed")
+        if expected is not None and values.attrs != expected.attrs:
+            wrong.append(f"coordinate {name!r} is said to be {values.attrs}, computed is {expected.attrs}")
+    if not part:
+        wrong += [f"nobody computes the variable {name!r}" for name in stored.data_vars if name not in again]
+    return wrong
+
+
+def made_here(dataset: xr.Dataset) -> bool:
+    """Whether a result was made on such a processor with these versions: then bits must be equal."""
+    made = {one.partition(",")[0] for one in str(dataset.attrs.get("machine")).split(" | ")}
+    return made == {provenance.processor()} and dataset.attrs.get("versions") == provenance.versions_in_words()
+
+
+def _typical(everything: np.ndarray) -> float:
+    """The median size of a variable's numbers that are not zero; what is smaller is compared on this scale."""
+    if everything.dtype.kind not in "fiu":
+        return 0.0
+    sizes = np.abs(everything[np.isfinite(everything) & (everything != 0)].astype(float))
+    return float(np.median(sizes)) if sizes.size else 0.0
+
+
+def _difference(stored: Any, again: Any, scale: float) -> float:
+    """Largest difference relative to an element, or to ``scale`` where that is more; infinite if words or
+    not-a-numbers differ."""
+    one, two = np.asarray(stored), np.asarray(again)
+    if equal_bits(one, two):
+        return 0.0
+    if one.shape != two.shape:
+        return float("inf")
+    if one.dtype.kind not in "fiu" or two.dtype.kind not in "fiu":
+        return 0.0 if np.array_equal(one, two) else float("inf")
+    one, two = one.astype(float), two.astype(float)
+    both = np.isfinite(one) & np.isfinite(two)
+    if not np.all(both | (one == two) | (np.isnan(one) & np.isnan(two))):
+        return float("inf")
+    one, two = one[both], two[both]
+    size = np.maximum(np.maximum(np.abs(one), np.abs(two)), scale)
+    gaps = np.divide(np.abs(one - two), size, out=np.zeros_like(size), where=size > 0)
+    # Bits differ (signed zeros, say) although the numbers do not: still no equality of bits.
+    return max(float(gaps.max(initial=0.0)), float(np.finfo(float).tiny))
