@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("stopped; finished results are kept")
         return 130
     except (ValueError, RuntimeError, OSError) as error:
+        if options.debug:
+            raise
         say(f"deepmech {options.command}: {str(error).removeprefix(options.command + ': ')}")
         return 1
 
@@ -36,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
         prog="deepmech", description="The Mechanics of Feature Learning: run sweeps, verify results, make the book."
     )
     top.add_argument("--version", action="version", version=f"deepmech {__version__}")
+    top.add_argument("--debug", action="store_true", help="show where an error came from")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     measure = commands.add_parser("measure", help="measure the load curve of a torch model of your own")
@@ -116,7 +119,7 @@ def say(line: str) -> None:
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The arguments of a command, which are called as those of its function."""
-    return {name: value for name, value in vars(options).items() if name not in ("command", "run")}
+    return {name: value for name, value in vars(options).items() if name not in ("command", "run", "debug")}
 
 
 def _measure(options: argparse.Namespace) -> int:

@@ -97,16 +97,20 @@ def test_a_trainer_edited_in_one_constant_fails_the_build(built):
         pressed(built, anew=True)
     path.write_text(MODULE.replace("0.25", "0.5 / 2"))
     _, (drawn,) = pressed(built, anew=True)
-    assert "made by other code" in drawn["words"] and "equal" in drawn["words"]
+    assert "equal; recomputed so far: 0 of 2 cells, 0 by today" in drawn["words"]
 
 
 def test_a_shipped_file_with_one_changed_number_fails_the_build(built):
+    from deepmech.sweeps import record
     from deepmech.sweeps.store import read_netcdf, write_netcdf
 
     (path,) = (built.root / "book" / "results").glob("*.nc")
     wrong = read_netcdf(path)
     wrong["path"].values[:, -1] += 1e-8  # beyond rounding, which may differ with the number of threads
     write_netcdf(wrong, path)
+    with pytest.raises(BookError, match="bytes are not those of the record"):
+        pressed(built, anew=True)
+    record.enter(path, wrong, 2)
     with pytest.raises(BookError, match="DIFFERENT: 'path'"):
         pressed(built, anew=True)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deepmech.sweeps.results import NOTES, notes, sweep_of
-from deepmech.sweeps.store import checksum, read_netcdf
+from deepmech.sweeps import record
+from deepmech.sweeps.results import sweep_of
+from deepmech.sweeps.store import read_netcdf
 from deepmech_book.experiments.spring_block import networks
 
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
@@ -39,16 +40,14 @@ def test_shipped_results_are_whole_and_say_where_they_come_from(path):
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
-def test_todays_code_makes_what_ships(path):
-    """Made by it, or recomputed with it since: after an edit, run deepmech verify --note."""
-    result, noted = read_netcdf(path), notes(path.parent).get(path.name, {})
-    code = sweep_of(result).code
-    assert code in (result.attrs.get("code"), noted.get("code")), f"deepmech verify --note book/results/{path.name}"
-    assert noted.get("file", checksum(path)) == checksum(path)
+def test_what_ships_is_in_the_record_and_was_recomputed(path):
+    entry = record.entry_of(path)
+    assert entry["of"] == sweep_of(read_netcdf(path)).n_cells
+    assert any(one["cells"] or one["parts"] for one in entry["recomputed"]), f"deepmech verify {path.name}"
 
 
-def test_notes_are_of_files_that_are_there():
-    assert set(notes(RESULTS[0].parent)) <= {path.name for path in RESULTS}, NOTES
+def test_the_record_is_of_files_that_are_there():
+    assert set(record.read(RESULTS[0].parent)) == {path.name for path in RESULTS}
 
 
 def test_panels_that_share_an_experiment_hold_the_same_networks():

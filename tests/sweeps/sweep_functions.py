@@ -78,3 +78,25 @@ def waits_at_the_end(cells, steps, gate):
     while any(c["drift"] == 2.0 and c["seed"] == 3 for c in each(cells)) and not Path(gate).exists():
         time.sleep(0.01)
     return walk(cells, steps)
+
+
+def returns_what_is_not_kept(cells, steps, kind):
+    made = walk(cells, steps)
+    if kind == "scaled":
+        made["path"].attrs = {"scale_factor": 2.0, "add_offset": 1.0}
+    elif kind == "filled":
+        made["path"].attrs = {"_FillValue": 3.0}
+    elif kind == "dates":
+        made["path"] = made["path"].astype("datetime64[s]")
+    else:
+        made["path"] = made["path"].astype(object)
+    return made
+
+
+def leaves(cells, steps):
+    raise SystemExit(3)
+
+
+def never_ends(cells, steps):
+    Path(os.environ["BEGAN"]).touch()
+    time.sleep(600)

@@ -176,7 +176,7 @@ def test_a_dead_worker_is_an_error_that_says_so(tmp_path):
 def test_ctrl_c_keeps_what_is_done(tmp_path, whole):
     with pytest.raises(KeyboardInterrupt):
         run(make("interrupted"), tmp_path, chunk=1)
-    assert {f.name[:13] for f in tmp_path.iterdir()} == {"manifest.json", "cells-0000000", "cells-0000001"}
+    assert {f.name[:13] for f in tmp_path.glob("[!.]*")} == {"manifest.json", "cells-0000000", "cells-0000001"}
     for cell, chunk in enumerate(Store.open(tmp_path, make("interrupted")).read()):
         assert equal_bits(chunk["path"].values[0], whole["path"].values[0, cell])
 

@@ -4,18 +4,22 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from test_sweep_run import DRIFTS, SEEDS, make, same
 
-from deepmech.sweeps import DamagedChunk, StoreError, Sweep, load, run
+from deepmech.sweeps import CellsFailed, DamagedChunk, StoreError, Sweep, load, run
 from deepmech.sweeps import store as storage
 from deepmech.sweeps.store import HOUR, TEMPORARY, Store
 
 SLOW = make(pause=0.01)
+ENDLESS = make("never_ends")
 
 
 @pytest.fixture
@@ -53,12 +57,41 @@ def test_killed_at_random_points_again_and_again(tmp_path, whole, start):
     assert same(run(SLOW, tmp_path), whole)
 
 
-def test_two_processes_on_one_store(tmp_path, whole, start):
+def test_of_two_processes_on_one_store_the_second_waits_and_computes_nothing(tmp_path, whole, start):
     processes = [start(tmp_path), start(tmp_path)]
     for process in processes:
         process.join()
     assert [p.exitcode for p in processes] == [0, 0]
     assert same(load(SLOW, tmp_path), whole)
+    assert len(list(tmp_path.glob("cells-*"))) == SLOW.n_cells
+
+
+def test_workers_do_not_outlive_a_run_that_is_killed(tmp_path):
+    command = [sys.executable, "-m", "deepmech", "sweep", "test_sweep_store:ENDLESS", "--workers", "2"]
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "BEGAN": str(tmp_path / "began")}
+    run = subprocess.Popen([*command, "--store", str(tmp_path / "s")], env=environment)
+    family = psutil.Process(run.pid)
+    until(lambda: (tmp_path / "began").exists())
+    workers = family.children(recursive=True)
+    run.kill()
+    run.wait()
+    until(lambda: not any(w.is_running() and w.status() != psutil.STATUS_ZOMBIE for w in workers))
+
+
+def until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def test_numbers_that_a_file_would_turn_into_others_are_refused(tmp_path):
+    for kind in ("scaled", "filled", "dates", "objects"):
+        with pytest.raises(CellsFailed, match=r"means another number|does not keep"):
+            run(make("returns_what_is_not_kept", kind=kind), tmp_path / kind)
+    with pytest.raises(CellsFailed, match="SystemExit"):
+        run(make("leaves"), tmp_path / "left")
 
 
 def test_a_half_written_file_is_never_trusted_and_later_removed(tmp_path, whole):
@@ -73,7 +106,7 @@ def test_a_half_written_file_is_never_trusted_and_later_removed(tmp_path, whole)
     assert new.exists() and not old.exists()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "renamed"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "renamed", "folder", "loop"])
 def test_a_damaged_or_foreign_chunk_is_named_and_computed_again(tmp_path, whole, damage):
     sweep = SLOW
     run(sweep, tmp_path / "store", chunk=3)
@@ -89,7 +122,14 @@ def test_a_damaged_or_foreign_chunk_is_named_and_computed_again(tmp_path, whole,
         other = Sweep("walks", "sweep_functions:walk", {"drift": DRIFTS + 1, "seed": SEEDS}, sweep.fixed)
         run(other, tmp_path / "other", chunk=3)
         chunk.unlink()
+        (tmp_path / "store" / "failed-x.json").write_text("what is this")
         chunk = shutil.copy(next((tmp_path / "other").glob("cells-0000003-*")), tmp_path / "store")
+    elif damage == "folder":
+        chunk.unlink()
+        chunk.mkdir()
+    elif damage == "loop":
+        chunk.unlink()
+        chunk.symlink_to(chunk)
     else:
         chunk = chunk.rename(chunk.with_name(chunk.name.replace("0000003-0000005", "0000004-0000006")))
     with pytest.warns(DamagedChunk, match=Path(chunk).name):
@@ -139,9 +179,10 @@ def test_a_store_belongs_to_one_sweep(tmp_path):
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(ValueError, match=r"no manifest.json"):
         run(make(), tmp_path)
-    (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(ValueError, match=r"manifest.json is damaged"):
-        run(make(), tmp_path)
+    for content in (b"{", b"[]", b"{}", "{ä".encode("latin-1")):
+        (tmp_path / "manifest.json").write_bytes(content)
+        with pytest.raises(ValueError, match=r"manifest.json is damaged"):
+            run(make(), tmp_path)
 
 
 def test_a_function_that_depends_on_its_neighbours_is_found_out(tmp_path):

@@ -18,11 +18,18 @@ def named(reference: str, otherwise: str) -> Any:
     >>> named("math:factorial", "a function is needed")(5)
     120
     """
-    module, _, name = reference.partition(":")
+    where, _, name = reference.partition(":")
     try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+        found = import_module(where)
+    except ValueError as error:  # no name of a module
         raise ValueError(f"{otherwise} ({error})") from None
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{where}.".startswith(f"{error.name}."):
+            raise  # it is there, and lacks something itself
+        raise ValueError(f"{otherwise} ({error})") from None
+    if not hasattr(found, name):
+        raise ValueError(f"{otherwise} (module {where!r} has no {name!r})")
+    return getattr(found, name)
 
 
 def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:

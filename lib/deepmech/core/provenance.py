@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.connection
 import os
 import platform
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -72,6 +75,18 @@ def processor() -> str:
     known = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in first.splitlines())}
     numbers = " ".join(f"{name} {known[name]}" for name in ("cpu family", "model") if name in known)
     return f"{known.get('model name', model)}{f' ({numbers})' if numbers else ''}"
+
+
+def leave_with_parent() -> None:
+    """End this process as soon as the one that started it has gone, however it went."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def machine() -> str:

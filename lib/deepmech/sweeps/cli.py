@@ -56,7 +56,7 @@ def cli_run(
         pool = connect(scheduler)
     elif workers > 1:
         # Fresh processes: threads of numerical libraries do not survive a fork.
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), provenance.leave_with_parent)
     with provenance.shared_by(workers), pool as executor:
         dataset = run(spec, store, chunk=chunk, executor=executor, progress=progress)
     summary = [summarise(spec, dataset, store)]

@@ -67,7 +67,7 @@ def add(path: Path, report: Report, code: str) -> None:
     today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
 
     def with_cells(entry: dict[str, Any]) -> dict[str, Any]:
-        mine = {"code": code, "on": place, "cells": [], "parts": [], "largest": 0.0}
+        mine: dict[str, Any] = {"code": code, "on": place, "cells": [], "parts": [], "largest": 0.0}
         others = []
         for one in entry["recomputed"]:
             if (one["code"], one["on"]) == (code, place):

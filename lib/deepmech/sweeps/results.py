@@ -187,7 +187,9 @@ def _checked(path: Path, sweep: Sweep, dataset: xr.Dataset, entry: dict[str, Any
     cost = float(entry.get("part_seconds", np.inf) if part else entry["seconds"])
     if cost > DEAR:
         how = (
-            f"{'even a part of ' * part}a cell takes {cost:.0f} s" if np.isfinite(cost) else "it is not known how long"
+            f"{'even a part of ' * part}a cell takes {cost:.0f} s"
+            if np.isfinite(cost)
+            else "what a part costs is not known"
         )
         return replace(report, reason=f"{how} (deepmech verify does it)")
     if PAGE - _spent < cost:

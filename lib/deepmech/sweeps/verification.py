@@ -234,7 +234,8 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
     for name, values in dataset.coords.items():
         expected = grid.get(name, again.coords.get(name))
         if expected is None:
-            wrong.append(f"nobody computes the coordinate {name!r}")
+            if not part:
+                wrong.append(f"nobody computes the coordinate {name!r}")
         elif part and name not in grid:
             if not np.isin(expected.values, values.values).all():
                 wrong.append(f"coordinate {name!r} lacks values that are computed")
@@ -243,6 +244,8 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
         if expected is not None and values.attrs != expected.attrs:
             wrong.append(f"coordinate {name!r} is said to be {values.attrs}, computed is {expected.attrs}")
     if not part:
+        of_these = {name for name, one in again.coords.items() if one.dims and set(one.dims) <= set(stored.dims)}
+        wrong += [f"the coordinate {name!r} is missing" for name in sorted(of_these - set(dataset.coords), key=str)]
         wrong += [f"nobody computes the variable {name!r}" for name in stored.data_vars if name not in again]
     return wrong
 

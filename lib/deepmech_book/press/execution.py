@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from deepmech.core import provenance
 from deepmech.core.files import write_whole
 from deepmech_book.press import kernels, keys
 from deepmech_book.press.sources import House, Source, with_values
@@ -154,8 +155,6 @@ def check(notebook: dict[str, Any]) -> None:
 
 
 def _hardware() -> dict[str, str]:
-    from deepmech.core import provenance
-
     return {
         "machine": provenance.machine(),
         "versions": provenance.versions_in_words(),
@@ -191,7 +190,7 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
     kernel = kernels.Waiting()
-    kernels.leave_with_parent()
+    provenance.leave_with_parent()
     house = House(Path(job["root"]))
     try:
         source = house.source(job["name"])

@@ -8,12 +8,12 @@ that, made before anything else happens: as fresh as a new process that has done
 from __future__ import annotations
 
 import multiprocessing
-import multiprocessing.connection
 import multiprocessing.forkserver
 import os
 import sys
-import threading
 from typing import Any
+
+from deepmech.core import provenance
 
 #: What nearly every notebook imports, and what executing one does.
 SHARED = (
@@ -64,18 +64,6 @@ def warm(environment: dict[str, str], notebooks: int) -> None:
         os.environ.update(before)
 
 
-def leave_with_parent() -> None:
-    """End this process as soon as the one that started it has gone, however it went."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 class Waiting:
     """A process that waits to become a kernel; it has the face of a ``subprocess.Popen``.
 
@@ -113,7 +101,7 @@ class Waiting:
 
 def _kernel(receiver: Any) -> None:
     os.setsid()
-    leave_with_parent()
+    provenance.leave_with_parent()
     connection, environment = receiver.recv()
     os.environ.clear()
     os.environ.update(environment)
