@@ -1,4 +1,4 @@
-# make book [PROFILE=quick|laptop|paper] [CHAPTERS="spring_block ..."]    make test [TESTS="tests/book ..."]
+# make book [PROFILE=quick|laptop|paper] [CHAPTERS="spring_block ..."]    make test | test-all [TESTS="tests/book ..."]
 # Both make .venv first if it is missing or older than the lock file. PYTHON names the interpreter it is made with.
 PYTHON   ?= python3
 PROFILE  ?= quick
@@ -7,7 +7,7 @@ TESTS    ?= tests lib
 VENV     := .venv
 READY    := $(VENV)/.ready
 
-.PHONY: book test setup clean
+.PHONY: book test test-all setup clean
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
@@ -21,9 +21,15 @@ book: $(READY)
 	$(VENV)/bin/deepmech book --profile $(PROFILE) $(if $(CHAPTERS),--chapters $(CHAPTERS))
 
 # Two workers with one thread each, a file of tests to a worker; ruff, mypy and import-linter run as tests (tests/test_house.py).
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(VENV)/bin/python -m pytest --doctest-modules \
+  --ignore-glob='*/conftest.py' --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# Without what is marked slow: browsers, clusters, wheels, whole pages. That belongs to a landing.
 test: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
-	$(VENV)/bin/python -m pytest $(TESTS) --doctest-modules --ignore-glob='*/conftest.py' --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-all: $(READY)
+	$(PYTEST) $(TESTS)
 
 clean:
 	rm -rf book/_build book/generated

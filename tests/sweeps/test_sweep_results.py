@@ -65,6 +65,8 @@ def test_another_processor_gets_the_tolerance_that_the_function_states(tmp_path,
     assert report.passed and report.allowed["path"] == 1e-9
     monkeypatch.setattr(make().function(), "tolerance", {"path": 1e-15}, raising=False)
     assert not next(verify(path, fraction=1.0)).passed
+    monkeypatch.setattr(make().function(), "chaotic", True, raising=False)
+    assert "it was made on some other processor" in next(verify(path)).reason
     monkeypatch.undo()
     made.attrs["machine"] = run(make()).attrs["machine"]
     (report,) = verify(ship(made, tmp_path), fraction=1.0)

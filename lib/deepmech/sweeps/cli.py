@@ -89,7 +89,7 @@ def cli_verify(
             outcome = "skipped" if not report.cells else "verified" if report.passed else "FAILED"
             say(f"{outcome}: {report}")
     if not all(report.cells for report in reports):
-        say("what was skipped needs a data set that is not here: deepmech data says which, and fetches it")
+        say("data sets that are not here: deepmech data says which they are, and fetches them")
     done = [r for r in reports if r.cells]
     bits = sum(len(r.cells) for r in done if r.largest == 0)
     worst = max((r.largest for r in done), default=0.0)

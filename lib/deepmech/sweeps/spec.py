@@ -158,6 +158,7 @@ class Sweep(Spec):
 def recomputed(
     tolerance: Mapping[str, float] | None = None,
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None,
+    chaotic: bool = False,
 ) -> Callable[[F], F]:
     """Say of a function that computes cells how its results are compared with those of a recomputation.
 
@@ -170,6 +171,8 @@ def recomputed(
     part : callable, optional
         Of a function whose cells are dear: ``part(**fixed)`` gives the fixed parameters of a smaller task, and the
         variables of its result that under equal labels equal those of the whole: the first trials of many, say.
+    chaotic : bool
+        Whether the last bits of a sum grow into other results: then they are compared only where they were made.
 
     Examples
     --------
@@ -184,6 +187,7 @@ def recomputed(
 
     def mark(function: F) -> F:
         function.tolerance, function.part = dict(tolerance or {}), part  # type: ignore[attr-defined]
+        function.chaotic = chaotic  # type: ignore[attr-defined]
         return function
 
     return mark
