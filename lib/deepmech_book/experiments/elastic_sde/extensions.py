@@ -175,7 +175,7 @@ def own_fits() -> Sweep:
 
 
 # Where a fit ends follows the last bits of its sums, which differ between makers of processors.
-@recomputed(tolerance={"*": 1e-4})
+@recomputed(tolerance={"*": 1e-3})
 def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     """For each ``case`` (number) and ``split`` what :func:`own_effects` finds in a stored result."""
     source = result(networks.as_published(of.removeprefix("elastic-")))

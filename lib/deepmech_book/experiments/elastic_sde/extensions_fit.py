@@ -240,7 +240,7 @@ def fits(of: str) -> Sweep:
 
 
 # Where a fit ends follows the last bits of its sums, which differ between makers of processors.
-@recomputed(tolerance={"*": 1e-4})
+@recomputed(tolerance={"*": 1e-3})
 def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     """:func:`compare` for each cell's ``split``, from the time on from which margins exceed their noise."""
     source = result(networks.as_published(of.removeprefix("elastic-")))
