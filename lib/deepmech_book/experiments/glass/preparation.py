@@ -59,9 +59,15 @@ def rest_cells(
     ``sigma``, ``diverged``."""
     made = walk(
         Dynamics(width=width, regularisation=regularisation, learning_rate=RATE),
-        Preparation(sgd_steps=cells["sgd_steps"]), binary(**data), steps=steps, seed=cells["seed"], waiting=waiting, record=times, chi=chi,
+        Preparation(sgd_steps=cells["sgd_steps"]),
+        binary(**data),
+        steps=steps,
+        seed=cells["seed"],
+        waiting=waiting,
+        record=times,
+        chi=chi,
         experiment="glass preparation",
-    )  # fmt: skip
+    )
     total = made.sum(["layer", "alive"], skipna=False)
     found = xr.Dataset(
         {
