@@ -1,0 +1,85 @@
+"""Decorrelation without noise over the length of preparation: is the cold plateau a descent that is not finished?
+
+Networks of the regularised phase with the inputs, the start, the rate and the batches of the authors' program, trained
+for lengths μt over four decades, and then left to full-batch gradient descent at T = 0 as the paper's cold walks are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+from deepmech.core.labels import over
+from deepmech.sweeps import Sweep
+from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
+from deepmech_book.experiments.glass.data import binary, fingerprint
+from deepmech_book.experiments.glass.walks import PHASES, RATE, width_for
+
+LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
+"""Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are
+300,000 of them (μt = 300), the 7,000 epochs of the paper's text 4,200,000 (μt = 4,200)."""
+
+
+def standard(
+    dataset: str = "mnist",
+    n_data: int = 8000,
+    lengths: Sequence[int] = LENGTHS,
+    n_seeds: int = 8,
+    steps: int = 100_000,
+    waiting: Sequence[int] = (0, 20_000),
+) -> Sweep:
+    """Walks at T = 0 over ``sgd_steps`` and ``seed``; the width is that of the paper's N/P_D.
+
+    Examples
+    --------
+    >>> standard("digits", 500, [100, 1000], 3, 500, [0, 100]).grid.shape
+    (2, 3)
+    """
+    phase, data = PHASES["regularised"], {"name": dataset, "n_data": n_data, "whiten": False}
+    fixed = {
+        "data": data,
+        "width": width_for(phase["ratio"], n_data),
+        "regularisation": phase["regularisation"],
+        "chi": [phase["chi"] * f for f in (1 / 7, 1, 7)],
+        "steps": steps,
+        "waiting": list(waiting),
+        "times": log_times(steps - min(waiting), 12).tolist(),
+    }
+    cells = {"sgd_steps": over("sgd_steps", list(lengths)), "seed": over("seed", range(n_seeds))}
+    return Sweep(f"glass-preparation-{dataset}", f"{__name__}:rest_cells", cells, fixed, data=fingerprint(**data))
+
+
+def rest_cells(
+    cells: xr.Dataset, data: dict[str, Any], width: int, regularisation: float, chi: list[float], steps: int,
+    waiting: list[int], times: list[int],
+) -> xr.Dataset:  # fmt: skip
+    """One network per cell: ``overlap`` (waiting, time, chi), ``msd``, ``loss`` (waiting, time), ``loss_waited``,
+    ``sigma``, ``diverged``."""
+    made = walk(
+        Dynamics(width=width, regularisation=regularisation, learning_rate=RATE),
+        Preparation(sgd_steps=cells["sgd_steps"]),
+        binary(**data),
+        steps=steps,
+        seed=cells["seed"],
+        waiting=waiting,
+        record=times,
+        chi=chi,
+        experiment="glass preparation",
+    )
+    total = made.sum(["layer", "alive"], skipna=False)
+    found = xr.Dataset(
+        {
+            "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
+            "msd": total["square"] / total["count"],
+            "loss": made["loss"],
+            "loss_waited": made["loss_waited"],
+            "sigma": made["sigma"],
+            "diverged": made["state"] == "diverged",
+        }
+    )
+    for k, values in found.data_vars.items():
+        if values.dtype == float and k != "sigma":
+            found[k] = values.astype("float32")
+    return found.assign_attrs(made.attrs)
