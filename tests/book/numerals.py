@@ -143,9 +143,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("prepared with steps of 0.02", ("deepmech_book.experiments.glass.settings",)),
         Paper(", not 0.001. With the program"),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
-        Paper(
-            "7,000 epochs, its public parameter file 500. On 60,000 samples in batches of a hundred, with $\\mu$ = 0.001,"
-        ),
+        Paper(r"$\mu$ = 0.001, that is a length"),
         Follows(
             r"that is a length $\mu t$ (rate times steps) of %.0f or of %.0f.",
             lambda: (7000 * 600 * 1e-3, 500 * 600 * 1e-3),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from filelock import FileLock
 
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
+from deepmech.core.spec import digest
 from deepmech.sweeps.store import checksum
 
 if TYPE_CHECKING:
@@ -100,7 +102,8 @@ def in_words(entry: dict[str, Any], code: str) -> str:
 def _change(path: Path, change: Any) -> None:
     """Replace the entry of a file by what ``change`` makes of it; one process at a time."""
     folder = path.parent
-    with FileLock(folder / f".{FILE}.lock"):
+    # The lock lies elsewhere, for the folder is under version control and travels with the package.
+    with FileLock(Path(tempfile.gettempdir()) / f"deepmech-{digest(str(folder.resolve()))}.lock"):
         entries = {name: entry for name, entry in read(folder).items() if (folder / name).exists()}
         entries[path.name] = change(entries.get(path.name, {}))
         lines = (f"{json.dumps(name)}: {json.dumps(entries[name])}" for name in sorted(entries))
