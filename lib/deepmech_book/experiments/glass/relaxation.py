@@ -199,11 +199,14 @@ def second_step(overlap: xr.DataArray) -> float:
     """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
 
     -dQ/d(log t), as of :func:`.displacement.local_powers`, has a peak for each fall. Given is the depth of the valley
-    between two peaks, over the highest; of all curves the deepest.
+    between two peaks, over the highest; of all curves the deepest. A curve that ends above 0.9 has hardly begun to fall,
+    and is left out.
     """
+    overlap = overlap.transpose(..., "time")
     falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).transpose(..., "time").values
     deepest = 0.0
-    for curve in (f[np.isfinite(f)] for f in falls.reshape(-1, overlap.sizes["time"])):
+    for fall in falls[overlap.values[..., -1] <= 0.9].reshape(-1, overlap.sizes["time"]):
+        curve = fall[np.isfinite(fall)]
         left = np.maximum.accumulate(curve)
         right = np.maximum.accumulate(curve[::-1])[::-1]
         deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))
@@ -214,6 +217,15 @@ def fitting(run: xr.Dataset) -> xr.Dataset:
     """Initial conditions without data loss (below :data:`transitions.LEVEL`) after the first wait, where coldest."""
     loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
     return run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
+
+
+def judged(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The networks that every claim about phases is about: of the overparameterised ones those without data loss.
+
+    What the paper says of that phase it explains by flat plateaus at zero loss. A phase without such networks is left out.
+    """
+    chosen = {phase: fitting(run) if phase == "overparameterised" else run for phase, run in runs.items()}
+    return {phase: run for phase, run in chosen.items() if run.sizes["seed"]}
 
 
 def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
