@@ -199,8 +199,8 @@ def second_step(overlap: xr.DataArray) -> float:
     """How clearly any overlap over ``time`` falls twice: 0 for one fall, near 1 for two with a plateau between.
 
     -dQ/d(log t), as of :func:`.displacement.local_powers`, has a peak for each fall. Given is the depth of the valley
-    between two peaks, over the highest; of all curves the deepest. A curve that ends above 0.9 has hardly begun to fall,
-    and is left out.
+    between two peaks, over the highest; of all curves the deepest. A curve that ends above 0.9 has hardly begun to
+    fall, and is left out.
     """
     overlap = overlap.transpose(..., "time")
     falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).transpose(..., "time").values
@@ -222,7 +222,8 @@ def fitting(run: xr.Dataset) -> xr.Dataset:
 def judged(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """The networks that every claim about phases is about: of the overparameterised ones those without data loss.
 
-    What the paper says of that phase it explains by flat plateaus at zero loss. A phase without such networks is left out.
+    What the paper says of that phase it explains by flat plateaus at zero loss. A phase without such networks is left
+    out.
     """
     chosen = {phase: fitting(run) if phase == "overparameterised" else run for phase, run in runs.items()}
     return {phase: run for phase, run in chosen.items() if run.sizes["seed"]}
