@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from deepmech import data as sets
+from deepmech.core.random import Stream
 from deepmech.core.spec import digest
 from deepmech.data import Data, load
 from deepmech.data.catalogue import GEOMNIST
@@ -31,10 +32,13 @@ SETTINGS["geomnist-independent"], SETTINGS["cifar10-jpeg"] = SETTINGS["geomnist"
 
 
 @lru_cache(maxsize=8)
-def images(dataset: str, n_classes: int, per_class: int, validation: int, seed: int = 0) -> Data:
+def images(
+    dataset: str, n_classes: int, per_class: int, validation: int, seed: int = 0, replacement: bool = False
+) -> Data:
     """The first ``n_classes`` classes of a data set with that many training and validation samples of each.
 
-    Another ``seed`` makes or chooses other images. Pixels of GEOMNIST are left as they are drawn; those of CIFAR-10 are
+    Another ``seed`` makes other images. With ``replacement`` samples are drawn from all of a class, each one as often
+    as it comes, as the authors' program does with photographs; otherwise they are the first ones. Pixels of GEOMNIST are left as they are drawn; those of CIFAR-10 are
     moved to [-1, 1], as is usual for this network.
 
     Examples
@@ -56,14 +60,17 @@ def images(dataset: str, n_classes: int, per_class: int, validation: int, seed: 
         short = min(len(o) for o in own)
         if not 1 <= n <= short:
             raise ValueError(f"images: {n} samples per class to {split}: {dataset} has 1 to {short}")
+        if replacement:
+            dice = Stream.of("images with replacement", dataset, seed)
+            own = [o[(len(o) * dice.uniform(f"{split} {k}", 0, n)).astype(int)] for k, o in enumerate(own)]
         chosen = np.sort(np.concatenate([o[:n] for o in own]))
         x = getattr(whole, f"x_{split}")[chosen]
         found[f"x_{split}"], found[f"y_{split}"] = x if made else 2 * x - 1, labels[chosen]
-    mark = _mark(whole.fingerprint, n_classes, per_class, validation)
+    mark = _mark(whole.fingerprint, n_classes, per_class, validation, replacement)
     return replace(whole, **found, n_classes=n_classes, fingerprint=mark)
 
 
-def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int) -> str:
+def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int, replacement: bool = False) -> str:
     """That of :func:`images`, also where the data set's files are not at hand.
 
     Examples
@@ -73,12 +80,13 @@ def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int) -
     """
     n_train, n_test = _sizes(dataset, per_class, validation)
     whole = sets.fingerprint(dataset, n_train=n_train, n_test=n_test)
-    return _mark(whole, n_classes, per_class, validation)
+    return _mark(whole, n_classes, per_class, validation, replacement)
 
 
 def _sizes(dataset: str, per_class: int, validation: int) -> tuple[int | None, int | None]:
     return (3 * per_class, 3 * validation) if dataset in GEOMNIST else (None, None)
 
 
-def _mark(of: str, n_classes: int, per_class: int, validation: int) -> str:
-    return digest({"of": of, "classes": n_classes, "per_class": per_class, "validation": validation})
+def _mark(of: str, n_classes: int, per_class: int, validation: int, replacement: bool) -> str:
+    made = {"of": of, "classes": n_classes, "per_class": per_class, "validation": validation}
+    return digest(made | ({"replacement": True} if replacement else {}))

@@ -48,6 +48,7 @@ def trials(
     rare: Sequence[tuple[int, float]] | None = None,
     learning_rate: Sequence[float] | float | None = None,
     draws: int | None = None,
+    replacement: bool = False,
 ) -> Sweep:
     """A grid of configurations, each trained in ``n_trials`` independent trials, as a sweep.
 
@@ -70,6 +71,7 @@ def trials(
     learning_rate : one step size or several instead of the authors'.
     draws : into so many groups trials are dealt, each with images and wrong labels of its own, so that intervals over
         groups cover both. Without it all trials share one set, in groups of :data:`GROUP`.
+    replacement : samples are drawn with replacement; see :func:`.data.images`.
 
     Returns
     -------
@@ -106,8 +108,12 @@ def trials(
         cells["learning_rate"] = over("learning_rate", np.atleast_1d(np.asarray(learning_rate, float)))
     if draws is not None:
         fixed["draws"] = draws
+    if replacement:
+        fixed["replacement"] = True
     many = {k: v for k, v in cells.items() if v.size > 1}
-    if validation is not None:
+    if validation is not None and "per_class" not in many:
+        fixed["validation"] = int(validation[0])
+    elif validation is not None:
         del fixed["validation"]
         many["validation"] = many["per_class"].copy(data=np.asarray(validation))
     if rare is not None:
@@ -117,7 +123,7 @@ def trials(
     fixed |= {k: v.values[0].item() for k, v in cells.items() if k not in many}
     kinds = np.atleast_1d(np.asarray(sizes)).tolist()
     held = [usual.validation] * len(kinds) if validation is None else validation
-    prints = [fingerprint(dataset, n_classes, int(n), int(v)) for n, v in zip(kinds, held, strict=True)]
+    prints = [fingerprint(dataset, n_classes, int(n), int(v), replacement) for n, v in zip(kinds, held, strict=True)]
     return Sweep(
         name=name,
         compute=f"{__name__}:train_cells",
@@ -136,8 +142,9 @@ def as_published(which: str, **changed: Any) -> Sweep:
         ``"corruption"``: p_err from 0 to 0.8, ten trials on each of ten draws of images and labels (Figs. 4, D.2, D.5,
         D.6); ``"corruption-independent"``: the same on the harder variant of GEOMNIST, five draws; ``"sizes"``:
         samples per class, each with two sets of 50 trials (Fig. D.3);
-        ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9); ``"cifar-sizes"``:
-        as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text
+        ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9), 5,000 images of
+        each as in the text; ``"cifar-program"``: three, 2,000 drawn with replacement as in the authors' program, ten
+        trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text
         says, 20 trials, and 6 on each of five draws; ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times
         less often than the others (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
@@ -164,6 +171,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
         "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
+        "cifar-program": jpeg | {"per_class": 2000, "validation": (500,), "replacement": True, "draws": 10},
         "cifar-sizes": jpeg | sizes | {"thin": 60, "coarse": 600, "n_trials": 50},
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | wrong | {"n_trials": 30, "draws": 5},

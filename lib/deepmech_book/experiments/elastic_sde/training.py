@@ -79,6 +79,7 @@ def _configuration(
     *, dataset: str, n_classes: int, n_trials: int, iterations: int, thin: int, coarse: int, n_checks: int,
     moments: int, dtype: str, validation: int, class_weights: Any, label_error: float, per_class: int, first_seed: int,
     learning_rate: float | None = None, rare: int = 0, ratio: float | None = None, draws: int | None = None,
+    replacement: bool = False,
 ) -> xr.Dataset:  # fmt: skip
     if ratio is not None:
         class_weights = unequal(n_classes, int(rare), ratio)
@@ -90,7 +91,7 @@ def _configuration(
     at = np.linspace(0, iterations - 1, moments).round().astype(int)
     groups, size = [], n_trials // draws if draws else GROUP
     for draw, start in enumerate(range(0, n_trials, size)):
-        data = images(dataset, n_classes, int(per_class), validation, draw if draws else 0)
+        data = images(dataset, n_classes, int(per_class), validation, draw if draws else 0, replacement)
         some = over("trial", list(seeds[start : start + size]))
         log = train_lenet(training, data, seed=some, record=checks.tolist(), experiment="elastic networks")
         groups.append(_summary(log, n_classes, thin, coarse, at))
