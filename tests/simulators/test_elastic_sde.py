@@ -74,6 +74,17 @@ def test_closed_forms_solve_the_equation_for_any_number_of_classes(effects, sett
     )
 
 
+def test_a_table_is_integrated_from_each_of_its_times_to_the_next():
+    """Estimated effects jump at every step; asked at a single time, the solution is that asked at each time."""
+    t = np.arange(0.0, 400.0)
+    noise = xr.DataArray(Stream.of("rough").normal("effect", 0, (2, 400)), dims=("effect", "time"), coords={"time": t})
+    rough = ElasticSDE(*(0.03 + 0.1 * one for one in noise), n_classes=3, structure="logits")
+    x0 = start_of(3, 3)
+    found, whole = (mean_solution(rough, at, x0)["mean"].isel(time=-1) for at in ([399.0], t))
+    np.testing.assert_allclose(found, whole, rtol=1e-9)
+    np.testing.assert_allclose(found, integrate(rough, np.array([399.0]), x0)[0], rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("effects", ["constant", "power law"])
 @pytest.mark.parametrize(
     "setting",

@@ -140,14 +140,14 @@ def _function(effect: Rate) -> tuple[Rate, Rate]:
     return value, integral
 
 
-def panels(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights, each (len(ends) − 1, PANELS · 12), that integrate from each of ``ends`` to the next.
+def panels(ends: np.ndarray, number: int = PANELS) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights, each (len(ends) − 1, ``number`` · 12), that integrate from each of ``ends`` to the next.
 
     Panels are even in log(1 + t), so that power laws over many decades are integrated as well as slow changes.
     """
     logs = np.log1p(ends)
-    cuts = np.expm1(logs[:-1, None] + np.diff(logs)[:, None] * np.linspace(0, 1, PANELS + 1))
+    cuts = np.expm1(logs[:-1, None] + np.diff(logs)[:, None] * np.linspace(0, 1, number + 1))
     half = np.diff(cuts, axis=1)[..., None] / 2
     nodes = (cuts[:, :-1, None] + cuts[:, 1:, None]) / 2 + half * _NODES
-    shape = (len(half), PANELS * len(_NODES))
+    shape = (len(half), number * len(_NODES))
     return nodes.reshape(shape), (half * _WEIGHTS).reshape(shape)

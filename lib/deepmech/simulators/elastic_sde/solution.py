@@ -124,13 +124,16 @@ def _logits(model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray) -> n
     def slow(s: np.ndarray) -> np.ndarray:
         return np.exp((big_a(s) + big_b(s) / (k - 1)) / k)
 
-    ends, back = np.unique(np.concatenate([[0.0], t]), return_inverse=True)
-    nodes, weights = panels(ends)
+    # Between the times of a table an effect may turn as often as it likes; within two neighbours it is a line.
+    tables = [effect["time"].values for effect in (model.intra, model.inter) if is_table(effect)]
+    knots = np.concatenate([np.empty(0), *tables])
+    ends = np.unique(np.concatenate([[0.0], t, knots[(knots > 0) & (knots < t[-1])]]))
+    nodes, weights = panels(ends, 1) if len(tables) == 2 else panels(ends)
     flat = nodes.ravel()
     pieces = (
         np.broadcast_to(beta(flat) * slow(flat) / k, (batch.n, flat.size)).reshape(-1, *nodes.shape) * weights
     ).sum(2)
-    q = np.concatenate([np.zeros((batch.n, 1)), np.cumsum(pieces, axis=1)], axis=1)[:, back[1:]]
+    q = np.concatenate([np.zeros((batch.n, 1)), np.cumsum(pieces, axis=1)], axis=1)[:, np.searchsorted(ends, t)]
     g = np.broadcast_to(slow(t), q.shape)
     fast = np.broadcast_to(np.exp((big_a(t) - big_b(t)) / k), q.shape)
     d = np.eye(k) - 1 / k

@@ -15,6 +15,8 @@ from deepmech_book.experiments.elastic_sde.effects import class_means, estimate,
 Structure = Literal["isotropic", "logits"]
 NOTHING = 15.0
 """Integrated intra-class effect of the null: logits grow by a factor e⁵ with three classes."""
+LAST = 1000
+"""Iterations at the end of training over whose mean paths are scaled to the networks', as in the authors' program."""
 
 
 def propagator(drive: xr.Dataset, structure: Structure, times: np.ndarray, n_classes: int) -> np.ndarray:
@@ -41,15 +43,15 @@ def imitate(
     *,
     window: int = 21,
     n_runs: int = 500,
+    n_batches: int = 1,
     n_times: int = 100,
     starts: Literal["random", "genuine"] = "random",
-    seed: int = 0,
 ) -> xr.Dataset:
     """Paths of the LE-ODE with the effects that ``estimator`` reads off the networks' class means.
 
     As in the paper (App. D.2) each run starts from normal numbers as large as the networks' initial class means, and
-    each class's path is multiplied by a number of its own such that its own logit ends where the networks' does. That
-    number may be negative: what the runs say before is kept beside.
+    each class's path is multiplied by a number of its own, which may be negative, such that its own logit ends where
+    the networks' does. The authors' program multiplies the mean over all runs instead: see :func:`drawings`.
 
     Parameters
     ----------
@@ -59,6 +61,8 @@ def imitate(
     structure : the model that is simulated with them: ``"isotropic"`` (I) or ``"logits"`` (L).
     window : of the smoothing filter, in iterations; at least five recorded times are used.
     n_runs, n_times : runs, and times at which they are compared.
+    n_batches : into so many, with starts of their own, runs are dealt; where there are several, results have the
+        dimension ``batch``, for intervals.
     starts : ``"genuine"`` starts every run from the networks' own initial means instead.
 
     Returns
@@ -66,51 +70,108 @@ def imitate(
     Dataset
         Over ``time``, ``class`` and ``logit``: ``genuine``; ``median``, ``low`` and ``high`` (16 % and 84 % of runs),
         scaled. Over ``class``: ``right``, the share of runs whose largest logit at the end is the class's own, after
-        scaling, and ``right_unscaled`` before. Over ``norm``, ``time`` and ``class``: ``distance``, the median of the
+        scaling. Over ``norm``, ``time`` and ``class``: ``distance``, the median of the
         relative difference RD_k(t) over runs (Eq. D.21), by the Euclidean norm ("I") and along d_k alone ("L").
     """
     k = result.sizes["class"]
-    if estimator == "none":
-        level = xr.full_like(result["time"].astype(float), NOTHING / float(np.ptp(result["time"].values)))
-        drive = xr.Dataset({"intra": level, "inter": 0 * level})
-    else:
-        drive = estimate(result, window, (estimator,)).isel(model=0)
     means = class_means(result).transpose("time", "class", "logit")
     blocks = np.array_split(np.arange(means.sizes["time"]), min(n_times, means.sizes["time"]))
     times = np.array([means.time.values[b].mean() for b in blocks])
     genuine = np.stack([means.values[b].mean(0) for b in blocks])
-    first = means.values[: max(1, round(100 / step_of(means)))].mean(0)
-    stream = Stream.of("imitation", seed)
+    first = _first(means)
     size = np.linalg.norm(first, axis=-1) / np.sqrt(k)
-    start = stream.normal("start", 0, (n_runs, k, k)) * size[:, None] if starts == "random" else first[None]
-    since = np.maximum(times - times[0], 0.0)
-    moved = drive.assign_coords(time=drive.time - float(drive.time[0]))
-    paths = np.einsum("tabcd,rcd->rtab", propagator(moved, structure, since, k), start)
-    own = np.einsum("rkk->rk", paths[:, -1])
-    scaled = paths * (np.einsum("kk->k", genuine[-1]) / own)[:, None, :, None]
+    moved = propagator(_drive(result, estimator, window), structure, np.maximum(times - times[0], 0.0), k)
     coords: dict[str, Any] = {"time": times, "class": np.arange(k), "logit": np.arange(k)}
-    dims = ("time", "class", "logit")
+    real = xr.DataArray(genuine, dims=("time", "class", "logit"), coords=coords)
+    told = []
+    for batch in range(n_batches):
+        dice = Stream.of("imitation", batch).normal("start", 0, (n_runs // n_batches, k, k))
+        start = dice * size[:, None] if starts == "random" else first[None]
+        told.append(_compared(real, np.einsum("tabcd,rcd->rtab", moved, start)))
+    found = xr.concat(told, "batch") if n_batches > 1 else told[0]
+    return found.assign_attrs(estimator=estimator, structure=structure)
+
+
+def _compared(real: xr.DataArray, paths: np.ndarray) -> xr.Dataset:
+    """What :func:`imitate` tells of paths (run, time, class, logit) beside the networks' means."""
+    times, own = real["time"].values, np.arange(real.sizes["class"])
+    ends = times > times[-1] - LAST
+    size = np.einsum("kk->k", real.values[ends].mean(0)) / np.einsum("rkk->rk", paths[:, ends].mean(1))
+    scaled = paths * size[:, None, :, None]
     low, median, high = np.quantile(scaled, [0.16, 0.5, 0.84], axis=0)
-    real, simulated = xr.DataArray(genuine, dims=dims, coords=coords), xr.DataArray(scaled, dims=("run", *dims))
+    simulated = xr.DataArray(scaled, dims=("run", *real.dims), coords=real.coords)
     gaps = [
         relative_difference(real.broadcast_like(simulated), simulated, norm).median("run").transpose("time", "class")
         for norm in ("I", "L")
     ]
-    right = {
-        name: (z[:, -1].argmax(-1) == np.arange(k)).mean(0)
-        for name, z in (("right", scaled), ("right_unscaled", paths))
-    }
     return xr.Dataset(
         {
             "genuine": real,
-            "median": (dims, median),
-            "low": (dims, low),
-            "high": (dims, high),
+            "median": (real.dims, median),
+            "low": (real.dims, low),
+            "high": (real.dims, high),
             "distance": (("norm", "time", "class"), np.stack([g.values for g in gaps])),
-            **{name: ("class", share) for name, share in right.items()},
+            "right": ("class", (scaled[:, -1].argmax(-1) == own).mean(0)),
         },
-        {**coords, "norm": ["I", "L"]},
-        {"estimator": estimator, "structure": structure},
+        {"norm": ["I", "L"]},
+    )
+
+
+def _first(means: xr.DataArray) -> np.ndarray:
+    return np.asarray(means.values[: max(1, round(100 / step_of(means)))].mean(0))
+
+
+def _drive(result: xr.Dataset, estimator: Model | Literal["none"], window: int) -> xr.Dataset:
+    """Effects per iteration since the first recorded time."""
+    time = result["time"].astype(float) - float(result["time"][0])
+    if estimator == "none":
+        level = xr.full_like(time, NOTHING / float(np.ptp(time.values)))
+        return xr.Dataset({"intra": level, "inter": 0 * level}).assign_coords(time=time.values)
+    return estimate(result, window, (estimator,)).isel(model=0).assign_coords(time=time.values)
+
+
+def drawings(
+    result: xr.Dataset,
+    estimator: Model | Literal["none"],
+    *,
+    window: int = 21,
+    n_runs: int = 500,
+    n_drawings: int = 500,
+    seed: int = 0,
+) -> xr.Dataset:
+    """How often Fig. 5, drawn as the authors' program draws it, shows a class's own logit as the largest in the end.
+
+    The mean of ``n_runs`` paths of the L-model is multiplied once, such that one of its logits, over the last
+    :data:`LAST` iterations, is the networks'. The model is linear and starts are normal numbers about zero, so that mean
+    is one path from a smaller start, and what is multiplied does not know how small: a drawing has the law of a run.
+
+    Returns
+    -------
+    Dataset
+        Over ``class``: ``before``, the share of drawings in which the own logit is the largest before the mean is
+        multiplied; over ``aligned``, the logit that is set to the networks', too: ``right``, the same after that, and
+        ``ordered``, the share in which all logits stand in the networks' order.
+    """
+    k = result.sizes["class"]
+    means = class_means(result).transpose("time", "class", "logit")
+    size = np.linalg.norm(_first(means), axis=-1) / np.sqrt(k)
+    dice = Stream.of("drawings", seed)
+    start = np.stack([dice.normal("start", n, (n_runs, k, k)).mean(0) for n in range(n_drawings)]) * size[:, None]
+    drive, last = _drive(result, estimator, window), means.time.values > float(means.time[-1]) - LAST
+    times = drive.time.values[last]
+    moved = propagator(drive, "logits", times[:: max(1, len(times) // 20)], k).mean(0)
+    end = np.einsum("abcd,rcd->rab", moved, start)
+    real, own = means.values[last].mean(0), np.arange(k)
+    scaled = end[:, None] * np.moveaxis(real / end, -1, 1)[..., None]
+    ordered = (scaled.argsort(-1) == real.argsort(-1)).all(-1)
+    over = ("aligned", "class")
+    return xr.Dataset(
+        {
+            "right": (over, (scaled.argmax(-1) == own).mean(0)),
+            "ordered": (over, ordered.mean(0)),
+            "before": ("class", (end.argmax(-1) == own).mean(0)),
+        },
+        {"aligned": own, "class": own},
     )
 
 
