@@ -98,7 +98,10 @@ def test_errata_numbers():
     assert theory_errata.midpoint() < 0
     unbalanced, balanced = theory_errata.kronecker_weights()
     assert balanced < 1e-12 < 0.1 < unbalanced
-    assert theory_errata.two_norms().max() < 1
+    isotropic, logits = theory_errata.by_the_first_formula()
+    assert isotropic < 1e-9 < 0.1 < logits
+    assert theory_errata.left_at_equality() == pytest.approx(1)
+    assert theory_errata.different_images(2000, 2000) == pytest.approx(2000 * (1 - np.exp(-1)), rel=0.01)
 
 
 def test_once_separated_is_not_for_ever_at_the_threshold():

@@ -9,7 +9,7 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.metrics.elasticity import V1, V2, relative_difference
+from deepmech.metrics.elasticity import V1, V2, integrated_effects
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_over_noise, mean_solution, simulate
 from deepmech_book.experiments.elastic_sde.model import integrated, off, start
@@ -152,9 +152,27 @@ def kronecker_weights() -> tuple[float, float]:
     return out[0], out[1]
 
 
-def two_norms() -> xr.DataArray:
-    """RD_k in the L-model's seminorm over RD_k in the Euclidean norm, for the same random means; over ``draw``."""
-    s = Stream.of("elastic norms", 0)
-    x, y = s.normal("x", 0, (200, 3, 3)), s.normal("y", 0, (200, 3, 3))
-    ratio = relative_difference(x, y, "L") / relative_difference(x, y, "I")
-    return ratio.mean("class").rename({"time": "draw"})
+def by_the_first_formula() -> tuple[float, float]:
+    """Largest distance of Â from A, over A, by Eq. 11's I-model, on means of the isotropic model and of the L-model."""
+    times = np.linspace(0, 4, 9)
+    off_by = []
+    for structure in ("isotropic", "logits"):
+        model = ElasticSDE(PowerLaw(1.0, 0.5), -0.3, 3, 3, structure)
+        means = mean_solution(model, times, start(3, 3))["mean"].rename(feature="logit").transpose("time", "class", "logit")
+        found, (_, exact) = integrated_effects(means.reset_coords(drop=True), "I")["A"], model.rates()[0]
+        off_by.append(float(np.abs(found.values - exact(times)[0])[1:].max() / exact(times)[0, -1]))
+    return off_by[0], off_by[1]
+
+
+def left_at_equality() -> float:
+    """Difference of two classes' means at t = 1,000 where α = β, over that at the start."""
+    x0 = start(2, 1)
+    x = mean_solution(ElasticSDE(0.002, 0.002, 2), [1000.0], x0)["mean"].values[0]
+    return float((x[0, 0] - x[1, 0]) / (x0[0, 0] - x0[1, 0]))
+
+
+def different_images(drawn: int, available: int, n_draws: int = 50) -> float:
+    """How many different ones are among as many drawn with replacement, mean over draws."""
+    dice = Stream.of("with replacement")
+    picks = (available * dice.uniform("image", 0, (n_draws, drawn))).astype(int)
+    return float(np.mean([len(np.unique(p)) for p in picks]))
