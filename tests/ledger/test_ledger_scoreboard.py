@@ -115,7 +115,7 @@ def test_what_the_authors_could_answer_stands_beside_a_verdict_against_them_only
 
 
 #: The papers whose failing claims have all been given an answer.
-ANSWERED = "AC"
+ANSWERED = "ABC"
 
 
 def test_a_claim_that_fails_says_what_its_authors_could_answer():

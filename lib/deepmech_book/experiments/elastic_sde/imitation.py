@@ -182,3 +182,20 @@ def all_four(result: xr.Dataset, **options: Any) -> xr.Dataset:
         row = [imitate(result, e, structure, **options) for e in ("I", "L")]
         rows.append(xr.concat(row, xr.Variable("estimator", ["I", "L"]), combine_attrs="drop"))
     return xr.concat(rows, xr.Variable("structure", ["isotropic", "logits"]), combine_attrs="drop")
+
+
+def linearised(means: xr.DataArray) -> xr.Dataset:
+    """Sizes of what App. B.2 splits the drift of logits into, at the class means φ, over all other dimensions.
+
+    Returns
+    -------
+    Dataset
+        ``drift`` |Ψ(φ)|, e_k minus softmax for each class; ``linear`` |J(φ)φ|, J the derivative of softmax: what the
+        LE-SDE keeps; ``residue`` |Ψ(φ) + J(φ)φ| (App. B.2).
+    """
+    raised = np.exp(means - means.max("logit"))
+    share = raised / raised.sum("logit")
+    drift = xr.DataArray(np.eye(means.sizes["class"]), dims=("class", "logit")) - share
+    linear = share * (means - (share * means).sum("logit"))
+    parts = {"drift": drift, "linear": linear, "residue": drift + linear}
+    return xr.Dataset({name: (part**2).sum(("class", "logit")) ** 0.5 for name, part in parts.items()})
