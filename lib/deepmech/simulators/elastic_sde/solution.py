@@ -125,7 +125,8 @@ def _logits(model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray) -> n
         return np.exp((big_a(s) + big_b(s) / (k - 1)) / k)
 
     # Between the times of a table an effect may turn as often as it likes; within two neighbours it is a line.
-    tables = [effect["time"].values for effect in (model.intra, model.inter) if is_table(effect)]
+    both = (model.intra, model.inter)
+    tables = [effect["time"].values for effect in both if isinstance(effect, xr.DataArray) and is_table(effect)]
     knots = np.concatenate([np.empty(0), *tables])
     ends = np.unique(np.concatenate([[0.0], t, knots[(knots > 0) & (knots < t[-1])]]))
     nodes, weights = panels(ends, 1) if len(tables) == 2 else panels(ends)

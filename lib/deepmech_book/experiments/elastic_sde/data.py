@@ -38,8 +38,8 @@ def images(
     """The first ``n_classes`` classes of a data set with that many training and validation samples of each.
 
     Another ``seed`` makes other images. With ``replacement`` samples are drawn from all of a class, each one as often
-    as it comes, as the authors' program does with photographs; otherwise they are the first ones. Pixels of GEOMNIST are left as they are drawn; those of CIFAR-10 are
-    moved to [-1, 1], as is usual for this network.
+    as it comes, as the authors' program does with photographs; otherwise they are the first ones. Pixels of GEOMNIST
+    are left as they are drawn; those of CIFAR-10 are moved to [-1, 1], as is usual for this network.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def images(
     return replace(whole, **found, n_classes=n_classes, fingerprint=mark)
 
 
-def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int, replacement: bool = False) -> str:
+def fingerprint(dataset: str, n_classes: int, per_class: int, validation: int, *, replacement: bool = False) -> str:
     """That of :func:`images`, also where the data set's files are not at hand.
 
     Examples

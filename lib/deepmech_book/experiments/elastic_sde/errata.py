@@ -158,8 +158,8 @@ def by_the_first_formula() -> tuple[float, float]:
     off_by = []
     for structure in ("isotropic", "logits"):
         model = ElasticSDE(PowerLaw(1.0, 0.5), -0.3, 3, 3, structure)
-        means = mean_solution(model, times, start(3, 3))["mean"].rename(feature="logit").transpose("time", "class", "logit")
-        found, (_, exact) = integrated_effects(means.reset_coords(drop=True), "I")["A"], model.rates()[0]
+        means = mean_solution(model, times, start(3, 3))["mean"].rename(feature="logit").reset_coords(drop=True)
+        found, (_, exact) = integrated_effects(means, "I")["A"], model.rates()[0]
         off_by.append(float(np.abs(found.values - exact(times)[0])[1:].max() / exact(times)[0, -1]))
     return off_by[0], off_by[1]
 

@@ -142,8 +142,9 @@ def drawings(
     """How often Fig. 5, drawn as the authors' program draws it, shows a class's own logit as the largest in the end.
 
     The mean of ``n_runs`` paths of the L-model is multiplied once, such that one of its logits, over the last
-    :data:`LAST` iterations, is the networks'. The model is linear and starts are normal numbers about zero, so that mean
-    is one path from a smaller start, and what is multiplied does not know how small: a drawing has the law of a run.
+    :data:`LAST` iterations, is the networks'. The model is linear and starts are normal numbers about zero, so that
+    mean is one path from a smaller start, and what is multiplied does not know how small: a drawing has the law of a
+    run.
 
     Returns
     -------
@@ -193,7 +194,7 @@ def linearised(means: xr.DataArray) -> xr.Dataset:
         ``drift`` |Ψ(φ)|, e_k minus softmax for each class; ``linear`` |J(φ)φ|, J the derivative of softmax: what the
         LE-SDE keeps; ``residue`` |Ψ(φ) + J(φ)φ| (App. B.2).
     """
-    raised = np.exp(means - means.max("logit"))
+    raised: xr.DataArray = xr.apply_ufunc(np.exp, means - means.max("logit"))
     share = raised / raised.sum("logit")
     drift = xr.DataArray(np.eye(means.sizes["class"]), dims=("class", "logit")) - share
     linear = share * (means - (share * means).sum("logit"))
