@@ -16,6 +16,7 @@ from deepmech_book.experiments.elastic_sde import effects as networks_effects
 from deepmech_book.experiments.elastic_sde import imitation as networks_imitation
 from deepmech_book.experiments.elastic_sde import logits, networks, training
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
+from deepmech_book.experiments.elastic_sde.data import images as networks_images
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
 
@@ -256,3 +257,14 @@ def test_where_nobody_drew_a_class_its_neighbours_speak():
     holes["mean"].values[[0, 7, 8, 29], 1] = np.nan
     xr.testing.assert_allclose(networks_effects.class_means(holes), straight["mean"])
     assert networks_effects.class_means(straight).identical(straight["mean"])
+
+
+def test_images_are_drawn_with_replacement_where_asked():
+    few, again = (networks_images("geomnist", 3, 40, 10, seed, replacement=True) for seed in (0, 1))
+    assert np.bincount(few.y_train).tolist() == [40] * 3 and np.bincount(few.y_test).tolist() == [10] * 3
+    each = [len(np.unique(few.x_train[few.y_train == k], axis=0)) for k in range(3)]
+    assert max(each) < 40  # of n drawn from n about n/e are missing
+    assert few.fingerprint != networks_images("geomnist", 3, 40, 10).fingerprint
+    assert not np.array_equal(few.x_train, again.x_train)
+    sweep = networks.as_published("cifar-program")
+    assert sweep.fixed["replacement"] and (sweep.fixed["per_class"], sweep.fixed["validation"]) == (2000, 500)
