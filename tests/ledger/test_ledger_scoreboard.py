@@ -8,6 +8,7 @@ import pytest
 
 from deepmech_book import ledger
 from deepmech_book.ledger import registry
+from deepmech_book.ledger.findings import findings
 from deepmech_book.ledger.rules import FAILS
 
 EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
@@ -126,3 +127,8 @@ def test_a_claim_that_fails_says_what_its_authors_could_answer():
         name for name in failing if name[0] in ANSWERED and name in ledger.claims() and not ledger.claim(name).answer
     ]
     assert missing == [], "write the field `answer` of these claims"
+
+
+def test_a_sentence_of_the_front_page_says_what_its_authors_could_answer():
+    front = [f for f in findings() if f.front and f.paper == "B"]
+    assert front and all(any(ledger.claim(name).answer for name in f.claims) for f in front)
