@@ -212,11 +212,11 @@ def _names(code: types.CodeType) -> Iterator[str]:
 def _door(found: Asked) -> Iterator[None]:
     """What :func:`deepmech.sweeps.result` would verify or compute is noted in ``found`` instead."""
 
-    def ships(path: Path, sweep: Sweep, dataset: xr.Dataset) -> results.Report:
+    def ships(path: Path, sweep: Sweep, *_: Any) -> results.Report:
         found.add(sweep, True)
         return results.Report(path.stem, sweep.n_cells, reason="it was only planned")
 
-    def computed(sweep: Sweep, store: Any = None) -> xr.Dataset:
+    def computed(sweep: Sweep, *_: Any, **how: Any) -> xr.Dataset:
         found.add(sweep, False)
         return stand_in(sweep)
 
@@ -232,8 +232,8 @@ def _door(found: Asked) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, environment, clear=True))
         for name, value in (
-            ("_read", {}), ("_opened", lambda path, sweep: read(path)), ("answer", ships), ("run", computed),
-            ("_say_what_is_computed", lambda sweep, where: None),
+            ("_read", {}), ("_opened", lambda path, sweep: read(path)), ("_checked", ships), ("run", computed),
+            ("_say_what_is_computed", lambda sweep, where: ""),
         ):  # fmt: skip
             stack.enter_context(mock.patch.object(results, name, value))
         stack.enter_context(mock.patch.object(files, "checksum", fingerprinted))
