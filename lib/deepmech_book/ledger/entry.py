@@ -101,6 +101,7 @@ def check(
     expected: Any = None,
     null: Any = None,
     interval: tuple[Any, Any] | None = None,
+    difference: tuple[Any, Any] | None = None,
     along: Hashable | None = None,
     seeds: int | None = None,
     detail: str = "",
@@ -122,6 +123,8 @@ def check(
     interval : (lower, upper), optional
         Confidence interval of ``measured`` (for rules on curves: of its steps). The claim is decided only if the whole
         interval lies on one side of the rule.
+    difference : (lower, upper), optional
+        Confidence interval of ``measured`` less ``null``, for a claim that has to be better than its null.
     along : str, optional
         For rules on curves: the dimension along which a DataArray with several dimensions is a curve. Plain arrays are
         curves along their last axis.
@@ -169,7 +172,9 @@ def check(
     if c.rule.of_curve:
         measured, null = _steps(claim, measured, along), None if null is None else _steps(claim, null, along)
     low, high = (None, None) if interval is None else interval
-    given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high}
+    less, more = (None, None) if difference is None else difference
+    given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high,
+             "difference": less, "its upper end": more}  # fmt: skip
     like = measured if isinstance(measured, xr.DataArray) else xr.DataArray(np.asarray(measured))
     arrays = {name: _finite(claim, name, value, like) for name, value in given.items() if value is not None}
     # An empty measurement would satisfy every rule.
@@ -180,7 +185,11 @@ def check(
         raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
     expects, nulls = arrays.get("expected"), arrays.get("null")
     found = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
-                  better_than_null=c.better_than_null)  # fmt: skip
+                  better_than_null=c.better_than_null,
+                  difference=None if difference is None else (arrays["difference"], arrays["its upper end"]))  # fmt: skip
+    apart = [float(arrays.pop(name).ravel()[found.worst]) for name in ("difference", "its upper end") if name in arrays]
+    if apart:
+        detail = f"Less its null: [{number(apart[0])}, {number(apart[1])}]. {detail}".rstrip()
     shown = {name: float(array.ravel()[found.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
     return Entry(c, found.verdict, found.reason, **shown, interval=between, at=_labels(like, found.worst),

@@ -121,6 +121,7 @@ def judge(
     interval: tuple[np.ndarray, np.ndarray] | None = None,
     null: np.ndarray | None = None,
     better_than_null: bool = False,
+    difference: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Judgement:
     """Apply a rule to finite arrays that broadcast against ``measured`` (for a curve rule: its steps).
 
@@ -128,6 +129,9 @@ def judge(
     undecided otherwise. One failing element fails the claim; else one undecided element leaves it undecided; else one
     element in which the null does as well makes it trivial. Curves are the exception, whether compared with expected
     values or step by step: a null may share points with them, such as the first, and is as good only if all are.
+
+    With ``difference``, the interval of measured less null, a null that is better beyond it makes the claim trivial, and
+    one that cannot be told from the measurement leaves it undecided.
     """
     low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
     holds = rule.inside(measured, expected)
@@ -145,6 +149,15 @@ def judge(
     if rank.ravel()[worst] == 1:
         return Judgement(UNDECIDED, "the interval lies on both sides of the rule", worst)
     if null is None:
+        return Judgement(HOLDS, "", worst)
+    if better_than_null and difference is not None:
+        less, more = (np.broadcast_to(end, measured.shape).ravel()[order] for end in difference)
+        open_, trivial = (less <= 0) & (more >= 0), np.minimum(less * rule.direction, more * rule.direction) < 0
+        trivial &= ~open_
+        if open_.any():
+            return Judgement(UNDECIDED, "it cannot be told from its null", int(order[np.argmax(open_)]))
+        if trivial.any():
+            return Judgement(TRIVIAL, "the null does better", int(order[np.argmax(trivial)]))
         return Judgement(HOLDS, "", worst)
     if better_than_null:
         # The end of the interval nearer to the null counts: a difference within the interval is none.

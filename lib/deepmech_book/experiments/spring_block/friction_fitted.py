@@ -27,11 +27,12 @@ BENT = 0.05
 OTHER = {"slope": "dropout", "dropout": "slope"}
 
 
-def known_chains(epochs: Any, n_groups: int = 10, n_each: int = 40, tried: bool = False) -> xr.Dataset:
+def known_chains(epochs: Any, n_groups: int = 10, n_each: int = 200, tried: bool = False) -> xr.Dataset:
     """Chains with numbers drawn from the range of those that are fitted, recorded as networks are.
 
     Frictions are uniform, noise and time uniform on a logarithm; or, with ``tried``, frictions and noise are among the
-    very values that a fit tries. All the epochs together last the chain's ``time``.
+    very values that a fit tries. All the epochs together last the chain's ``time``. Groups of another size are other
+    chains.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def known_chains(epochs: Any, n_groups: int = 10, n_each: int = 40, tried: bool 
         Over ``group`` and ``chain``: the :data:`NUMBERS`, ``load_curve`` (…, layer, at_epoch) over its range, and
         ``waited``, the load curve (…, layer) of the same chain after :data:`LONGEST`.
     """
-    stream, shape = Stream.of("known chains"), (n_groups, n_each)
+    stream, shape = Stream.of("known chains", n_each), (n_groups, n_each)
     ends = {name: (min(values), max(values)) for name, values in chain_fits.CHAINS.items()} | {"time": (1.0, LONGEST)}
     numbers = {}
     for name, (low, high) in ends.items():
@@ -78,7 +79,7 @@ def with_scatter(known: xr.DataArray, load: xr.DataArray) -> xr.DataArray:
     n = load.sizes["seed"]
     off = ((load - mean) / spread * np.sqrt(n / (n - 1))).transpose(..., "layer", "at_epoch").values
     off = off.reshape(-1, *off.shape[-2:])
-    drawn = Stream.of("known chains").uniform("network", 0, known.shape[:2])
+    drawn = Stream.of("known chains", known.shape[1]).uniform("network", 0, known.shape[:2])
     return known + off[(drawn * len(off)).astype(int)]
 
 

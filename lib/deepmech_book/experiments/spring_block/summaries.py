@@ -22,15 +22,21 @@ STRAIGHT = 0.05
 
 @dataclass(frozen=True)
 class Number:
-    """A number of one diagram, or one for each row or column, its interval over seeds, and what it is compared with."""
+    """A number of one diagram, or one for each row or column, its interval over seeds, and what it is compared with.
+
+    ``difference`` is the interval of the number less its null.
+    """
 
     value: Any
     interval: Interval
     null: float = np.nan
+    difference: Interval | None = None
 
     def for_claim(self) -> dict[str, Any]:
         """What ``ledger.check`` is handed."""
-        null = {} if np.isnan(self.null) else {"null": self.null}
+        null: dict[str, Any] = {} if np.isnan(self.null) else {"null": self.null}
+        if self.difference is not None and self.difference.known:
+            null["difference"] = self.difference.ends
         return {"measured": self.value} | null | self.interval.for_claim()
 
     def __str__(self) -> str:
@@ -67,9 +73,9 @@ def measures(result: xr.Dataset) -> Measures:
         - ``lazy_corner``: curvature at the smallest slope and the least noise; ``noisiest`` (per slope): at the
           strongest noise.
         - ``falls``: rank correlation of test accuracy with |curvature| over all cells; its null is that with the
-          distance, in columns, from the noise at which the *other* rows are most accurate on average, which knows
-          nothing of curves and can rise and fall as |curvature| does. ``falls_in_rows``: both within a row, mean over
-          rows.
+          distance, in columns, from a straight line over the rows, laid through the columns at which the *other* rows
+          are most accurate. It knows nothing of curves, but test accuracies. ``falls_in_rows``: both within a row, mean
+          over rows.
         - ``straightest``: the curvature c₀ for which accuracy falls most strictly with |curvature − c₀|.
         - ``bent_gains``: by how many percentage points the best bent cell is more accurate than the best cell that is
           straight (:data:`STRAIGHT`), both chosen by all other seeds and looked at in the one left out.
@@ -135,10 +141,10 @@ def _bends(bend: xr.DataArray, dim: str) -> Number:
 def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Number]:
     """Numbers of :func:`measures` that follow from means over seeds; ``bend``, ``accuracy`` (seed, slope, noise)."""
     names = ["falls", "falls_in_rows", "straightest", "best_curvature", "best_bend"]
-    with_null = ["falls", "falls_in_rows", "best_bend"]  # the statistic's last columns
+    with_null = ["falls", "falls_in_rows", "best_bend"]  # the statistic's last columns; before: two, less their nulls
 
     def statistic(c: np.ndarray, a: np.ndarray) -> np.ndarray:
-        away = np.stack([_off_best(np.delete(a, row, axis=1), usable) for row in range(a.shape[1])], axis=1)
+        away = _off_best(a, usable)
         rows = [row for row, ok in enumerate(usable) if ok.sum() > 2]
 
         def in_rows(x: np.ndarray) -> np.ndarray:
@@ -153,24 +159,36 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
         straightest = np.array([s[r == r.min()].mean() for s, r in zip(shifts, by_shift, strict=True)])
         found = [spearman(size, right), in_rows(abs(c)), straightest, at_best, abs(at_best) / size.max(-1)]
         blind = (size / size.max(-1, keepdims=True)).mean(-1)
-        return np.stack([*found, spearman(away[:, usable], right), in_rows(away), blind], -1)
+        rival = [spearman(away[:, usable], right), in_rows(away)]
+        more = [one - other for one, other in zip(found, rival, strict=False)]
+        return np.stack([*found, *more, *rival, blind], -1)
 
     filled = [np.where(usable, values, 0.0) for values in (bend, accuracy)]
     value = statistic(*(v.mean(0, keepdims=True) for v in filled))[0]
     ends = interval_by_drawing(statistic, *filled, n_draws=N_DRAWS)
     # Correlations end at ±1.
     low, high = (np.append(np.clip(end[:2], -1, 1), end[2:]) for end in ends.ends)
-    null = dict(zip(with_null, value[len(names) :], strict=True))
+    between = [Interval(float(one), float(two), ends.why) for one, two in zip(low, high, strict=True)]
+    null = dict(zip(with_null, value[-len(with_null) :], strict=True))
+    less = dict(zip(with_null, between[len(names) : -len(with_null)], strict=False))
     return {
-        name: Number(float(value[i]), Interval(float(low[i]), float(high[i]), ends.why), float(null.get(name, np.nan)))
+        name: Number(float(value[i]), between[i], float(null.get(name, np.nan)), less.get(name))
         for i, name in enumerate(names)
     }
 
 
-def _off_best(others: np.ndarray, usable: np.ndarray) -> np.ndarray:
-    """Distance of every column from the one where rows, of (draw, row, column), are most accurate on average."""
-    profile = np.where(usable.all(0), others.mean(1), -np.inf)
-    return abs(np.arange(profile.shape[-1]) - profile.argmax(-1)[:, None]).astype(float)
+def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    """Distance of every cell, (draw, row, column), from the line through the best columns of all other rows."""
+    rows, n = np.flatnonzero(usable.any(1)), accuracy.shape[-1]
+    best = np.where(usable, accuracy, -np.inf).argmax(-1)
+    away = np.empty(accuracy.shape)
+    for row in range(accuracy.shape[1]):
+        others = rows[rows != row] if len(rows) > 1 else rows
+        x = others - others.mean()
+        tilt = best[:, others] @ x / max(x @ x, 1.0)
+        at = best[:, others].mean(-1) + tilt * (row - others.mean())
+        away[:, row] = abs(np.arange(n) - np.clip(at, 0, n - 1)[:, None])
+    return away
 
 
 def for_claims(numbers: Iterable[Number]) -> dict[str, Any]:

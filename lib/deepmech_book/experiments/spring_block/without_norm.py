@@ -19,7 +19,7 @@ from deepmech_book.experiments.spring_block.networks import PANELS, SLOPES
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
 #: bring to 1 the features' variance over samples, mean over units (the paper's words), or their mean square (as where
-#: "variance" is over random weights, in the papers that it cites); or they keep the mean square of the input, raw pixels.
+#: "variance" is over random weights, in the papers that it cites); or they keep the mean square of the raw pixels.
 SCALED = ("variance 1", "mean square 1", "mean square of the pixels")
 #: Of the networks that the shape of the ReLU network's curve is judged by; others had been looked at before.
 FRESH = range(10, 20)
