@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.data import load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
+from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.data import DATA
+from deepmech_book.experiments.spring_block.data import DATA, recipe, sweep
 
 #: Images that panel (a) of the print fits; the text says 2,560.
 FITS = 1000
+#: Epochs after which the rival of fewer images is asked: all images, trained for less than the 100 epochs of the text.
+EPOCHS = (5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90, 100)
 
 
 def printed(panel: str) -> xr.Dataset:
@@ -64,3 +69,37 @@ def with_fewer_images(n_seeds: int = 10) -> Sweep:
     (6, 8, 2)
     """
     return networks.figure_1("data_noise", {**DATA["mnist-program"], "n_train": FITS}, n_seeds=n_seeds)
+
+
+def with_fewer_epochs(data: str = "mnist-program", n_seeds: int = 3) -> Sweep:
+    """Fig. 1(a) with all images, seen after each of :data:`EPOCHS`: over ``slope``, ``data_noise`` and ``seed``.
+
+    Examples
+    --------
+    >>> with_fewer_epochs("digits", n_seeds=2).grid.shape
+    (6, 8, 2)
+    """
+    cells = {"slope": networks.SLOPES, "data_noise": networks.PANELS["data_noise"].values, "seed": range(n_seeds)}
+    return sweep("fewer-epochs", f"{__name__}:train_in_time", cells, recipe(data), epochs=list(EPOCHS))
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first quarter of training: later epochs do not reach back."""
+    soon = [e for e in fixed["epochs"] if e <= max(fixed["epochs"]) / 4] or fixed["epochs"][:1]
+    return fixed | {"epochs": soon}, ["load_curve", "accuracy"]
+
+
+@recomputed(part=_begin)
+def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) -> xr.Dataset:
+    """Train the networks of :func:`.networks.figure_1`, one per cell, and measure after each of ``epochs``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell`` and ``at_epoch``: ``load_curve`` of the training samples (with ``layer``), ``accuracy`` (test set).
+    """
+    specs = networks.specs(cells, {}, {"epochs": max(epochs)})
+    made = train(*specs, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
+    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
+    accuracy = made["accuracy"].sel(split="test", drop=True).transpose("cell", "at_epoch")
+    return xr.Dataset({"load_curve": curves, "accuracy": accuracy}, attrs=made.attrs)

@@ -1,8 +1,8 @@
 """Fig. 5(a): a deep linear network on random orthonormal data, under small steps, large steps and dropout.
 
-The paper gives the initialisation (orthogonal), the optimiser (gradient descent) and the step sizes; loss, sizes and
-duration are open. Here there are as many samples as features and as units, all samples are in every step, and the loss
-is the mean squared distance to one-hot labels or the cross-entropy.
+The paper gives the initialisation (orthogonal), the optimiser (gradient descent) and the step sizes, and adopts the rest
+from its reference 41, whose loss is the squared error. Here there are as many samples as features and as units, all
+samples are in every step, and the loss is the mean squared distance to one-hot labels or the cross-entropy.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def trained(
     depth: int = 8,
     seeds: Sequence[int] = (0,),
     batch_size: int | None = None,
+    slope: float = 1.0,
 ) -> xr.Dataset:
     """Train deep linear networks by gradient descent, one data set per seed.
 
@@ -59,6 +60,8 @@ def trained(
     loss : ``"mse"`` or ``"cross_entropy"``, a mean over samples (and outputs).
     n : number of samples, of features and of hidden units.
     depth : weight matrices, all orthogonal at first.
+    slope : negative slope of an activation after each of them but the last, below 1 with the constant that keeps the
+        mean square; 1 is the linear network.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def trained(
         Over ``seed`` and what labels ``learning_rate`` has: ``load_curve`` (with ``layer``), ``curvature``, and
         ``loss`` of the last step.
     """
-    linear: dict[str, Any] = {"slope": 1.0, "batch_norm": False, "scale": 1.0, "bias": False, "init": "orthogonal"}
+    linear: dict[str, Any] = {"slope": slope, "batch_norm": False, "bias": False, "init": "orthogonal"}
     network = MLP(depth=depth, width=n, dropout=dropout, **linear)
     plain: dict[str, Any] = {"optimizer": "sgd", "stop_loss": 0.0, "stop_change": 0.0}
     plain |= {} if batch_size is None else {"batch_size": batch_size}
@@ -109,6 +112,22 @@ def figure_5a(
     }
     cells = {"training": over("training", list(how)), "seed": over("seed", range(n_seeds))}
     return Sweep("figure-5a", f"{__name__}:train_cells", cells, {"settings": how, "n": n})
+
+
+def nonlinear(n_steps: int = 2000, n: int = 100, n_seeds: int = 3) -> Sweep:
+    """The network of Fig. 5(a) with an activation and without, after as many steps of size 0.01.
+
+    Over ``training``, which names the activation, and ``seed``.
+
+    Examples
+    --------
+    >>> nonlinear().grid.shape
+    (3, 3)
+    """
+    slopes = {"ReLU": 0.0, "slope 0.5": 0.5, "linear": 1.0}
+    how = {name: {"learning_rate": LARGE, "n_steps": n_steps, "slope": slope} for name, slope in slopes.items()}
+    cells = {"training": over("training", list(how)), "seed": over("seed", range(n_seeds))}
+    return Sweep("nonlinear-5a", f"{__name__}:train_cells", cells, {"settings": how, "n": n})
 
 
 def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int = 100, n_seeds: int = 1) -> Sweep:
