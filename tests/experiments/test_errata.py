@@ -33,3 +33,14 @@ def test_creep_without_static_friction_shrinks_with_the_step():
         return float(abs(rest.direct - rest.closed_form).isel(block=slice(1, 4)).max())
 
     assert 3 < creep(0.02) / creep(0.005) < 5  # first order
+
+
+def test_classes_that_move_do_not_change_the_covariance_within_them():
+    moved = errata.classes_moved("digits", per_class=20)
+    assert float(moved.sel(covariance="first").max()) < 1e-10 < 1 < float(moved.sel(covariance="second").min())
+
+
+def test_white_noise_has_no_increments_of_finite_variance():
+    found = errata.increments(0.01, [1e-3, 1e-4])
+    np.testing.assert_allclose(found.wiener, 1, atol=0.05)
+    np.testing.assert_allclose(found.white, [2e5, 2e6], rtol=0.05)  # 2/(η δ)

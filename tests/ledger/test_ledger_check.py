@@ -143,8 +143,8 @@ def test_a_claim_without_null_or_expectation_takes_none():
 
 
 def test_the_registry_may_hold_the_expected_value():
-    assert ledger.check("A.errata.stuck_blocks", measured=4, null=0).verdict == HOLDS
-    assert ledger.check("A.errata.stuck_blocks", measured=3, null=0).verdict == FAILS
+    assert ledger.check("A.remark.stuck_blocks", measured=4, null=0).verdict == HOLDS
+    assert ledger.check("A.remark.stuck_blocks", measured=3, null=0).verdict == FAILS
 
 
 def test_a_claim_may_be_beyond_a_profile():

@@ -54,7 +54,7 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
 def test_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
     judged = ledger.check("A.S1.jerky", 0.2, interval=(0.1, 0.3))
     drawn = ledger.check("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
-    text = board(judged, EQ8, ledger.check("A.errata.stuck_blocks", measured=4, null=0), drawn)
+    text = board(judged, EQ8, ledger.check("A.remark.stuck_blocks", measured=4, null=0), drawn)
     holds = '<span class="dm-verdict dm-holds">holds</span>'
     assert f"papers: 2 {holds}. Consequences that this book draws, which no sentence of a paper makes: 1 <" in text
     assert f"Errata, counted apart: 1 {holds}." in text

@@ -51,9 +51,11 @@ def mean_step(position: xr.DataArray) -> xr.DataArray:
 
 
 def phase_diagram(
-    figure: str = "A.3", n_friction: int = 9, n_noise: int = 11, n_runs: int = 20, seed: int = 0
+    figure: str = "A.3", n_friction: int = 9, n_noise: int = 11, n_runs: int = 20, seed: int = 0, strongest: bool = False
 ) -> xr.Dataset:
     """Load curves over rightward friction and noise (Figs. 3, S13, S14): seven blocks, unit target, γ = 1.
+
+    With ``strongest``, only the strongest noise, where leftward friction is the larger one.
 
     Returns
     -------
@@ -62,10 +64,11 @@ def phase_diagram(
         ``curvature`` (mean) and ``each_curvature`` (over ``run`` too), ``step`` (mean Δd).
     """
     d = DIAGRAMS[figure]
+    friction, noise = np.linspace(0, d.friction_range, n_friction).round(6), d.noises(n_noise)
     chain = Chain(
-        friction_right=over("friction_right", np.linspace(0, d.friction_range, n_friction).round(6)),
+        friction_right=over("friction_right", friction[friction < d.friction_left] if strongest else friction),
         friction_left=d.friction_left,
-        noise=over("noise", d.noises(n_noise)),
+        noise=over("noise", noise[-1:] if strongest else noise),
         stiffness=d.stiffness,
     )
     run = simulate(chain, d.t_end, order=d.order, n_runs=n_runs, noise_decay=d.noise_decay, seed=seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
@@ -51,6 +53,38 @@ def class_weights(dataset: str = "digits", per_class: int = 80) -> xr.Dataset:
         {"shift": ("layer", printed - samples), "moved": ("weights", moved)},
         coords={"layer": np.arange(len(features)), "weights": kinds},
     )
+
+
+def classes_moved(dataset: str = "digits", per_class: int = 80) -> xr.DataArray:
+    """Change of the traces of the two covariances of Eq. 2 when every class is moved by a vector of its own.
+
+    Over ``covariance``, ``"first"`` and ``"second"`` in the order of the equation, and ``layer``.
+    """
+    x, y = balanced(dataset, per_class)
+    features = random_features(x)
+    moved = features + Stream.of("errata moved").normal("class", 0, (int(y.max()) + 1, x.shape[1]))[y]
+
+    def traces(z: np.ndarray) -> np.ndarray:
+        classes = [z[:, y == k] for k in range(int(y.max()) + 1)]
+        first = np.mean([one.var(1).sum(-1) for one in classes], axis=0)
+        return np.array([first, np.array([one.mean(1) for one in classes]).var(0).sum(-1)])
+
+    found = abs(traces(moved) - traces(features))
+    return xr.DataArray(found, {"covariance": ["first", "second"], "layer": np.arange(len(features))})
+
+
+def increments(window: float, steps: Sequence[float], n: int = 20_000) -> xr.Dataset:
+    """Variance of (w(t + η) − w(t))/√η, η the ``window``, of white noise drawn at every ``step`` and of its integral.
+
+    Variables ``white`` and ``wiener`` over ``step``, from ``n`` windows.
+    """
+    found = []
+    for step in steps:
+        size = round(window / step)
+        noise = Stream.of("errata increments").normal("white", size, (n, size + 1)) / np.sqrt(step)
+        both = noise[:, -1] - noise[:, 0], noise[:, :-1].sum(1) * step
+        found.append([np.var(one) / window for one in both])
+    return xr.Dataset({name: ("step", v) for name, v in zip(("white", "wiener"), np.transpose(found), strict=True)})
 
 
 def d_hat_under_maps(dataset: str = "digits", per_class: int = 80, n_maps: int = 5) -> xr.Dataset:

@@ -63,26 +63,6 @@ def constants(
     return nn.Sequential(*layers, nn.Linear(width, 10))
 
 
-def diagram(
-    data: str | dict[str, Any] = "mnist-program",
-    values: Sequence[float] = PANELS["dropout"].values,
-    slopes: Sequence[float] = SLOPES,
-    n_seeds: int = 5,
-    network: dict[str, Any] | None = None,
-    training: dict[str, Any] | None = None,
-) -> Sweep:
-    """The dropout diagram with constants that bring variances to 1; arguments as for :func:`.networks.figure_1`.
-
-    Examples
-    --------
-    >>> diagram("digits", n_seeds=3).grid.shape
-    (6, 8, 3)
-    """
-    cells = {"slope": slopes, "dropout": values, "seed": range(n_seeds)}
-    fixed = {"network": dict(network or {}), "training": {"epochs": 100, **(training or {})}}
-    return sweep("without-norm", f"{__name__}:train_cells", cells, recipe(data), **fixed)
-
-
 def lazy_corner(
     data: str | dict[str, Any] = "mnist-program",
     learning_rates: Sequence[float] = (1e-4, 3e-4, 1e-3),
