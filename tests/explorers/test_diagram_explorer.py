@@ -23,6 +23,8 @@ FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.f
 def test_what_a_page_carries_is_what_ships() -> None:
     state = diagram_state()
     assert set(state["diagrams"]) == set(SOURCES)
+    draws = {key: "of the authors' program" in one["about"] for key, one in state["diagrams"].items()}
+    assert [key for key, theirs in draws.items() if theirs] == ["1a", "1a-1000", "1b", "1c", "1d"]
     assert len(json.dumps(state)) < 250_000  # with the script and style below 300 kB, see below
     for name in ("1c", "S9b", "chain"):
         shown, whole = state["diagrams"][name], diagram(name)
@@ -39,7 +41,7 @@ def explorers_unpacked(packed: dict[str, Any]) -> np.ndarray:
 
 def test_rows_and_columns_lie_as_in_the_paper() -> None:
     """Noisiest on the left, most linear at the bottom, whichever way the numbers grow."""
-    fig_1d, ships = diagram("1d"), result(networks.figure_1("batch_size", "mnist"))
+    fig_1d, ships = diagram("1d"), result(networks.figure_1("batch_size", "mnist-program"))
     assert fig_1d.batch_size.values.tolist() == sorted(ships.batch_size.values) and fig_1d.slope.values[0] == 1.0
     chain = diagram("chain")
     assert chain.noise.values[0] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
@@ -57,7 +59,7 @@ def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still
     handle.focus()
     for key in ("ArrowLeft", "ArrowLeft", "ArrowDown"):
         page.keyboard.press(key)
-    here = result(networks.figure_1("dropout", "mnist")).sel(slope=0.2, dropout=0.08)
+    here = result(networks.figure_1("dropout", "mnist-program")).sel(slope=0.2, dropout=0.08)
     bend, right = float(here.curvature.mean()), 100 * float(here.accuracy.mean())
     told = handle.get_attribute("aria-valuetext")
     assert told.startswith("dropout 0.08, negative slope 0.2: curvature")

@@ -59,24 +59,19 @@ def chain_diagram() -> xr.Dataset:
     return xr.Dataset(made).rename(run="seed")
 
 
-_WITHOUT = "Without normalisation"
 SOURCES: dict[str, tuple[str, Callable[[], Sweep] | Callable[[], xr.Dataset]]] = {
     "chain": ("Fig. 3: the chain", chain_diagram),
-    "1a": ("Fig. 1(a): data noise", partial(networks.figure_1, "data_noise", "mnist")),
+    "1a": ("Fig. 1(a): data noise", partial(networks.figure_1, "data_noise", "mnist-program")),
     "1a-1000": ("Fig. 1(a) with 1,000 images", beside_the_print.with_fewer_images),
-    "1b": ("Fig. 1(b): learning rate", partial(networks.figure_1, "learning_rate", "mnist")),
-    "1c": ("Fig. 1(c): dropout", partial(networks.figure_1, "dropout", "mnist")),
-    "1d": ("Fig. 1(d): batch size", partial(networks.figure_1, "batch_size", "mnist")),
+    "1b": ("Fig. 1(b): learning rate", partial(networks.figure_1, "learning_rate", "mnist-program")),
+    "1c": ("Fig. 1(c): dropout", partial(networks.figure_1, "dropout", "mnist-program")),
+    "1d": ("Fig. 1(d): batch size", partial(networks.figure_1, "batch_size", "mnist-program")),
     "S5a": ("Fig. S5(a): depth 6", partial(diagrams.diagram, "S5a")),
     "S5b": ("Fig. S5(b): depth 12", partial(diagrams.diagram, "S5b")),
     "S8": ("Fig. S8: photographs", partial(diagrams.diagram, "S8", "cifar10-jpeg")),
     "S9a": ("Fig. S9(a): photographs, depth 12", partial(diagrams.diagram, "S9a", "cifar10-jpeg")),
     "S9b": ("Fig. S9(b): photographs, depth 20", partial(diagrams.diagram, "S9b", "cifar10-jpeg")),
-    "without": (_WITHOUT, partial(diagrams.diagram, "without-norm")),
-    "without-slow": (
-        f"{_WITHOUT}, small steps",
-        partial(diagrams.diagram, "without-norm", training={"learning_rate": 1e-4}),
-    ),
+    "without": ("Without normalisation", partial(diagrams.diagram, "without-norm")),
 }
 """Every diagram: its title, and what makes it, a sweep that ships with the book or a simulation."""
 SIDES = ("left", "right")
@@ -111,8 +106,9 @@ def _words(made: xr.Dataset, columns: str) -> str:
     fixed = sweep_of(made).fixed
     net, how, data = MLP(**fixed["network"]), Training(**fixed["training"]), fixed["data"]
     size, n = data["size"], data["n_train"]
+    draw = "of the authors' program" if data.get("split") == "torch" else "of our own draw"
     parts = [
-        f"{_DATA[data['name']]}, {n:,} images at {size}×{size} pixels",
+        f"{_DATA[data['name']]}, {n:,} images {draw} at {size}×{size} pixels",
         f"depth {net.depth}, width {net.width}",
         *([] if net.batch_norm else ["without batch normalisation"]),
         *([] if columns == "learning_rate" else [f"learning rate {how.learning_rate:g}"]),

@@ -73,9 +73,9 @@ def measures(result: xr.Dataset) -> Measures:
         - ``lazy_corner``: curvature at the smallest slope and the least noise; ``noisiest`` (per slope): at the
           strongest noise.
         - ``falls``: rank correlation of test accuracy with |curvature| over all cells; its null is that with the
-          distance, in columns, from a straight line over the rows, laid through the columns at which the *other* rows
-          are most accurate. It knows nothing of curves, but test accuracies. ``falls_in_rows``: both within a row, mean
-          over rows.
+          distance, in columns, from where the *other* rows are most accurate: from the best column of their mean, or
+          from a straight line through the best column of each, whichever does better. It knows nothing of curves, but
+          test accuracies. ``falls_in_rows``: both within a row, mean over rows.
         - ``straightest``: the curvature c₀ for which accuracy falls most strictly with |curvature − c₀|.
         - ``bent_gains``: by how many percentage points the best bent cell is more accurate than the best cell that is
           straight (:data:`STRAIGHT`), both chosen by all other seeds and looked at in the one left out.
@@ -159,7 +159,9 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
         straightest = np.array([s[r == r.min()].mean() for s, r in zip(shifts, by_shift, strict=True)])
         found = [spearman(size, right), in_rows(abs(c)), straightest, at_best, abs(at_best) / size.max(-1)]
         blind = (size / size.max(-1, keepdims=True)).mean(-1)
-        rival = [spearman(away[:, usable], right), in_rows(away)]
+        rival = [
+            np.minimum.reduce([of(one) for one in away]) for of in (lambda x: spearman(x[:, usable], right), in_rows)
+        ]
         more = [one - other for one, other in zip(found, rival, strict=False)]
         return np.stack([*found, *more, *rival, blind], -1)
 
@@ -177,18 +179,21 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
     }
 
 
-def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> np.ndarray:
-    """Distance of every cell, (draw, row, column), from the line through the best columns of all other rows."""
+def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
+    """Distance of every cell, (draw, row, column), from where its row should be best by all other rows.
+
+    By the best column of their mean, and by the straight line through the best column of each.
+    """
     rows, n = np.flatnonzero(usable.any(1)), accuracy.shape[-1]
-    best = np.where(usable, accuracy, -np.inf).argmax(-1)
-    away = np.empty(accuracy.shape)
+    filled = np.where(usable, accuracy, -np.inf)
+    best, at = filled.argmax(-1), np.empty((2, *accuracy.shape[:2]))
     for row in range(accuracy.shape[1]):
         others = rows[rows != row] if len(rows) > 1 else rows
         x = others - others.mean()
         tilt = best[:, others] @ x / max(x @ x, 1.0)
-        at = best[:, others].mean(-1) + tilt * (row - others.mean())
-        away[:, row] = abs(np.arange(n) - np.clip(at, 0, n - 1)[:, None])
-    return away
+        at[0, :, row] = filled[:, others].mean(1).argmax(-1)
+        at[1, :, row] = np.clip(best[:, others].mean(-1) + tilt * (row - others.mean()), 0, n - 1)
+    return [abs(np.arange(n) - one[..., None]) for one in at]
 
 
 def for_claims(numbers: Iterable[Number]) -> dict[str, Any]:
