@@ -61,7 +61,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "beyond/errata": [
         Paper("the step (0.01 in the authors' programs"),
         Follows(r"$k y/28 \approx %.3f\,ky$", lambda: (1 / 28,)),
-        Paper("Fig. 4(b) has $0.11$"),
+        Paper("Fig. 4(b), to which the paper does not apply Eq. 7, has $0.11$"),
     ],
     "beyond/errata_b": [
         Words("two and two points in three dimensions", DOUBLE),
@@ -192,12 +192,12 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("the paper's small steps are 0.001; its large ones, 0.01,"),
         Setting("Dropout is 10 %"),
         Paper("the printed large step of 0.01"),
+        Setting("at a negative slope of 0.5"),
     ],
     "spring_block/how_straight": [
         Follows("has curvature %.2f when its last step is twice its first", lambda: (_bend(8, 2.0),)),
         Words("up to 0.05 either way", "the rule of the claims, which they show"),
     ],
-    "spring_block/without_norm": [Setting("learning rate of 0.0001 in place of 0.001")],
     "spring_block/networks_in_time": [
         Setting("at a learning rate of 0.001, on the same"),
         Setting(

@@ -85,6 +85,13 @@ def test_the_rival_knows_the_other_rows_only_and_wins_where_all_rows_are_alike()
     assert other.falls_in_rows.null == pytest.approx(2 / 3 * numbers.falls_in_rows.null, abs=0.01)
 
 
+def test_the_rival_follows_a_best_column_that_tilts():
+    noise, best = np.arange(7.0), np.array([1.0, 3.0, 5.0])[:, None]
+    tilted = 1 - abs(noise - best) / 10 - noise / 1000
+    wild = np.random.default_rng(0).normal(size=(3, 7))
+    assert measures(made_up("dropout", list(noise / 10), wild, tilted)).falls_in_rows.null < -0.9
+
+
 def test_the_best_bent_cell_is_judged_by_seeds_that_did_not_choose_it():
     noise, slope = [0.0, 0.1, 0.2, 0.3], [0.0, 0.5, 1.0]
     bend = 0.26 - np.array(noise) - 0.31 * np.array(slope)[:, None]

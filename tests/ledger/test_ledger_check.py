@@ -173,3 +173,12 @@ def test_a_failing_claim_is_shown_not_raised():
     entry = ledger.check("A.5b.convex", measured=[-0.1, 0.02])
     assert entry.verdict == FAILS and entry.measured == 0.02
     assert "dm-fails" in entry._repr_html_() and "<dd>&lt; 0</dd>" in entry._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("difference", "verdict"), [((-0.3, -0.1), HOLDS), ((-0.1, 0.2), UNDECIDED), ((0.1, 0.2), TRIVIAL)]
+)
+def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(difference, verdict):
+    found = ledger.check("A.1.c.accuracy_falls", -0.7, null=-0.8, interval=(-0.75, -0.65), difference=difference)
+    assert found.verdict == verdict
+    assert "Less its null: [" in found.detail

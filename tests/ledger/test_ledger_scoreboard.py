@@ -57,7 +57,7 @@ def test_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted()
     text = board(judged, EQ8, ledger.check("A.remark.stuck_blocks", measured=4, null=0), drawn)
     holds = '<span class="dm-verdict dm-holds">holds</span>'
     assert f"papers: 2 {holds}. Consequences that this book draws, which no sentence of a paper makes: 1 <" in text
-    assert f"Errata, counted apart: 1 {holds}." in text
+    assert f"Errata and remarks, counted apart: 1 {holds}." in text
     assert (
         "1 of these verdicts rest on a 95 % interval, 1 of them hold" in text and "0.025 of 1. The other 2 are" in text
     )

@@ -184,12 +184,12 @@ def check(
     if ends and np.any(ends[0] > ends[1]):
         raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
     expects, nulls = arrays.get("expected"), arrays.get("null")
+    apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
     found = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
-                  better_than_null=c.better_than_null,
-                  difference=None if difference is None else (arrays["difference"], arrays["its upper end"]))  # fmt: skip
-    apart = [float(arrays.pop(name).ravel()[found.worst]) for name in ("difference", "its upper end") if name in arrays]
+                  better_than_null=c.better_than_null, difference=apart)  # fmt: skip
     if apart:
-        detail = f"Less its null: [{number(apart[0])}, {number(apart[1])}]. {detail}".rstrip()
+        less, more = (number(float(end.ravel()[found.worst])) for end in apart)
+        detail = f"Less its null: [{less}, {more}]. {detail}".rstrip()
     shown = {name: float(array.ravel()[found.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
     return Entry(c, found.verdict, found.reason, **shown, interval=between, at=_labels(like, found.worst),

@@ -74,6 +74,11 @@ class Claim(Numbered):
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
+    @property
+    def aside(self) -> bool:
+        """Whether this is an erratum or a remark of ours, and no claim of a paper; such are counted apart."""
+        return self.id.split(".")[1] in ("errata", "remark")
+
     def answered(self, verdict: str) -> str:
         """What the authors could reply to this verdict; nothing to one that is theirs."""
         return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""

@@ -130,8 +130,8 @@ def judge(
     element in which the null does as well makes it trivial. Curves are the exception, whether compared with expected
     values or step by step: a null may share points with them, such as the first, and is as good only if all are.
 
-    With ``difference``, the interval of measured less null, a null that is better beyond it makes the claim trivial, and
-    one that cannot be told from the measurement leaves it undecided.
+    With ``difference``, the interval of measured less null, a null that is better beyond it makes the claim trivial,
+    and one that cannot be told from the measurement leaves it undecided.
     """
     low, high = (np.broadcast_to(end, measured.shape) for end in rule.region(expected))
     holds = rule.inside(measured, expected)
@@ -151,13 +151,14 @@ def judge(
     if null is None:
         return Judgement(HOLDS, "", worst)
     if better_than_null and difference is not None:
-        less, more = (np.broadcast_to(end, measured.shape).ravel()[order] for end in difference)
-        open_, trivial = (less <= 0) & (more >= 0), np.minimum(less * rule.direction, more * rule.direction) < 0
-        trivial &= ~open_
-        if open_.any():
-            return Judgement(UNDECIDED, "it cannot be told from its null", int(order[np.argmax(open_)]))
-        if trivial.any():
-            return Judgement(TRIVIAL, "the null does better", int(order[np.argmax(trivial)]))
+        ends = [np.broadcast_to(rule.direction * end, measured.shape).ravel()[order] for end in difference]
+        alike, worse = np.minimum(*ends) * np.maximum(*ends) <= 0, np.maximum(*ends) < 0
+        for some, verdict, why in (
+            (alike, UNDECIDED, "it cannot be told from its null"),
+            (worse, TRIVIAL, "the null does better"),
+        ):
+            if some.any():
+                return Judgement(verdict, why, int(order[np.argmax(some)]))
         return Judgement(HOLDS, "", worst)
     if better_than_null:
         # The end of the interval nearer to the null counts: a difference within the interval is none.

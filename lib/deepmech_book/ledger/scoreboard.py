@@ -72,13 +72,14 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Collecti
     """
     found = claim_records(records)
     own = {c.id for c in ours()}
-    errata = [r for name, r in found.items() if ".errata." in name]
-    claimed = [r for name, r in found.items() if ".errata." not in name]
+    errata = [r for name, r in found.items() if registry.claim(name).aside]
+    claimed = [r for name, r in found.items() if not registry.claim(name).aside]
     said, own_said = ([r for r in claimed if (r["id"] in own) == mine] for mine in (False, True))
     drawn = sum(f.page in pages for f in registry.figures().values())
     lines = [
         f"Profile `{profile}`. Claims of the papers: {_counts(said)}. Consequences that this book draws, "
-        f"which no sentence of a paper makes: {_counts(own_said)}. Errata, counted apart: {_counts(errata)}. "
+        f"which no sentence of a paper makes: {_counts(own_said)}. "
+        f"Errata and remarks, counted apart: {_counts(errata)}. "
         f"{len(registry.claims()) - len(found)} not measured in this build. "
         f"Figures: {drawn} of {len(registry.figures())} drawn in this build.",
         "",

@@ -37,9 +37,9 @@ def sentences() -> Mapping[str, Sentence]:
 
 
 def ours() -> list[registry.Claim]:
-    """The claims of the ledger that no sentence of a paper makes: consequences that this book draws. Errata are not."""
+    """The claims of the ledger that no sentence of a paper makes: consequences that this book draws, no errata."""
     said = {name for sentence in sentences().values() for name in sentence.claims}
-    return [c for c in registry.claims().values() if c.id not in said and ".errata." not in c.id]
+    return [c for c in registry.claims().values() if c.id not in said and not c.aside]
 
 
 def sentences_markdown(records: Iterable[Record], pages: Collection[str]) -> str:

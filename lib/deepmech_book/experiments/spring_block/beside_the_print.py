@@ -96,7 +96,7 @@ def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) ->
     Returns
     -------
     Dataset
-        Over ``cell`` and ``at_epoch``: ``load_curve`` of the training samples (with ``layer``), ``accuracy`` (test set).
+        Over ``cell`` and ``at_epoch``: ``load_curve`` of the training samples (with ``layer``), and test ``accuracy``.
     """
     specs = networks.specs(cells, {}, {"epochs": max(epochs)})
     made = train(*specs, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")

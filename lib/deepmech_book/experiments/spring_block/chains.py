@@ -51,7 +51,12 @@ def mean_step(position: xr.DataArray) -> xr.DataArray:
 
 
 def phase_diagram(
-    figure: str = "A.3", n_friction: int = 9, n_noise: int = 11, n_runs: int = 20, seed: int = 0, strongest: bool = False
+    figure: str = "A.3",
+    n_friction: int = 9,
+    n_noise: int = 11,
+    n_runs: int = 20,
+    seed: int = 0,
+    strongest: bool = False,
 ) -> xr.Dataset:
     """Load curves over rightward friction and noise (Figs. 3, S13, S14): seven blocks, unit target, γ = 1.
 

@@ -1,8 +1,8 @@
 """Fig. 5(a): a deep linear network on random orthonormal data, under small steps, large steps and dropout.
 
-The paper gives the initialisation (orthogonal), the optimiser (gradient descent) and the step sizes, and adopts the rest
-from its reference 41, whose loss is the squared error. Here there are as many samples as features and as units, all
-samples are in every step, and the loss is the mean squared distance to one-hot labels or the cross-entropy.
+The paper gives the initialisation (orthogonal), the optimiser (gradient descent) and the step sizes, and adopts the
+rest from its reference 41, whose loss is the squared error. Here there are as many samples as features and as units,
+all samples are in every step, and the loss is the mean squared distance to one-hot labels or the cross-entropy.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
     for row in range(accuracy.shape[1]):
         others = rows[rows != row] if len(rows) > 1 else rows
         x = others - others.mean()
-        tilt = best[:, others] @ x / max(x @ x, 1.0)
+        tilt = best[:, others] @ x / (x @ x or 1.0)
         at[0, :, row] = filled[:, others].mean(1).argmax(-1)
         at[1, :, row] = np.clip(best[:, others].mean(-1) + tilt * (row - others.mean()), 0, n - 1)
     return [abs(np.arange(n) - one[..., None]) for one in at]

@@ -95,7 +95,7 @@ def train_cells(
         test set, ``loss`` of the last epoch, and whether training ``diverged``.
     """
     images = load(**data)
-    varied = {str(k): v for k, v in cells.items() if k != "seed"}
+    varied: dict[str, Any] = {str(k): v for k, v in cells.items() if k != "seed"}
     how = {k: varied.pop(k) for k in ("learning_rate",) if k in varied}
     factory = partial(constants, torch.tensor(images.x_train).flatten(1))
     made = train(factory, Training(**training, **how), images, seed=cells["seed"], **network, **varied)
