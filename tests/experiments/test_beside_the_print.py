@@ -7,6 +7,7 @@ import xarray as xr
 from deepmech.sweeps import run
 from deepmech_book.experiments.spring_block import asymmetric_noise, networks
 from deepmech_book.experiments.spring_block.beside_the_print import normalised, printed
+from deepmech_book.experiments.spring_block.data import sweep
 
 
 @pytest.mark.parametrize("panel", networks.PANELS)
@@ -40,3 +41,16 @@ def test_dropout_reaches_no_activation_before_it_and_chunks_do_not_matter():
     first = one["relative"].sel(noise="dropout", layer=1)
     assert (first.sel(signal="activations") < 1e-6).all() and (first.sel(signal="gradients") > 0.01).all()
     assert (one["relative"].sel(layer=slice(2, None)) > 0).all()
+
+
+def test_networks_seen_on_their_way_end_as_those_of_the_figure():
+    data = {"name": "digits", "n_train": 100, "n_test": 50}
+    cells = {"slope": [0.0], "data_noise": [0.3], "seed": range(2)}
+    timed = run(
+        sweep(
+            "doc", "deepmech_book.experiments.spring_block.beside_the_print:train_in_time", cells, data, epochs=[2, 5]
+        )
+    )
+    figure = run(networks.figure_1("data_noise", data, [0.3], [0.0], 2, training={"epochs": 5}))
+    for name in ("load_curve", "accuracy"):
+        np.testing.assert_array_equal(timed[name].isel(at_epoch=-1), figure[name])
