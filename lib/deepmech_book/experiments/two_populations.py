@@ -67,7 +67,7 @@ def walk_weights(
         width=width,
         regularisation=regularisation,
         learning_rate=walks.RATE,
-        temperature=temperature * (len(loaded.x) / walks.P_D),
+        temperature=walks.temperature_at(temperature, len(loaded.x)),
     )
     rows = [wells.walked(int(cell["seed"]), loaded, [dynamics], preparation, stops)[0] for cell in each(cells)]
     found = {"weights": (("cell", "step", "weight"), np.stack(rows))}

@@ -95,6 +95,6 @@ def paces(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         rows[title] = {
             "at silent units": f"{float(size.sel(alive=0)):.2g}",
             "other weights": f"{float(size.sel(alive=1)):.2g}",
-            "a free walk": f"{np.sqrt(2 * walks.RATE * temperature / walks.P_D * last):.2g}",
+            "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
         }
     return pd.DataFrame.from_dict(rows, orient="index")

@@ -55,7 +55,7 @@ def free_msd(run: xr.Dataset) -> xr.DataArray:
     """2Dt of a free walk, per temperature above 0."""
     warm = run.temperature.values[run.temperature.values > 0]
     times = run.time.values.astype(float)
-    values = [2 * walks.RATE * t / walks.P_D * times for t in warm]
+    values = [2 * walks.diffusion(float(t)) * times for t in warm]
     return xr.DataArray(values, dims=("temperature", "time"), coords={"temperature": warm, "time": times})
 
 

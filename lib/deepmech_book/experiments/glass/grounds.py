@@ -141,7 +141,7 @@ def _network(
     """A prepared network; its other place is another seed's. Energies are P_D · loss / T."""
     loaded = binary(**data)
     sizes = layer_sizes(loaded.x.shape[1], width, 6)
-    scaled = temperature * len(loaded.x) / walks.P_D
+    scaled = walks.temperature_at(temperature, len(loaded.x))
     dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
     start, other, left_out = _survivors(seed, dynamics, Preparation(**preparation), loaded)
     loss, factor = Loss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature

@@ -161,7 +161,7 @@ def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Inte
     """
     one = run.sel(temperature=temperature).isel(waiting=0, chi=1, drop=True)
     free = [
-        free_overlap(run.time.values, float(e), walks.RATE * temperature / walks.P_D)
+        free_overlap(run.time.values, float(e), walks.diffusion(temperature))
         for e in walks.window(run).sel(temperature=temperature)
     ]
     gaps = one.overlap.transpose("seed", "time").values - np.array(free)

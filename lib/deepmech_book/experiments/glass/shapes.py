@@ -60,7 +60,7 @@ def slow_mode(run: xr.Dataset, temperature: float) -> dict[str, float]:
     one = run.isel(waiting=0).sel(temperature=temperature)
     sample = unbinned(one.motility.sum("seed").values, MOTILITY_EDGES)
     last = float(one.overlap.isel(chi=0, seed=0).dropna("time").time[-1])
-    free = 0.5 * np.log10(2 * walks.RATE * temperature / walks.P_D * last)
+    free = 0.5 * np.log10(2 * walks.diffusion(temperature) * last)
     slow = sample[sample < free + np.log10(3)]
     place = float(np.median(slow)) if len(slow) else np.nan
     share, silent = len(slow) / len(sample), 1 - float(one.alive_share.mean())

@@ -29,6 +29,28 @@ RATE = 1e-3
 """Learning rate μ of the walk, the paper's."""
 
 
+def diffusion(temperature: float) -> float:
+    """D = μT/P_D of the walks at a temperature as the paper counts it, at every number of samples.
+
+    Examples
+    --------
+    >>> f"{diffusion(0.1):.3g}"
+    '1.67e-09'
+    """
+    return RATE * temperature / P_D
+
+
+def temperature_at(temperature: Any, n_data: int) -> Any:
+    """The temperature at which a walk on ``n_data`` samples has the noise of the paper's at ``temperature``.
+
+    Examples
+    --------
+    >>> round(temperature_at(0.1, 4000), 4)
+    0.0067
+    """
+    return temperature * (n_data / P_D)
+
+
 def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
     """The sweep of a phase (a name of :data:`PHASES`) that this book runs on a data set.
 
@@ -149,7 +171,7 @@ def walk_cells(
         width=width,
         regularisation=regularisation,
         learning_rate=RATE,
-        temperature=cells["temperature"] * (n_data / P_D) if "temperature" in cells else 0.0,
+        temperature=temperature_at(cells["temperature"], n_data) if "temperature" in cells else 0.0,
         batch_size=cells.get("batch_size", 0),
     )
     last = [max(t for t in times if t + w <= steps) for w in waiting]
@@ -209,7 +231,7 @@ def free_curve(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
     """The mean overlap of free walks with the windows of all initial conditions, at each temperature."""
     epsilon = window(run, chi).transpose("temperature", "seed")
     curves = [
-        np.mean([free_overlap(run.time.values, e, RATE * float(t) / P_D) for e in row], axis=0)
+        np.mean([free_overlap(run.time.values, e, diffusion(float(t))) for e in row], axis=0)
         for row, t in zip(epsilon.values, run.temperature.values, strict=True)
     ]
     return xr.DataArray(curves, dims=("temperature", "time"), coords={"temperature": run.temperature, "time": run.time})
@@ -220,5 +242,4 @@ def free_taus(windows: np.ndarray, temperature: float, level: float = 0.9) -> An
 
     With equal windows it is 0.1848 ε²/D at 0.9.
     """
-    diffusion = RATE * temperature / P_D
-    return free_time(windows, diffusion, level) if temperature > 0 else np.full(windows.shape[:-1], np.inf)
+    return free_time(windows, diffusion(temperature), level) if temperature > 0 else np.full(windows.shape[:-1], np.inf)

@@ -16,7 +16,7 @@ from deepmech.trainers.engines.compiled.langevin import Blocked
 from deepmech.trainers.langevin_walker import Walker, prepare, sizes_of
 from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass.data import Binary, binary
-from deepmech_book.experiments.glass.walks import P_D, RATE
+from deepmech_book.experiments.glass.walks import P_D, RATE, temperature_at
 
 
 def sweep(like: Sweep, n_seeds: int | None = None) -> Sweep:
@@ -78,10 +78,8 @@ def waited(
     They are nan where the preparation diverged.
     """
     loaded = binary(**data)
-    dynamics = [
-        Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t * len(loaded.x) / P_D)
-        for t in temperatures
-    ]
+    scaled = [temperature_at(t, len(loaded.x)) for t in temperatures]
+    dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t) for t in scaled]
     rows = [walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in each(cells)]
     values = np.stack(rows)[:, :, 0].astype("float32")
     return xr.Dataset(
