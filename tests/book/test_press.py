@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -87,10 +88,19 @@ def test_a_failure_is_told_and_spoils_nothing_else(house):
     assert not any(house.executed("quick", f"springs/{name}").exists() for name in ("bad", "tag", "blank"))
 
 
-def test_a_dying_kernel_is_told(house):
-    write_notebooks(house, a=notebook_text("import os\nos._exit(3)"))
-    with pytest.raises(BookError, match="DeadKernelError"):
-        run(house)
+def test_what_dies_never_ends_or_floods_is_stopped_and_told(house):
+    endless = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
+    flood = "while True:\n    print('x' * 10**6)"
+    dead = "import os\nos._exit(3)"
+    write_notebooks(house, **{k: notebook_text(v) for k, v in dict(endless=endless, flood=flood, dead=dead).items()})
+    with pytest.raises(BookError) as told:
+        run(house, cell_minutes=0.05)
+    for name, why in (
+        ("endless", r"stopped after 3\.0 s \(deepmech's option --cell-minutes"),
+        ("flood", "stopped: the outputs of a notebook may have 32 MB"),
+        ("dead", "its kernel died"),
+    ):
+        assert re.search(rf"notebook springs/{name}, code cell 2 of 2:\n(    .*\n)+\nit.*{why}", str(told.value))
 
 
 def test_a_change_while_it_runs_is_not_trusted_next_time(house):

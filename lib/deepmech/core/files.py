@@ -25,14 +25,15 @@ def atomically(path: Path) -> Iterator[Path]:
 
 def publish(temporary: Path, path: Path) -> None:
     """Flush a finished file to disk, give it its final name, and flush the directory's entry too."""
-    for target, move in ((temporary, True), (path.parent, False)):
-        handle = os.open(target, os.O_RDONLY)
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    if os.name == "posix":  # Windows opens no folders, and writes their entries itself
+        handle = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
-        if move:
-            os.replace(temporary, path)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

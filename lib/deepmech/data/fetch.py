@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -120,10 +121,15 @@ def _download(source: Source, file: SourceFile, path: Path) -> None:
 
 
 def _unpack(archive: Path, wanted: dict[SourceFile, Path]) -> None:
-    with tarfile.open(archive) as tar:
-        members = {Path(m.name).name: m for m in tar.getmembers() if m.isfile()}
-        for file, path in wanted.items():
-            stream = tar.extractfile(members[file.name]) if file.name in members else None
-            if stream is None:
-                raise files.DataCorrupt(f"{archive}: holds no file {file.name}")
-            write_whole(path, stream.read())
+    try:
+        with tarfile.open(archive) as tar:
+            members = {Path(m.name).name: m for m in tar.getmembers() if m.isfile()}
+            for file, path in wanted.items():
+                member = members.get(file.name)
+                stream = tar.extractfile(member) if member else None
+                if stream is None or (size := file.count * files.CIFAR_RECORD) != members[file.name].size:
+                    what = f"{file.name} of {size} bytes" if stream else f"file {file.name}"
+                    raise files.DataCorrupt(f"{archive}: holds no {what}")
+                write_whole(path, stream.read())
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise files.DataCorrupt(f"{archive}: damaged ({error})") from None

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import zlib
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from deepmech.data.catalogue import SOURCES, SourceFile
 
 _UNSIGNED_BYTE = 0x08
 _KIND_OF_DIMENSIONS = {1: "labels", 3: "images"}
-_CIFAR_RECORD = 1 + 3 * 32 * 32
+CIFAR_RECORD = 1 + 3 * 32 * 32
+#: Bytes that a packed file may unpack to: MNIST's training images are 47 million.
+_LARGEST = 2**26
 
 
 class DataError(ValueError):
@@ -49,6 +52,8 @@ def parse_idx(content: bytes, where: str = "IDX data") -> np.ndarray:
     if len(content) < start:
         raise DataCorrupt(f"{where}: truncated inside its header ({len(content)} of {start} bytes)")
     shape = tuple(int(n) for n in np.frombuffer(content, ">u4", content[3], offset=4))
+    if len(shape) > max(_KIND_OF_DIMENSIONS) or 0 in shape:
+        raise DataCorrupt(f"{where}: its header promises an array of sizes {shape[:4]}; images have three, none zero")
     expected = start + int(np.prod(shape, dtype=object))
     if len(content) < expected:
         raise DataCorrupt(f"{where}: truncated, {len(content)} of the {expected} bytes that its header promises")
@@ -100,13 +105,17 @@ def _gunzip(raw: bytes, path: Path) -> bytes:
         what = "empty" if not raw else "a web page" if raw.lstrip()[:1] == b"<" else "not a gzip file"
         raise DataCorrupt(f"{path}: {what}")
     try:
-        return gzip.decompress(raw)
+        with gzip.open(BytesIO(raw)) as stream:
+            content = stream.read(_LARGEST + 1)
     except EOFError:
         raise DataCorrupt(
             f"{path}: truncated or half downloaded, its gzip stream ends early ({len(raw)} bytes)"
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataCorrupt(f"{path}: damaged ({error})") from None
+    if len(content) > _LARGEST:
+        raise DataCorrupt(f"{path}: {len(raw)} bytes unpack to more than {_LARGEST}; no file of the catalogue does")
+    return content
 
 
 def _check_kind(array: np.ndarray, path: Path, source: SourceFile) -> None:
@@ -129,8 +138,8 @@ def _check_content(sha: str, path: Path, source: SourceFile) -> None:
 
 
 def _cifar_records(raw: bytes, path: Path, source: SourceFile) -> np.ndarray:
-    expected = source.count * _CIFAR_RECORD
+    expected = source.count * CIFAR_RECORD
     if len(raw) != expected:
         state = "truncated or half downloaded" if len(raw) < expected else "too long"
         raise DataCorrupt(f"{path}: {state}, {len(raw)} bytes instead of {expected}")
-    return np.frombuffer(raw, np.uint8).reshape(source.count, _CIFAR_RECORD)
+    return np.frombuffer(raw, np.uint8).reshape(source.count, CIFAR_RECORD)

@@ -40,7 +40,7 @@ class Page:
 
 def page_of(kind: str, state: dict[str, Any], text: str) -> Page:
     """The explorer ``kind`` ("chain", "elastic") in this state; ``text`` says in words what is to be seen."""
-    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return Page(
         f'<div class="deepmech-page" data-deepmech-{kind}><script type="application/json">{data}</script>'
         f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"

@@ -24,6 +24,8 @@ def commands(add: Any) -> None:
     )
     book.add_argument("--jobs", type=positive, default=2, help="notebooks at a time, at most one per core (default: 2)")
     book.add_argument("--anew", action="store_true", help="execute also what is up to date")
+    minutes = {"type": positive, "metavar": "MINUTES", "help": "stop a cell that takes longer (default: 30 in quick)"}
+    book.add_argument("--cell-minutes", **minutes)
     book.add_argument("--no-site", action="store_true", help="execute and check only; do not build the site")
     book.add_argument(
         "--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv"
@@ -43,6 +45,7 @@ def commands(add: Any) -> None:
     run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
     run.add_argument("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
     run.add_argument("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
+    run.add_argument("--cell-minutes", **minutes)
     run.add_argument("--scheduler", metavar="ADDRESS", help="execute on the Dask cluster whose scheduler listens here")
     run.add_argument("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
     run.set_defaults(run=_run)
@@ -96,7 +99,8 @@ def _book(options: argparse.Namespace) -> int:
     house.select(options.chapters)  # what is misspelt is said first
     say(plan.total_line(house, options.profile))
     with site.only_press(house):
-        sheets = press.press(house, options.profile, options.chapters, jobs=options.jobs, anew=options.anew, say=say)
+        how = {"jobs": options.jobs, "anew": options.anew, "cell_minutes": options.cell_minutes}
+        sheets = press.press(house, options.profile, options.chapters, **how, say=say)
         here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
         table = house.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
@@ -146,7 +150,8 @@ def _run(options: argparse.Namespace) -> int:
     base = run.parameters_of(house, source, options.profile, options.file, given)
     grid = dict(run.values(text) for text in options.grid)
     several = run.points(source, base, grid, Path(options.out))
-    run.run(house, source, several, jobs=options.jobs, scheduler=options.scheduler, say=say)
+    how = {"jobs": options.jobs, "cell_minutes": options.cell_minutes, "scheduler": options.scheduler}
+    run.run(house, source, several, **how, say=say)
     if grid:
         table = Path(options.out) / "claims.csv"
         say(f"{run.gather(several, table)} verdicts in {table}")

@@ -29,8 +29,12 @@ class NotebookFailed(Exception):
     """A notebook stopped or its results are not fit to print. ``str()`` names the cell and says why."""
 
 
-def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) -> tuple[dict[str, Any], str]:
+def execute(
+    source: Source, parameters: dict[str, Any], key: str, folder: Path, seconds: int | None = None
+) -> tuple[dict[str, Any], str]:
     """Execute one notebook in the working directory; ``folder`` takes temporary files and the figures to take away.
+
+    No cell may take more than ``seconds``.
 
     Returns
     -------
@@ -42,21 +46,25 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
     Raises
     ------
     NotebookFailed
-        When a cell raises, when any output is an error, and from :func:`check`.
+        When a cell raises or is stopped, when any output is an error, and from :func:`check`.
     """
     import nbformat
     import papermill
     from papermill.exceptions import PapermillExecutionError
     from traitlets.config import Config
 
+    from deepmech_book.press import limits
+
     written, drawn, figures = folder / "written.ipynb", folder / "drawn", folder / FIGURES
     os.environ.update(DEEPMECH_DRAWN=str(drawn), DEEPMECH_FIGURES=str(figures))
     nbformat.write(source.notebook, written)
     # Sockets in this folder, not ports: two kernels that start together may be given the same free port.
-    sockets = Config(KernelManager={"transport": "ipc", "connection_file": str(folder / "kernel.json")})
+    sockets = {"transport": "ipc"} if kernels.FORKS else {}
+    sockets = Config(KernelManager={**sockets, "connection_file": str(folder / "kernel.json")})
     try:
         done = papermill.execute_notebook(
             written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False, config=sockets,
+            engine_name=limits.NAME, execution_timeout=seconds,
             request_save_on_cell_execute=False,  # it would be written twice per cell, with all pictures so far
         )  # fmt: skip
     except PapermillExecutionError as error:
@@ -80,13 +88,18 @@ def execute(source: Source, parameters: dict[str, Any], key: str, folder: Path) 
 
 
 def _failure(path: Path, error: Any) -> str:
-    """The failing cell (counted as in the source), its code and the traceback without colours."""
+    """The failing cell, its code and the traceback without colours."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    cells = [c for c in cells if not {"injected-parameters", "papermill-error-cell-tag"} & set(_tags(c))]
-    code = [c for c in cells if c["cell_type"] == "code"]
-    bad = [n for n, c in enumerate(code, 1) if any(o["output_type"] == "error" for o in c["outputs"])]
-    traceback = _ANSI.sub("", "\n".join(error.traceback))
-    return f"code cell {bad[0] if bad else '?'} of {len(code)}:\n{_indent(error.source)}\n\n{traceback}"
+    bad = [c for c in cells if any(o["output_type"] == "error" for o in c.get("outputs", []))]
+    return place(cells, bad[0]) + _ANSI.sub("", "\n".join(error.traceback))
+
+
+def place(cells: list[Any], cell: Any) -> str:
+    """Which code cell this is, counted as in the source, and its code."""
+    own = [c for c in cells if not {"injected-parameters", "papermill-error-cell-tag"} & set(_tags(c))]
+    code = [c for c in own if c["cell_type"] == "code"]
+    number = next((n for n, c in enumerate(code, 1) if c is cell), "?")
+    return f"code cell {number} of {len(code)}:\n{_indent(''.join(cell['source']))}\n\n"
 
 
 def _tags(cell: dict[str, Any]) -> list[str]:
@@ -134,8 +147,8 @@ def check(notebook: dict[str, Any]) -> None:
     """
     here = str(Path.cwd())
     code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-    for number, cell in enumerate(code, 1):
-        where = f"code cell {number} of {len(code)}:\n{_indent(''.join(cell['source']))}\n\n"
+    for cell in code:
+        where = place(notebook["cells"], cell)
         outputs = cell["outputs"]
         bundles = [o["data"] for o in outputs if "data" in o]
         for output in outputs:
@@ -179,22 +192,26 @@ def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
     """Execute ``job`` in this process; what happened goes through the pipe ``answer``."""
-    os.setsid()  # Ctrl-C goes to the press, which then ends this process.
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C goes to the press, which then ends this process.
     gc.freeze()  # What was imported before the fork is no garbage: not to be looked through, here and in the kernel.
     folder = Path(job["folder"])
     # Profiles and start-up files of the user's own IPython must not change what the book says.
     own = {"IPYTHONDIR": str(folder), "JUPYTER_PREFER_ENV_PATH": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    os.environ.update(environment, **own, JUPYTER_DEFAULT_PROVISIONER_NAME=kernels.NAME)
+    os.environ.update(environment, **own)
     os.chdir(job["root"])
     with open(folder / "said", "wb") as said:
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
-    kernel = kernels.Waiting()
+    kernel = None
+    if kernels.FORKS:
+        os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = kernels.NAME
+        kernel = kernels.Waiting()
     provenance.leave_with_parent()
     house = House(Path(job["root"]))
     try:
         source = house.source(job["name"])
-        notebook, chatter = execute(source, job["parameters"], job["key"], folder)
+        notebook, chatter = execute(source, job["parameters"], job["key"], folder, job["seconds"])
         if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
             notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
         target = Path(job["target"])
@@ -207,4 +224,5 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
     except NotebookFailed as failure:
         answer.send({"failed": str(failure)})
     finally:
-        kernel.kill()  # one that still waits would be waited for
+        if kernel is not None:
+            kernel.kill()  # one that still waits would be waited for

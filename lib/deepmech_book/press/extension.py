@@ -13,8 +13,7 @@ from sphinx import addnodes
 
 from deepmech.core import provenance
 from deepmech_book.press import api, gallery, search
-from deepmech_book.press.press import clock
-from deepmech_book.press.sources import REFERENCE
+from deepmech_book.press.sources import REFERENCE, clock
 
 
 def stamp(made: dict[str, Any], download: str) -> str:

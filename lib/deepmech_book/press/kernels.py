@@ -8,7 +8,6 @@ that, made before anything else happens: as fresh as a new process that has done
 from __future__ import annotations
 
 import multiprocessing
-import multiprocessing.forkserver
 import os
 import sys
 from typing import Any
@@ -41,8 +40,9 @@ WORTH = 4
 #: The provisioner's name among the entry points of jupyter_client.
 NAME = "deepmech-forked"
 
-jobs = multiprocessing.get_context("forkserver")
-_forks = multiprocessing.get_context("fork")
+#: Where processes cannot be forked (Windows), each starts from nothing, and jupyter_client starts the kernels.
+FORKS = hasattr(os, "fork")
+jobs: Any = multiprocessing.get_context("forkserver" if FORKS else "spawn")
 _waiting: list[Waiting] = []
 
 
@@ -52,13 +52,17 @@ def warm(environment: dict[str, str], notebooks: int) -> None:
     Thread limits and the like are read when libraries are imported, so they must be known here already. Elsewhere
     than on Linux nothing is imported beforehand: there some of these libraries do not bear being forked.
     """
+    if not FORKS:
+        return
+    from multiprocessing import forkserver
+
     worth = notebooks >= WORTH and sys.platform == "linux"
     jobs.set_forkserver_preload(list(SHARED) if worth else [])
     before = dict(os.environ)
     # What a kernel sets before it imports matplotlib.
     os.environ.update(environment, MPLBACKEND="module://matplotlib_inline.backend_inline")
     try:
-        multiprocessing.forkserver.ensure_running()
+        forkserver.ensure_running()
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -73,8 +77,9 @@ class Waiting:
     stdin = stdout = stderr = None
 
     def __init__(self) -> None:
-        receiver, self._sender = _forks.Pipe(duplex=False)
-        self._process = _forks.Process(target=_kernel, args=(receiver,))
+        forks = multiprocessing.get_context("fork")
+        receiver, self._sender = forks.Pipe(duplex=False)
+        self._process = forks.Process(target=_kernel, args=(receiver,))
         self._process.start()
         self.pid = self._process.pid or 0
         _waiting.append(self)

@@ -4,10 +4,12 @@ is; and the pieces of prose pages that follow from what the notebooks found."""
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from deepmech_book.press import api
-from deepmech_book.press.press import Sheet, clock
+from deepmech_book.press.press import Sheet
+from deepmech_book.press.sources import clock
 
 STATUS_HEAD = """\
 # How this book was made
@@ -33,7 +35,7 @@ def status(sheets: list[Sheet], profile: str) -> str:
     for s, made in ready:
         link = f"{{doc}}`/generated/{s.name}`"
         parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
-        parameters = f"`{parameters.replace('|', '/')}`" if parameters else ""
+        parameters = as_code(parameters) if parameters else ""
         when = "this run" if s.fresh else "earlier run"
         lines.append(f"| {link} | {clock(made['seconds'])} | {made['date']} | {when} | {parameters} |")
         alike.setdefault(f"{made['machine']}; {made['versions']}", []).append(link)
@@ -43,6 +45,19 @@ def status(sheets: list[Sheet], profile: str) -> str:
     if left:
         lines += ["", "## Not part of this build", "", *(f"- {title}" for title in left)]
     return "\n".join([*lines, ""])
+
+
+def as_code(text: str) -> str:
+    """Any text as code within a cell of a table in MyST markdown.
+
+    Examples
+    --------
+    >>> print(as_code("what = <b>|`c`"))
+    `` what = <b>\\|`c` ``
+    """
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    inside = " ".join(text.split()).replace("|", r"\|")
+    return f"{fence} {inside} {fence}" if "`" in text else f"`{inside}`"
 
 
 SCOREBOARD = """\

@@ -14,7 +14,7 @@ from deepmech.sweeps import Sweep
 from deepmech.sweeps.store import CHUNK
 from deepmech_book.press import asked, costs, press
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import BookError, House, clock
 
 #: Seconds that measuring this machine's rates may take.
 CALIBRATE = 20.0
@@ -153,7 +153,7 @@ def span(seconds: float) -> str:
     >>> span(75), span(3 * 3600 + 60), span(30 * 24 * 3600)
     ('1 min 15 s', '3 h 1 min', '30 days')
     """
-    return press.clock(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
+    return clock(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
 
 
 def plan(
@@ -208,7 +208,7 @@ def _live(computations: int, seconds: float | None) -> str:
     """What a page computes without a sweep, in words; its time is known where the page was executed before."""
     if not computations:
         return ""
-    last = f"; the page took {press.clock(seconds)} when it was executed last" if seconds else ", not counted"
+    last = f"; the page took {clock(seconds)} when it was executed last" if seconds else ", not counted"
     return f"  and {computations} of its own{last}"
 
 

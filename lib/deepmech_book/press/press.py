@@ -15,11 +15,13 @@ from typing import Any
 
 from deepmech.core import provenance
 from deepmech_book.press import execution, kernels, keys
-from deepmech_book.press.sources import BookError, House, Source
+from deepmech_book.press.sources import BookError, House, Source, clock
 
 Say = Callable[[str], None]
 #: Seconds that a page of the profile quick may spend on one result that does not ship.
 PATIENCE = 120
+#: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
+CELL_MINUTES = 30.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def press(
     *,
     jobs: int = 2,
     anew: bool = False,
+    cell_minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> list[Sheet]:
     """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date.
@@ -70,6 +73,8 @@ def press(
         How many notebooks may run at the same time; never more than there are cores, which they share evenly.
     anew : bool
         Execute the chosen notebooks even if their results are up to date.
+    cell_minutes : float
+        How long a cell may take; if None, as long as it wants, in the profile quick ``CELL_MINUTES``.
     say : callable
         Takes lines of progress.
 
@@ -88,7 +93,7 @@ def press(
     chosen = set(house.select(chapters))
     found = [Sheet(s.source, s.parameters, s.key) if anew and s.name in chosen else s for s in sheets(house, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    runner = Runner(jobs, len(waiting))
+    runner = Runner(jobs, len(waiting), cell_minutes)
     jobs = runner.jobs
     expected = {s.name: earlier_seconds(house.executed(profile, s.name)) for s in waiting}
     say(f"{len(found)} notebooks, {len(waiting)} to execute{_about(list(expected.values()), jobs)}, profile {profile}")
@@ -129,10 +134,10 @@ class Runner:
     At most ``jobs`` run at a time, never more than there are cores, which they share; ``notebooks`` are to come.
     """
 
-    def __init__(self, jobs: int, notebooks: int) -> None:
+    def __init__(self, jobs: int, notebooks: int, cell_minutes: float | None = None) -> None:
         cores = provenance.cores()
         self.jobs = max(1, min(jobs, cores, notebooks))
-        self._threads, self._notebooks = thread_limits(cores // self.jobs), notebooks
+        self._threads, self._notebooks, self._minutes = thread_limits(cores // self.jobs), notebooks, cell_minutes
         self._lock = threading.Lock()
         self._processes: set[Any] = set()
         self._since: dict[Path, float] = {}
@@ -167,6 +172,7 @@ class Runner:
         earlier = earlier_seconds(target)
         say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
         start = time.monotonic()
+        minutes = self._minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else None)
         with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as folder:
             job = {
                 "root": str(house.root),
@@ -175,6 +181,7 @@ class Runner:
                 "key": sheet.key,
                 "target": str(target),
                 "folder": folder,
+                "seconds": minutes and max(1, round(60 * minutes)),
             }
             process, answers = self._start(job, {**self._threads, **environment})
             try:
@@ -238,17 +245,3 @@ def _about(seconds: list[float | None], jobs: int) -> str:
     longest = max(max(known), sum(known) / jobs)
     new = f", and {len(seconds) - len(known)} that never ran" if len(known) < len(seconds) else ""
     return f" (about {clock(longest)} left{new})"
-
-
-def clock(seconds: float) -> str:
-    """A duration as people say it.
-
-    Examples
-    --------
-    >>> clock(4.21), clock(75), clock(3700)
-    ('4.2 s', '1 min 15 s', '1 h 1 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -131,6 +131,7 @@ def run(
     several: Sequence[Point],
     *,
     jobs: int = 2,
+    cell_minutes: float | None = None,
     scheduler: str | None = None,
     say: Say = lambda line: None,
 ) -> None:
@@ -146,7 +147,10 @@ def run(
     todo = {p: s for p, s in sheets.items() if keys.trusted(_executed(p, source), s.key) is None}
     say(f"{source.name}: {len(several)} to have, {len(todo)} to execute")
     failures = {}
-    outcomes = _on_cluster(house, source, list(todo), scheduler) if scheduler else _here(house, todo, jobs, say)
+    if scheduler:
+        outcomes = _on_cluster(house, source, list(todo), scheduler, cell_minutes)
+    else:
+        outcomes = _here(house, todo, press.Runner(jobs, len(todo), cell_minutes), say)
     for done, (point, failure) in enumerate(outcomes, 1):
         words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
         say(f"[{done}/{len(todo)}] {words}{' FAILED' if failure else ''}")
@@ -161,8 +165,10 @@ def _executed(point: Point, source: Source) -> Path:
     return point.folder / f"{Path(source.name).name}.ipynb"
 
 
-def _here(house: House, todo: Mapping[Point, press.Sheet], jobs: int, say: Say) -> Iterator[tuple[Point, str]]:
-    with press.Runner(jobs, len(todo)) as runner:
+def _here(
+    house: House, todo: Mapping[Point, press.Sheet], runner: press.Runner, say: Say
+) -> Iterator[tuple[Point, str]]:
+    with runner:
         waiting = {}
         for point, sheet in todo.items():
             shutil.rmtree(point.folder / "data", ignore_errors=True)
@@ -212,7 +218,9 @@ def gather(several: Sequence[Point], path: Path) -> int:
     return len(rows)
 
 
-def _on_cluster(house: House, source: Source, todo: Sequence[Point], scheduler: str) -> Iterator[tuple[Point, str]]:
+def _on_cluster(
+    house: House, source: Source, todo: Sequence[Point], scheduler: str, cell_minutes: float | None
+) -> Iterator[tuple[Point, str]]:
     """On workers that see this checkout and the points' folders under the paths they have here."""
     from deepmech.sweeps import connect
 
@@ -220,6 +228,7 @@ def _on_cluster(house: House, source: Source, todo: Sequence[Point], scheduler: 
         waiting = {}
         for point in todo:
             given = [word for k, v in point.parameters.items() if k != "profile" for word in ("-p", k, repr(v))]
+            given += ["--cell-minutes", str(cell_minutes)] if cell_minutes else []
             task = (str(house.root), source.name, str(point.folder.resolve()), point.parameters["profile"], given)
             waiting[executor.submit(execute_there, *task)] = point
         for future in as_completed(waiting):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import filelock
 import yaml
 
 import deepmech
@@ -35,12 +36,15 @@ _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref
 def only_press(house: House) -> Iterator[None]:
     """No two presses at work in one checkout. The lock goes with the process, however it ends."""
     house.generated.mkdir(parents=True, exist_ok=True)
-    with open(house.generated / ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BookError("another press is at work in this checkout; wait for it or stop it") from None
+    lock = filelock.FileLock(house.generated / ".lock", blocking=False)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        raise BookError("another press is at work in this checkout; wait for it or stop it") from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def harvest(sheets: list[Sheet]) -> list[dict[str, Any]]:
@@ -51,8 +55,9 @@ def harvest(sheets: list[Sheet]) -> list[dict[str, Any]]:
 def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True, say: Say = lambda line: None) -> Path:
     """Build the site from the sheets that have a result; returns the folder with ``index.html``.
 
-    Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
-    ``whole`` book must produce every figure and claim that the registry names; otherwise only those of its own pages.
+    Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
+    is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
+    otherwise only those of its own pages.
 
     Raises
     ------
@@ -75,7 +80,7 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
     made |= {".site/_config.yml": _config(house, partial), ".site/_toc.yml": _toc(house, set(names))}
     seal = _seal(house, made, reference)
     mark = house.html / SEAL
-    if mark.is_file() and mark.read_text() == seal:
+    if mark.is_file() and mark.read_bytes() == f"{seal} {_built(house.html)}".encode():
         say("the site is up to date")
         return house.html
     if partial:
@@ -84,7 +89,7 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
         write_whole(house.generated / name, text)
     shutil.rmtree(house.html.parent, ignore_errors=True)
     _jupyter_book(house, house.generated / ".site")
-    write_whole(mark, seal)
+    write_whole(mark, f"{seal} {_built(house.html)}")
     return house.html
 
 
@@ -113,6 +118,11 @@ def _seal(house: House, made: dict[str, str], reference: bool) -> str:
     package = keys.tree_digest(Path(__file__).parent)
     library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
     return digest([prose, package, library, made])
+
+
+def _built(html: Path) -> str:
+    """Digest of all files of the site, so that none is edited or lost unseen."""
+    return keys.tree_digest(html, lambda name: name != SEAL)
 
 
 def _config(house: House, partial: bool) -> str:
@@ -149,7 +159,8 @@ def _jupyter_book(house: House, made: Path) -> None:
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "book"]
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     command += ["-n", "-W", "--keep-going"]
-    done = subprocess.run(command, cwd=house.root, capture_output=True, text=True)
+    utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
+    done = subprocess.run(command, cwd=house.root, env=utf8, capture_output=True, encoding="utf-8", errors="replace")
     log = f"{done.stdout}\n{done.stderr}"
     write_whole(house.book / "_build" / "sphinx.log", log)
     if done.returncode or not (house.html / "index.html").is_file():

@@ -207,7 +207,7 @@ def read(name: str, path: Path, fmt: str) -> Source:
     if next(iter(parameters.items()), None) != ("profile", "quick"):
         raise BookError(f'notebook {name}: the parameters cell must begin with profile = "quick"')
     source = Source(name, path, notebook, parameters)
-    assert source.title
+    source.title  # noqa: B018 (raises without one)
     return source
 
 
@@ -267,3 +267,17 @@ def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
         if name in values and values[name] != default:
             lines[node.lineno - 1 : end] = [f"{name} = {values[name]!r}{tail}"]
     return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
+
+
+def clock(seconds: float) -> str:
+    """A duration as people say it.
+
+    Examples
+    --------
+    >>> clock(4.21), clock(75), clock(3700)
+    ('4.2 s', '1 min 15 s', '1 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
