@@ -17,7 +17,7 @@ TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte.gz", "train-labels-idx1-ub
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.randoms(use_true_random=False))
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.randoms(use_true_random=False))
 def test_idx_gives_back_what_was_written(shape, random):
     values = np.array([random.randrange(256) for _ in range(int(np.prod(shape)))], np.uint8).reshape(shape)
     header = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)
@@ -41,8 +41,12 @@ def test_idx_cut_anywhere_is_an_error(length):
         (b"\0\0\x08\0", "not an IDX magic number"),
         (b"\0\0\x0d\x01\0\0\0\0", "type 0x0d"),
         (b"\0\0\x08\x01\0\0\0\x01\x05\x06", "1 bytes more"),
-        # A header that promises 2^128 values must not overflow into something plausible.
-        (b"\0\0\x08\x04" + b"\xff" * 16, "truncated"),
+        # A header that promises 2^96 values must not overflow into something plausible; -1 is 2^32 - 1.
+        (b"\0\0\x08\x03" + b"\xff" * 12, "truncated"),
+        (b"\0\0\x08\x01" + struct.pack(">i", -1) + bytes(9), "truncated, 17 of the 4294967303"),
+        (b"\0\0\x08\x03" + b"\xff" * 8 + bytes(4), r"sizes \(4294967295, 4294967295, 0\)"),
+        (b"\0\0\x08\x04" + b"\0\0\0\1" * 4 + b"\0", "images have three"),
+        (b"\0\0\x08\xff" + b"\0\0\0\1" * 255 + b"\0", "images have three"),
     ],
 )
 def test_idx_names_the_fault(content, message):
@@ -80,6 +84,15 @@ def damage_stream(installed):
     path.write_bytes(bytes(raw))
 
 
+def bomb(installed):
+    (installed / "mnist" / TRAIN_IMAGES).write_bytes(gzip.compress(bytes(2**28), 1))
+
+
+def swell(installed):
+    with (installed / "mnist" / TRAIN_IMAGES).open("r+b") as file:
+        file.truncate(2**33)  # a file with a hole: takes no room
+
+
 def label_ten(content):
     content[8] = 10
     return content
@@ -104,6 +117,8 @@ FAULTS = {
     "test for training": (lambda d: swap(d, TRAIN_IMAGES, TEST_IMAGES), TRAIN_IMAGES, "holds 20 images, expected 30"),
     "cut inside": (lambda d: rewrite(d, TRAIN_IMAGES, lambda c: c[:-1]), TRAIN_IMAGES, "truncated, 23535 of the 23536"),
     "one pixel": (lambda d: rewrite(d, TRAIN_IMAGES, flip), TRAIN_IMAGES, "sha256 of its content"),
+    "bomb": (bomb, TRAIN_IMAGES, r"unpack to more than 67108864"),
+    "8 GiB": (swell, TRAIN_IMAGES, "8589934592 bytes; no file"),
     "other labels": (lambda d: rewrite(d, TEST_LABELS, label_ten), TEST_LABELS, "sha256 of its content"),
 }
 

@@ -7,7 +7,7 @@ import sys
 import tarfile
 import zlib
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pooch
 
@@ -121,15 +121,23 @@ def _download(source: Source, file: SourceFile, path: Path) -> None:
 
 
 def _unpack(archive: Path, wanted: dict[SourceFile, Path]) -> None:
+    """Write the wanted members, each under its own path; what names or links the archive holds decides nothing."""
+    missing = {file.name: (file, path) for file, path in wanted.items()}
     try:
         with tarfile.open(archive) as tar:
-            members = {Path(m.name).name: m for m in tar.getmembers() if m.isfile()}
-            for file, path in wanted.items():
-                member = members.get(file.name)
-                stream = tar.extractfile(member) if member else None
-                if stream is None or (size := file.count * files.CIFAR_RECORD) != members[file.name].size:
-                    what = f"{file.name} of {size} bytes" if stream else f"file {file.name}"
-                    raise files.DataCorrupt(f"{archive}: holds no {what}")
+            for member in tar:
+                name = PurePosixPath(member.name)
+                if name.name not in missing:
+                    continue
+                file, path = missing.pop(name.name)
+                if not member.isfile() or name.is_absolute() or ".." in name.parts:
+                    raise files.DataCorrupt(f"{archive}: {name} is no plain file within a folder of the archive")
+                if member.size != (size := file.count * files.CIFAR_RECORD):
+                    raise files.DataCorrupt(f"{archive}: {name} has {member.size} bytes instead of {size}")
+                stream = tar.extractfile(member)
+                assert stream is not None  # only folders, links and devices have none
                 write_whole(path, stream.read())
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise files.DataCorrupt(f"{archive}: damaged ({error})") from None
+    if missing:
+        raise files.DataCorrupt(f"{archive}: holds no file {', '.join(missing)}")

@@ -16,7 +16,7 @@ from deepmech.data.catalogue import SOURCES, SourceFile
 _UNSIGNED_BYTE = 0x08
 _KIND_OF_DIMENSIONS = {1: "labels", 3: "images"}
 CIFAR_RECORD = 1 + 3 * 32 * 32
-#: Bytes that a packed file may unpack to: MNIST's training images are 47 million.
+#: Bytes that a file may have and may unpack to: MNIST's training images are 47 million.
 _LARGEST = 2**26
 
 
@@ -36,8 +36,8 @@ def parse_idx(content: bytes, where: str = "IDX data") -> np.ndarray:
     """The array in an IDX file's bytes: two zero bytes, a type byte, a dimension count, big-endian sizes, the values.
 
     ``content`` is the decompressed file, and the array, of uint8, a read-only view of it; ``where`` is what errors call
-    it. DataCorrupt is raised for a wrong magic number, a type other than unsigned byte, or fewer or more values than
-    the header promises.
+    it. DataCorrupt is raised for a wrong magic number, a type other than unsigned byte, more than three sizes or one of
+    zero, or fewer or more values than the header promises.
 
     Examples
     --------
@@ -72,6 +72,8 @@ def read(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
     """
     if not path.is_file():
         raise DataMissing(f"{path.name}: not in {path.parent}")
+    if (size := path.stat().st_size) > _LARGEST:
+        raise DataCorrupt(f"{path}: {size} bytes; no file of the catalogue has so many")
     raw = path.read_bytes()
     if source.kind == "cifar":
         content, array = raw, _cifar_records(raw, path, source)
