@@ -1,4 +1,4 @@
-"""Where there is no POSIX (Windows), every module is imported all the same: what only POSIX has stands behind guards."""
+"""Where there is no POSIX (Windows) every module is imported too: what POSIX alone has stands behind guards."""
 
 import subprocess
 import sys

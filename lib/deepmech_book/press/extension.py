@@ -65,6 +65,16 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", stamp(made, download), format="html"))
 
 
+def show_markup(app: Any, doctree: nodes.document) -> None:
+    """What looks like HTML in a title, in a caption or in the gallery, which quotes captions, is shown as written."""
+    everywhere = app.env.docname == "generated/gallery"
+    for raw in list(doctree.findall(nodes.raw)):
+        if isinstance(raw.parent, (nodes.title, nodes.caption)) or (
+            everywhere and isinstance(raw.parent, nodes.paragraph)
+        ):
+            raw.parent.replace(raw, nodes.Text(raw.astext()))
+
+
 GLOSSARY = "glossary"
 
 
@@ -100,6 +110,8 @@ def make_audible(app: Any, page: str, template: str, context: dict[str, Any], do
         return soup
 
     context["generate_toctree_html"] = named
+    if "pagetitle" in context:
+        context["pagetitle"] = html.escape(context["pagetitle"])  # the theme prints its words as if they were HTML
     for written, meant in (("<th></th>", "<td></td>"), (' role="doc-biblioentry"', ' role="listitem"')):
         context["body"] = context.get("body", "").replace(written, meant)
 
@@ -117,6 +129,7 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
 def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
     app.connect("env-before-read-docs", read_together)
+    app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("doctree-read", add_stamp)
     app.connect("env-updated", api.add_addresses)
     app.connect("missing-reference", api.leave_inside)

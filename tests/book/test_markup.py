@@ -1,0 +1,92 @@
+"""What a notebook says in its title, caption and parameters is shown as it is written, and never becomes markup."""
+
+import json
+from urllib.parse import quote
+
+import pytest
+from bs4 import BeautifulSoup
+from miniature import make_house, notebook_text, write_notebooks
+
+from deepmech_book.press import pages, press, site
+from deepmech_book.press.sources import House
+
+SCRIPT = "<script>window.fired = 1</script>"
+IMAGE = "<img src=x onerror='window.fired = 2'>"
+NASTY = f"a < b & c &amp; | \"quoted\" and 'quoted' {SCRIPT} {IMAGE} ]]> ``ticks`"
+DRAWS = f"""\
+---
+mystnb:
+  figure:
+    name: fig-nasty
+    caption: |
+      Captioned & {SCRIPT} | "quoted" `{IMAGE}`. More <b>words</b>.
+---
+from deepmech_book.figures.picture import Picture
+Picture(lambda f, t: f.subplots().plot([0, 1]), alt={NASTY!r}, height=2)"""
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    house = make_house(tmp_path_factory.mktemp("markup") / "house")
+    parameters = f'profile = "quick"\nwhat = {NASTY!r}'
+    title = f'Titled & {SCRIPT} | "quoted" `{IMAGE}`\n\n## Below `{IMAGE}` &'
+    write_notebooks(house, a=notebook_text(DRAWS, parameters=parameters, title=title))
+    (house.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
+    with (house.root / "_toc.yml").open("a") as toc:
+        toc.write("      - file: generated/gallery\n      - file: generated/status\n")
+    house = House(house.root)
+    return site.build(house, press.press(house), "quick", whole=False)
+
+
+def soup(html, page):
+    found = BeautifulSoup((html / page).read_text(encoding="utf-8"), "html.parser")
+    assert not [s for s in found.find_all("script") if "fired" in s.text and s.get("type") != "application/json"], page
+    assert not found.select("[onerror]"), page
+    return found
+
+
+def words(node):
+    """What is read there, with the quotation marks of a typewriter."""
+    return " ".join(node.get_text().split()).translate(str.maketrans("“”‘’", "\"\"''"))
+
+
+@pytest.mark.slow
+def test_markup_is_shown_and_not_obeyed(html):
+    page = soup(html, "generated/springs/a.html")
+    assert f'Titled & {SCRIPT} | "quoted" {IMAGE}' in words(page.h1)
+    said = f'Captioned & {SCRIPT} | "quoted" {IMAGE}'
+    assert f"{said}. More <b>words</b>." in words(page.select_one("#fig-nasty figcaption"))
+    assert page.select_one(".deepmech-picture img")["alt"] == NASTY
+    gallery = soup(html, "generated/gallery.html")
+    assert said in words(gallery.select_one(".dm-thumb"))
+    assert gallery.select_one(".dm-thumb img")["alt"] == NASTY
+    (row,) = [r for r in soup(html, "generated/status.html").select("tbody tr") if "what" in r.text]
+    assert len(row.select("td")) == 5 and words(row.select("td")[4]) == f"what = {NASTY}"
+    for other in ("intro.html", "search.html", "genindex.html"):
+        soup(html, other)
+
+
+@pytest.mark.page
+@pytest.mark.slow
+def test_no_page_runs_what_a_notebook_says(html, chromium):
+    search = f"search.html?q={quote(f'Below {IMAGE} &')}"
+    for page in ("generated/springs/a.html", "generated/gallery.html", "generated/status.html", search):
+        tab = chromium.new_page()
+        tab.goto(f"{html.as_uri()}/{page}")
+        if "?" in page:
+            tab.wait_for_selector("#search-results li a", timeout=20_000)
+        tab.wait_for_timeout(300)
+        assert tab.evaluate("window.fired") is None, page
+        if "?" in page:
+            assert f"> Below {IMAGE} &" in tab.locator("#search-results").inner_text()
+        tab.close()
+
+
+@pytest.mark.parametrize("text", [NASTY, "`", "``` ```", "a\nb\tc", "|", "\\|", "ü\u202e"])
+def test_any_text_is_code_in_one_cell_of_a_table(text):
+    from markdown_it import MarkdownIt
+
+    table = f"| a | b |\n| --- | --- |\n| {pages.as_code(text)} | x |\n"
+    found = BeautifulSoup(MarkdownIt("commonmark").enable("table").render(table), "html.parser")
+    cells = found.select("tbody td")
+    assert [words(c) for c in cells] == [" ".join(text.split()), "x"] and cells[0].code, json.dumps(text)
