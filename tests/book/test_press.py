@@ -92,7 +92,9 @@ def test_what_dies_never_ends_or_floods_is_stopped_and_told(house):
     endless = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
     flood = "print('x' * 2**26)"
     dead = "import os\nos._exit(3)"
-    write_notebooks(house, **{k: notebook_text(v) for k, v in dict(endless=endless, flood=flood, dead=dead).items()})
+    wordy = "raise ValueError('x' * 10**6)"
+    texts = {"endless": endless, "flood": flood, "dead": dead, "wordy": wordy}
+    write_notebooks(house, **{name: notebook_text(code) for name, code in texts.items()})
     with pytest.raises(BookError) as told:
         run(house, cell_minutes=0.1)
     for name, why in (
@@ -101,6 +103,7 @@ def test_what_dies_never_ends_or_floods_is_stopped_and_told(house):
         ("dead", "its kernel died"),
     ):
         assert re.search(rf"notebook springs/{name}, code cell 2 of 2:\n(    .*\n)+\n.*{why}", str(told.value))
+    assert re.search(r"ValueError: x+ … \d{7} characters … x+", str(told.value)) and len(str(told.value)) < 40_000
 
 
 def test_a_change_while_it_runs_is_not_trusted_next_time(house):

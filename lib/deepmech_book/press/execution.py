@@ -91,7 +91,18 @@ def _failure(path: Path, error: Any) -> str:
     """The failing cell, its code and the traceback without colours."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     bad = [c for c in cells if any(o["output_type"] == "error" for o in c.get("outputs", []))]
-    return place(cells, bad[0]) + _ANSI.sub("", "\n".join(error.traceback))
+    return place(cells, bad[0]) + short(_ANSI.sub("", "\n".join(error.traceback)))
+
+
+def short(text: str, most: int = 12_000) -> str:
+    """A text that fits a report: of a longer one its beginning and its end.
+
+    Examples
+    --------
+    >>> short("abcdefgh", 4)
+    'a … 8 characters … fgh'
+    """
+    return text if len(text) <= most else f"{text[: most // 4]} … {len(text)} characters … {text[most // 4 - most :]}"
 
 
 def place(cells: list[Any], cell: Any) -> str:
@@ -153,7 +164,7 @@ def check(notebook: dict[str, Any]) -> None:
         bundles = [o["data"] for o in outputs if "data" in o]
         for output in outputs:
             if output["output_type"] == "error":
-                trace = _ANSI.sub("", "\n".join(output["traceback"]))
+                trace = short(_ANSI.sub("", "\n".join(output["traceback"])))
                 raise NotebookFailed(f"{where}its output is an error\n{trace}")
         if "mystnb" in cell["metadata"] and "figure" in cell["metadata"]["mystnb"]:
             drawn = [b for b in bundles if "text/html" in b or "image/png" in b or "image/svg+xml" in b]

@@ -194,7 +194,7 @@ class Runner:
             notebook = keys.trusted(target) if "chatter" in answer else None
             said = Path(folder) / "said"
             last = said.read_text(errors="replace").strip() if said.is_file() else ""
-        failure = answer.get("failed", "" if notebook else f"its process ended early:\n{last}")
+        failure = answer.get("failed", "" if notebook else f"its process ended early:\n{execution.short(last)}")
         result = Sheet(sheet.source, sheet.parameters, sheet.key, notebook, fresh=True, failure=failure)
         return result, time.monotonic() - start, answer.get("chatter", "")
 
