@@ -92,6 +92,7 @@ PACKAGE = {
     "jupyter_client": "ipykernel",
     "IPython": "ipykernel",
     "docutils": "jupyter-book",
+    "markdown_it": "jupyter-book",
     "sphinx": "jupyter-book",
     "packaging": "pytest",
 }
