@@ -19,7 +19,7 @@ from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.experiments.glass.data import binary, fingerprint
 from deepmech_book.experiments.glass.relaxation import by_factors
-from deepmech_book.experiments.glass.walks import PHASES, RATE, width_for
+from deepmech_book.experiments.glass.walks import PHASES, RATE, phase_sweep, width_for
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
 """Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are
@@ -54,6 +54,22 @@ def standard(
     }
     cells = {"sgd_steps": over("sgd_steps", list(lengths)), "seed": over("seed", range(n_seeds))}
     return Sweep(f"glass-preparation-{dataset}", f"{__name__}:rest_cells", cells, fixed, data=fingerprint(**data))
+
+
+def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: int = 1) -> Sweep:
+    """Walks of the regularised phase at the paper's own size, with the program's inputs and start.
+
+    Width 30, P_D = 60,000, 7,000 epochs of training, 100,000 steps of which 20,000 are waited.
+
+    Examples
+    --------
+    >>> full_size().grid.shape
+    (1, 4)
+    """
+    data = {"name": "mnist", "n_data": 60_000, "whiten": False}
+    trained = {"gain": 1.0, "sgd_steps": LENGTHS[-1], "learning_rate": RATE, "descent_steps": 0}
+    name = "glass-paper-mnist"
+    return phase_sweep("regularised", data, temperatures, n_seeds, 100_000, (20_000,), trained, 30, name)
 
 
 def rest_cells(
