@@ -32,6 +32,8 @@ def check(command: str) -> None:
             cli.parser().parse_args(words)
         except SystemExit as done:
             assert done.code == 0, command
+    elif words[:2] == ["-m", "pytest"]:
+        assert all((ROOT / word).is_dir() for word in words[2:] if word.startswith("tests")), command
     else:
         assert command.startswith(("pip install .", "command -v chromium")), f"{command}: whose is it?"
 
@@ -50,7 +52,10 @@ def test_every_command_of_a_workflow_is_there(path):
         assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/none@v0")), step
 
 
-@pytest.mark.parametrize("command", ["make boock", "make book CHAPTER=x", "deepmech verfy", "curl somewhere"])
+@pytest.mark.parametrize(
+    "command",
+    ["make boock", "make book CHAPTER=x", "deepmech verfy", "python -m pytest tests/cores", "curl somewhere"],
+)
 def test_a_wrong_command_would_be_noticed(command, capsys):
     with pytest.raises(AssertionError):
         check(command)
