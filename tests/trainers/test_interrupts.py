@@ -1,7 +1,6 @@
 """Ctrl-C is answered between chunks of work, which leave the numbers alone; nothing global is left changed."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from deepmech.trainers.langevin import Dynamics, Preparation, walk
 from deepmech.trainers.lenet import train_lenet
 from deepmech.trainers.specs import MLP, SingleSample, Training
 
+resource = pytest.importorskip("resource", reason="how long another process took is asked of POSIX")
 STREAM = Stream.of("interrupts", 0)
 X = STREAM.normal("x", 0, (256, 16)).astype(np.float32)
 CLASSES = SimpleNamespace(
