@@ -74,9 +74,10 @@ def test_every_engine_answers_an_interrupt_soon(work):
             time.sleep(0.1)
         before, others = spent(family), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         process.send_signal(signal.SIGINT)
-        process.wait(120)
-        # In its own time, which does not depend on what else the machine does.
-        assert sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - others - before < 5
+        process.wait(300)
+        # In its own time, which does not depend on what else the machine does. Warm it takes a second; where a kernel is
+        # still being compiled, that has to end first.
+        assert sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - others - before < 90
         assert "KeyboardInterrupt" in process.stderr.read()
     finally:
         process.kill()
