@@ -75,8 +75,8 @@ def test_every_engine_answers_an_interrupt_soon(work):
         before, others = spent(family), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         process.send_signal(signal.SIGINT)
         process.wait(300)
-        # In its own time, which does not depend on what else the machine does. Warm it takes a second; where a kernel is
-        # still being compiled, that has to end first.
+        # In its own time, which does not depend on what else the machine does: a second, but where a kernel is still
+        # being compiled, that has to end first.
         assert sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - others - before < 90
         assert "KeyboardInterrupt" in process.stderr.read()
     finally:
