@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--tolerance",
         type=float,
-        help="largest accepted relative difference of a number (default: equal bits where the result was made)",
+        help="largest accepted relative difference of a number (default: what its function states, else equal bits)",
     )
     verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
     verify.add_argument("--minutes", type=float, help="go round all results with other cells until the time is up")

@@ -102,8 +102,9 @@ def verify(
         Which cells are chosen; another one in each call if it is left out. One in four choices begins with a corner
         of the grid.
     tolerance : float, optional
-        Allowed relative difference of an element. Default: 0 (equal bits) on the kind of processor and the versions
-        that made the result, what the function itself states elsewhere (:func:`~deepmech.sweeps.spec.recomputed`).
+        Allowed relative difference of an element. Default: what the function itself states; if it states nothing, 0
+        (equal bits) on the kind of processor and with the versions that made the result, and rounding elsewhere; see
+        :func:`~deepmech.sweeps.spec.recomputed`.
     whole : bool
         Compute also such cells wholly of which a part would do.
     minutes : float, optional
@@ -219,7 +220,8 @@ def compare(
         scale = _typical(stored[name].values)
         differences[name] = _difference(one, two, scale)
         rounding = float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" else 0.0
-        limits[name] = tolerance if tolerance is not None else 0.0 if here else max(allowed(function, name), rounding)
+        own = max(allowed(function, name, here), 0.0 if here else rounding)
+        limits[name] = own if tolerance is None else tolerance
         if differences[name] - limits[name] > worst[1]:
             each = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
             worst = sweep.describe([cells[int(np.argmax(each))]]), differences[name] - limits[name]

@@ -15,7 +15,7 @@ from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import recipe, sweep
+from deepmech_book.experiments.spring_block.data import TORCH, recipe, sweep
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -107,9 +107,7 @@ def on_both_sets(
     return sweep("figure-S4", f"{__name__}:train_on_both_sets", cells, recipe(data), width=width, epochs=epochs)
 
 
-# Layers this wide are torch's, whose sums follow the processor and the version: of three networks trained again, one
-# for each rate, load curves differed by 1.3e-3 of their range at most, curvatures by 1.0e-3, accuracies by 4.8e-3.
-@recomputed(tolerance={"load_curve": 5e-3, "curvature": 5e-3, "accuracy": 2e-2})
+@recomputed(tolerance=TORCH)  # layers this wide are torch's
 def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``learning_rate`` and ``seed``.
 

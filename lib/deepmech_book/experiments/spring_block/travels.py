@@ -15,7 +15,7 @@ from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import sweep
+from deepmech_book.experiments.spring_block.data import TORCH, sweep
 from deepmech_book.experiments.your_network import Rows, TokenMean
 
 DEPTH = 5
@@ -116,11 +116,7 @@ def diagram(
     return sweep(name, f"{__name__}:train_kind", cells, data or DIGITS, **how)
 
 
-# Torch's sums follow the processor and the version; see networks_in_time.train_on_both_sets.
-TOLERANCE = {"load_curve": 5e-3, "curvature": 1e-2, "accuracy": 2e-2}
-
-
-@recomputed(tolerance=TOLERANCE)
+@recomputed(tolerance=TORCH)
 def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dict[str, Any]) -> xr.Dataset:
     """Train one network per cell, which holds ``slope``, ``dropout`` and ``seed``.
 
