@@ -223,6 +223,9 @@ def test_figures_are_numbered_and_notebooks_can_be_taken_away(book):
             number = figure.select_one("figcaption .caption-number")
             assert number and re.fullmatch(r"Figure \d+(\.\d+)*\s*", number.text), f"{page}: {str(figure)[-300:]}"
         assert re.search(r"(quick|laptop|paper) profile", soup.select_one(".dm-stamp").text)
+        assert re.search(
+            r"fresh kernel on \d{4}-\d\d-\d\d .*cores.*numba \d.*torch \d", soup.select_one(".dm-made").text
+        )
         link = soup.select_one("a.dm-download")["href"]
         notebook = json.loads((book.folder / Path(page).parent / link).read_text())
         assert any(c.get("outputs") for c in notebook["cells"]), f"{page}: the download has no outputs"

@@ -4,6 +4,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -104,6 +106,21 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         site.build(ready, sheets, "quick", whole=False)
         assert len(built) == number
         assert page.read_text() == "<p>1.5</p>" and not (ready.html / "stray.html").exists()
+
+
+def test_jupyter_book_ends_with_the_press(tmp_path):
+    folder = tmp_path / "jupyter_book" / "cli"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").touch()
+    (folder / "main.py").write_text("import time\ndef main(): print(1), time.sleep(600)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", site._PRINT], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"1\n" and process.poll() is None
+    process.stdin.close()  # as when the press is killed
+    assert process.wait(timeout=20) == 1
+    process.stdout.close()
 
 
 @pytest.mark.slow

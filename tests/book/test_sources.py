@@ -14,6 +14,15 @@ def test_order_of_the_contents(house):
     assert house.select(["springs"]) == house.select(None) == house.names
 
 
+@pytest.mark.parametrize(
+    "raw", [b"---\njupytext:\n  langua\n", "é: ü".encode("latin-1"), b"---\n- 1\n---\n", b"\0" * 9, b""]
+)
+def test_a_notebook_that_cannot_be_read_is_named(house, raw):
+    (house.root / "notebooks" / "springs" / "two.md").write_bytes(raw)
+    with pytest.raises(BookError, match="notebook springs/two: "):
+        house.source("springs/two")
+
+
 def test_find_looks_upwards_and_says_what_it_misses(house, tmp_path, monkeypatch):
     monkeypatch.chdir(house.root / "notebooks" / "springs")
     assert House.find().root == house.root

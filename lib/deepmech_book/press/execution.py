@@ -225,15 +225,22 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
         notebook, chatter = execute(source, job["parameters"], job["key"], folder, job["seconds"])
         if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
             notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
-        target = Path(job["target"])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(keys.figures(target), ignore_errors=True)
-        if (folder / FIGURES).is_dir():
-            shutil.move(folder / FIGURES, keys.figures(target))
-        write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))
+        try:
+            _keep(notebook, folder / FIGURES, Path(job["target"]))
+        except OSError as error:
+            raise NotebookFailed(f"its result cannot be kept: {error}") from None
         answer.send({"chatter": chatter})
     except NotebookFailed as failure:
         answer.send({"failed": str(failure)})
     finally:
         if kernel is not None:
             kernel.kill()  # one that still waits would be waited for
+
+
+def _keep(notebook: dict[str, Any], drawn: Path, target: Path) -> None:
+    """Put the executed notebook and its figures where they count."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(keys.figures(target), ignore_errors=True)
+    if drawn.is_dir():
+        shutil.move(drawn, keys.figures(target))
+    write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))

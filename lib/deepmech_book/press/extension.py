@@ -20,15 +20,20 @@ def stamp(made: dict[str, Any], download: str) -> str:
     """The line below a page's title: profile, time, date, and the executed notebook to take away."""
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
-    hover = html.escape(f"{made['machine']}; {made['versions']}")
     results = "".join(f"<li>{_said(one)}</li>" for one in made["results"])
     listed = f"<details><summary>{_counted(made['results'])}</summary><ul>{results}</ul></details>" if results else ""
     return (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
-        f'<span title="{hover}">{details}</span> '
+        f"<span>{details}</span> "
         f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
         f"{f'<div class=dm-results>{listed}</div>' if listed else ''}"
     )
+
+
+def foot(made: dict[str, Any]) -> str:
+    """The line below a page: when and where it was last executed from nothing."""
+    said = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
+    return f'<p class="dm-made">{html.escape(said)}</p>'
 
 
 def _said(one: dict[str, Any]) -> str:
@@ -52,7 +57,7 @@ def _counted(results: list[dict[str, Any]]) -> str:
 
 
 def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put the stamp below the title of a page that the press executed."""
+    """Put the stamp below the title of a page that the press executed, and at its end when and where that was."""
     path = Path(app.env.doc2path(app.env.docname))
     if path.suffix != ".ipynb" or app.builder.format != "html":
         return
@@ -63,6 +68,7 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
     name = app.env.docname
     download = "../" * name.count("/") + f"_sources/{name}.ipynb"
     title.parent.insert(title.parent.index(title) + 1, nodes.raw("", stamp(made, download), format="html"))
+    title.parent.append(nodes.raw("", foot(made), format="html"))
 
 
 def show_markup(app: Any, doctree: nodes.document) -> None:

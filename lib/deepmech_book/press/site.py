@@ -155,12 +155,33 @@ def _toc(house: House, ready: set[str]) -> str:
     return yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
 
 
+#: Jupyter Book, which ends when its standard input does: as soon as the press has gone, however it went.
+_PRINT = """\
+import os, threading
+threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
+from jupyter_book.cli.main import main
+main()
+"""
+
+
 def _jupyter_book(house: House, made: Path) -> None:
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "book"]
+    command = [sys.executable, "-c", _PRINT, "build", "book"]
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     command += ["-n", "-W", "--keep-going"]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
-    done = subprocess.run(command, cwd=house.root, env=utf8, capture_output=True, encoding="utf-8", errors="replace")
+    how: dict[str, Any] = {
+        "cwd": house.root,
+        "env": utf8,
+        "capture_output": True,
+        "encoding": "utf-8",
+        "errors": "replace",
+    }
+    heard, held = os.pipe()
+    try:
+        done = subprocess.run(command, stdin=heard, **how)
+    finally:
+        os.close(held)
+        os.close(heard)
     log = f"{done.stdout}\n{done.stderr}"
     write_whole(house.book / "_build" / "sphinx.log", log)
     if done.returncode or not (house.html / "index.html").is_file():

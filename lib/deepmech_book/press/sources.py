@@ -192,12 +192,15 @@ def read(name: str, path: Path, fmt: str) -> Source:
     Raises
     ------
     BookError
-        Without kernelspec python3 and title, or with another number of parameters cells than one, or with a
-        parameters cell that does more than set names to plain values and begin with ``profile``.
+        If it cannot be read; without kernelspec python3 and title, or with another number of parameters cells than one,
+        or with a parameters cell that does more than set names to plain values and begin with ``profile``.
     """
     import jupytext
 
-    notebook = jupytext.read(path, fmt=fmt)
+    try:
+        notebook = jupytext.read(path, fmt=fmt)
+    except Exception as error:  # whatever its readers of YAML, text and Markdown make of it
+        raise BookError(f"notebook {name}: cannot be read ({error})") from None
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
         raise BookError(f"notebook {name}: its header must name the kernelspec python3")
     cells = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
