@@ -73,12 +73,12 @@ def test_the_key_does_not_mind(house, path):
 @pytest.fixture
 def result(tmp_path):
     cells = [{"cell_type": "code", "source": "1 + 1", "outputs": [{"data": {"text/plain": "2"}}], "metadata": {}}]
-    notebook = {"cells": cells, "metadata": {"deepmech": {"key": "k"}}}
+    notebook = {"cells": cells, "nbformat": 4, "metadata": {"deepmech": {"key": "k", "date": "2026-01-01"}}}
     path = tmp_path / "result.ipynb"
     keys.figures(path).mkdir()
     (keys.figures(path) / "01.csv").write_text("array,value\ndata,2\n")
-    figures = keys.tree_digest(keys.figures(path))
-    notebook["metadata"]["deepmech"] |= {"seal": keys.seal(notebook), "figures": figures}
+    notebook["metadata"]["deepmech"]["figures"] = keys.tree_digest(keys.figures(path))
+    notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
     write_whole(path, json.dumps(notebook))
     return path
 
@@ -96,8 +96,19 @@ def test_no_part_of_a_result_is_trusted(result):
         assert keys.trusted(result) is None
 
 
-def test_a_result_changed_by_hand_is_not_trusted(result):
-    result.write_text(result.read_text().replace('"2"', '"3"'))
+@pytest.mark.parametrize(
+    ("old", "new"), [('"2"', '"3"'), ("1 + 1", "1 + 2"), ('"k"', '"another"'), ("2026", "2027"), ('t": 4', 't": 3')]
+)
+def test_a_result_changed_by_hand_is_not_trusted(result, old, new):
+    """Outputs, source, key, what it says of its making, version."""
+    assert old in result.read_text()
+    result.write_text(result.read_text().replace(old, new))
+    assert keys.trusted(result) is None and keys.trusted(result, "another") is None
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '{"metadata": []}', '{"metadata": {"deepmech": []}}', "[" * 10**5])
+def test_what_is_no_notebook_is_not_trusted(result, text):
+    result.write_text(text)
     assert keys.trusted(result) is None
 
 

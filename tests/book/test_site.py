@@ -108,6 +108,28 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         assert page.read_text() == "<p>1.5</p>" and not (ready.html / "stray.html").exists()
 
 
+@pytest.mark.parametrize("there", ["a link", "a link to nothing", "a file"])
+def test_what_cannot_be_emptied_is_not_built_into(ready, tmp_path, there):
+    """A page of another book would stay, and be sealed with this one."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "page.html").touch()
+    build_folder = ready.html.parent
+    if there == "a file":
+        build_folder.touch()
+    else:
+        build_folder.symlink_to(tmp_path / ("other" if there == "a link" else "nothing"))
+    with pytest.raises(BookError, match="book/_build cannot be emptied"):
+        build(ready)
+    assert (tmp_path / "other" / "page.html").is_file(), "nor is what is not ours removed"
+
+
+@pytest.mark.parametrize("text", ["- 1", "sphinx: word", "sphinx:\n  config: [1]", "title: a\ntitle: b", "a:\n\tb: 1"])
+def test_a_faulty_configuration_is_named(ready, text):
+    (ready.root / "_config.yml").write_text(text)
+    with pytest.raises(BookError, match=r"_config\.yml"):
+        build(ready)
+
+
 def test_jupyter_book_ends_with_the_press(tmp_path):
     folder = tmp_path / "jupyter_book" / "cli"
     folder.mkdir(parents=True)

@@ -49,8 +49,37 @@ def test_contents_without_notebook(house):
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("root: intro", "root:\n\t- intro", "cannot be read"),
+        ("root: intro", "root: 3", "3 stands where a page should"),
+        ("file: generated/springs/one", "file:", "None stands where"),
+        ("- file: generated/springs/one", "- generated/springs/one", r"\['generated/springs/one'\] stands where"),
+        ("- file: generated/springs/one", "- [file]", r"\[\['file'\]\] stands where"),
+        ("chapters:\n", "chapters:\n    sections:\n", r"\[None\] stands where"),
+        ("springs/two", "springs/one", "lists springs/one twice"),
+        ("numbered: true", "caption: Blocks", "'caption' is set twice"),
+        ("format: jb-book", "- a list", "cannot be read"),
+        ("format: jb-book", f"format: {'[' * 5000}", "cannot be read"),
+        ("jb-book", "é", "cannot be read"),
+    ],
+)
+def test_faulty_contents(house, old, new, complaint):
+    text = (house.root / "_toc.yml").read_text()
+    assert old in text
+    (house.root / "_toc.yml").write_bytes(text.replace(old, new).encode("latin-1"))
+    with pytest.raises(BookError, match=rf"(?s)_toc\.yml.*{complaint}"):
+        _ = House(house.root).names
+
+
+@pytest.mark.parametrize(
     ("profile", "complaint"),
     [
+        ("springs/one: {points: 3, points: 4}", "laptop.yml: .*'points' is set twice"),
+        ("springs/one: 3", "laptop.yml: springs/one: must set parameters to values"),
+        ("3: {points: 3}\nspringz: {}", "laptop.yml sets parameters of 3, springz: no such notebook"),
+        ("springs/two: {stiffness: [2020-01-01]}", "laptop.yml: springs/two: stiffness = .*numbers and words"),
+        ("extends: paper", "extends: 'laptop': must be one of quick"),
         ("springs/one: {pionts: 41}", r"no parameter 'pionts'; its parameters are stiffness, points"),
         ("springs/noe: {points: 41}", r"springs/noe: no such notebook"),
         ("springs/one: {points: many}", r"points = 'many': must be a number like its default 21"),
@@ -58,6 +87,7 @@ def test_contents_without_notebook(house):
     ],
 )
 def test_faulty_profile(house, profile, complaint):
+    (house.root / "notebooks" / "profiles" / "paper.yml").write_text("extends: laptop")
     (house.root / "notebooks" / "profiles" / "laptop.yml").write_text(profile)
     with pytest.raises(BookError, match=complaint):
         house.profile("laptop")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from deepmech_book import ledger
+from deepmech_book.ledger import registry
 from deepmech_book.ledger.rules import Rule
 
 
@@ -48,3 +49,24 @@ def test_an_unknown_claim_gets_its_neighbours(name, near):
 def test_a_malformed_rule_is_refused(entry):
     with pytest.raises(ValueError, match="exactly one of"):
         Rule.parse(entry)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "not iterable"),
+        ("a: 1", "no attribute"),
+        ("- 3", "no attribute"),
+        ("-\tid: 'A", "cannot be read"),
+        ("- {id: A.1, id: A.2}", "'id' is set twice"),
+        ("- {id: A.1, statment: x}", "A.1: unknown field 'statment'"),
+        ("- {id: A.1, statement: 3}", "A.1: statement must be words"),
+        ("- {id: A.1, figure: A.3}", "A.1: .* missing"),
+        ("- !!python/name:os.system x", "cannot be read"),
+    ],
+)
+def test_a_malformed_file_is_named(tmp_path, monkeypatch, text, told):
+    (tmp_path / "claims_x.yml").write_text(text)
+    monkeypatch.setattr(registry, "files", lambda package: tmp_path)
+    with pytest.raises(ValueError, match=rf"(?s)^claims_x.yml.*{told}"):
+        registry.read("claims_x.yml", registry.Claim)

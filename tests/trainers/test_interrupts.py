@@ -21,7 +21,7 @@ from deepmech.trainers import train
 from deepmech.trainers.engines.compiled import langevin, lenet, mlp
 from deepmech.trainers.langevin import Dynamics, Preparation, walk
 from deepmech.trainers.lenet import train_lenet
-from deepmech.trainers.specs import CNN, MLP, SingleSample, Training
+from deepmech.trainers.specs import CNN, MLP, SingleSample, Training  # noqa: F401 - a CNN is LONG work
 
 resource = pytest.importorskip("resource", reason="how long another process took is asked of POSIX")
 STREAM = Stream.of("interrupts", 0)

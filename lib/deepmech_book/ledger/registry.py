@@ -84,14 +84,56 @@ class Claim(Numbered):
         return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""
 
 
+class _Once(yaml.SafeLoader):
+    """Refuses a name that is set twice, of which YAML would keep the last."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key.value, str)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} is set twice{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+def written(text: str) -> Any:
+    """What a text in YAML says.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or sets a name twice.
+
+    Examples
+    --------
+    >>> written("a: {b: 1}")
+    {'a': {'b': 1}}
+    """
+    try:
+        return yaml.load(text, _Once)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(f"cannot be read as YAML ({error})") from None
+
+
 def read(name: str, kind: Any) -> list[Any]:
-    """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples."""
-    found = yaml.safe_load(files("deepmech_book.ledger").joinpath(name).read_text(encoding="utf-8"))
-    known = {f.name for f in fields(kind)}
-    for entry in found:
-        if strange := sorted(set(entry) - known):
-            raise ValueError(f"{name}, {entry.get('id')}: unknown field {strange[0]!r}; known: {sorted(known)}")
-    return [kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}) for entry in found]
+    """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples.
+
+    Raises
+    ------
+    ValueError
+        Naming the file, and the entry that does not fit.
+    """
+    known = {f.name: f.type for f in fields(kind)}
+    place, made = name, []
+    try:
+        for entry in written(files("deepmech_book.ledger").joinpath(name).read_text(encoding="utf-8")):
+            place = f"{name}, {entry.get('id')}"
+            if strange := sorted(set(entry) - set(known)):
+                raise ValueError(f"unknown field {strange[0]!r}; known: {sorted(known)}")
+            if odd := [k for k, v in entry.items() if known[k] == "str" and not isinstance(v, str)]:
+                raise ValueError(f"{odd[0]} must be words")
+            made.append(kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}))
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise ValueError(f"{place}: {error}") from None
+    return made
 
 
 def by_id(items: list[Any]) -> Mapping[str, Any]:

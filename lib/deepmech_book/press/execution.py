@@ -79,7 +79,6 @@ def execute(
         "parameters": {**source.parameters, **parameters},
         "seconds": round(seconds, 1),
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "seal": keys.seal(notebook),
         "figures": keys.tree_digest(figures),
         "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
         **_hardware(),
@@ -238,9 +237,12 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
 
 
 def _keep(notebook: dict[str, Any], drawn: Path, target: Path) -> None:
-    """Put the executed notebook and its figures where they count."""
+    """Seal the executed notebook, and put it and its figures where they count."""
+    notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(keys.figures(target), ignore_errors=True)
+    if os.path.lexists(keys.figures(target)):
+        raise OSError(f"{keys.figures(target).name} is in its way, and cannot be removed")
     if drawn.is_dir():
         shutil.move(drawn, keys.figures(target))
     write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))

@@ -1,7 +1,8 @@
 """When a result may be reused: the key of everything that an executed notebook depends on, and the seal on its file.
 
-An executed notebook carries its key and a digest of its own cells in its metadata. It is trusted only if both agree,
-so there is no separate index that could survive without its file, or the other way round.
+An executed notebook carries its key and a digest of itself in its metadata. It is trusted only if both agree, so there
+is no separate index that could survive without its file, or the other way round. The seal tells a file that was cut,
+edited or mixed up; it is no signature, and whoever makes it anew can forge a page.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def key(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> s
 
 
 def seal(notebook: Any) -> str:
-    """Digest of the cells of an executed notebook, outputs included."""
-    return digest(notebook["cells"])
+    """Digest of an executed notebook: cells, outputs, and all that it says of itself but this."""
+    made = {k: v for k, v in notebook["metadata"]["deepmech"].items() if k != "seal"}
+    return digest({**notebook, "metadata": {**notebook["metadata"], "deepmech": made}})
 
 
 def figures(path: Path) -> Path:
@@ -85,6 +87,6 @@ def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         made = notebook["metadata"]["deepmech"]
         whole = made["seal"] == seal(notebook) and made["figures"] == tree_digest(figures(path))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return notebook if whole and expected in (None, made["key"]) else None

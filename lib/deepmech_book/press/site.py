@@ -25,7 +25,7 @@ from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import Say, Sheet
-from deepmech_book.press.sources import REFERENCE, BookError, House, files_of
+from deepmech_book.press.sources import REFERENCE, BookError, House, files_of, mapping
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -88,6 +88,8 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
         write_whole(house.generated / name, text)
     shutil.rmtree(house.html.parent, ignore_errors=True)
+    if os.path.lexists(house.html.parent):
+        raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it")
     _jupyter_book(house, house.generated / ".site")
     write_whole(mark, f"{seal} {_built(house.html)}")
     return house.html
@@ -126,8 +128,13 @@ def _built(html: Path) -> str:
 
 
 def _config(house: House, partial: bool) -> str:
-    config = yaml.safe_load((house.root / "_config.yml").read_text(encoding="utf-8"))
-    sphinx = config.setdefault("sphinx", {}).setdefault("config", {})
+    config = mapping(house.root / "_config.yml")
+    sphinx = config
+    for name in ("sphinx", "config"):
+        sphinx[name] = sphinx.get(name) or {}
+        sphinx = sphinx[name]
+        if not isinstance(sphinx, dict):
+            raise BookError(f"_config.yml: {name}: must set names to values")
     if partial:
         sphinx["suppress_warnings"] = [*sphinx.get("suppress_warnings", []), *_PARTIAL]
         sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"], ["py:.*", ".*"]]
@@ -143,7 +150,7 @@ def _toc(house: House, ready: set[str]) -> str:
 
     def prune(node: Any) -> Any:
         if isinstance(node, list):
-            return [prune(e) for e in node if stays(e) or e.get("sections")]
+            return [prune(e) for e in node if not isinstance(e, dict) or stays(e) or e.get("sections")]
         if isinstance(node, dict):
             pruned = {k: prune(v) for k, v in node.items()}
             return {k: v for k, v in pruned.items() if v != []}

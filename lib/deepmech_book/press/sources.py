@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
+from deepmech_book.ledger.registry import written
 
 PROFILES = ("quick", "laptop", "paper")
 MADE_PAGES = ("status", "scoreboard", "sentences", "papers", "done", "formulas", "gallery")
@@ -61,7 +62,10 @@ class House:
 
     @cached_property
     def toc(self) -> dict[str, Any]:
-        return yaml.safe_load((self.root / "_toc.yml").read_text(encoding="utf-8"))
+        found = mapping(self.root / "_toc.yml")
+        if odd := [name for name in files_of(found) if not isinstance(name, str)]:
+            raise BookError(f"_toc.yml: {odd[0]!r} stands where a page should")
+        return found
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +83,8 @@ class House:
             for p in (self.root / "notebooks").glob("*/*")
             if p.suffix in SUFFIXES
         }
+        if twice := [name for name in listed if listed.count(name) > 1]:
+            raise BookError(f"_toc.yml lists {twice[0]} twice")
         if absent := [name for name in listed if name not in there]:
             raise BookError(f"_toc.yml lists {', '.join(absent)}, but notebooks/ has no such file")
         if extra := sorted(there - set(listed)):
@@ -117,20 +123,26 @@ class House:
         written = self.written(profile)
         return {name: {"profile": profile, **self.parameters(profile, name, written)} for name in self.names}
 
-    def written(self, profile: str) -> dict[str, dict[str, Any]]:
+    def written(self, profile: str, above: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
         """What a profile (a name, or a file of the same form) says of notebooks, each of which is in the book.
 
         ``extends: laptop`` takes from another profile what this one does not name.
         """
         named = self.root / "notebooks" / "profiles" / f"{profile}.yml"
-        found = mapping(named if profile in PROFILES else profile)
+        try:
+            found = mapping(named if profile in PROFILES else profile)
+        except BookError as error:
+            raise BookError(f"{error}; profiles are {', '.join(PROFILES)}") from None
         base = found.pop("extends", None)
-        if base is not None and (base not in PROFILES or base == profile):
-            others = ", ".join(name for name in PROFILES if name != profile)
+        above = (*above, profile)
+        if base is not None and (base not in PROFILES or base in above):
+            others = ", ".join(name for name in PROFILES if name not in above) or "no other"
             raise BookError(f"{Path(profile).stem}.yml: extends: {base!r}: must be one of {others}")
-        if unknown := sorted(set(found) - set(self.names)):
+        if unknown := sorted(map(str, set(found) - set(self.names))):
             raise BookError(f"{Path(profile).stem}.yml sets parameters of {', '.join(unknown)}: no such notebook")
-        below = self.written(base) if base else {}
+        if odd := [name for name, own in found.items() if not isinstance(own, dict | None)]:
+            raise BookError(f"{Path(profile).stem}.yml: {odd[0]}: must set parameters to values")
+        below = self.written(base, above) if base else {}
         return {name: {**below.get(name, {}), **(found.get(name) or {})} for name in {**below, **found}}
 
     def parameters(self, profile: str, name: str, written: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -147,25 +159,22 @@ def mapping(path: str | Path) -> dict[str, Any]:
         If it cannot be read, or holds something else.
     """
     try:
-        found = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise BookError(f"{path}: cannot be read as YAML ({error}); profiles are {', '.join(PROFILES)}") from None
+        found = written(Path(path).read_text(encoding="utf-8")) or {}
+    except (OSError, ValueError) as error:
+        raise BookError(f"{path}: cannot be read: {error}") from None
     if not isinstance(found, dict):
         raise BookError(f"{path}: must set names to values, one a line")
     return found
 
 
-def files_of(toc: Any) -> Iterator[str]:
-    """Every page of a Jupyter Book table of contents, in order."""
-    if isinstance(toc, dict):
-        for key, value in toc.items():
-            if key in ("root", "file"):
-                yield value
-            else:
-                yield from files_of(value)
-    elif isinstance(toc, list):
-        for entry in toc:
-            yield from files_of(entry)
+def files_of(toc: Any) -> Iterator[Any]:
+    """Every page of a Jupyter Book table of contents, in order, and whatever stands in a page's place."""
+    for key, value in toc.items():
+        if key in ("root", "file"):
+            yield value
+        elif key in ("parts", "chapters", "sections"):
+            for entry in value if isinstance(value, list) else [value]:
+                yield from files_of(entry) if isinstance(entry, dict) and isinstance(value, list) else [[entry]]
 
 
 @dataclass(frozen=True)
@@ -240,6 +249,10 @@ def checked(owner: str, source: Source, values: dict[str, Any]) -> dict[str, Any
         default = source.parameters[key]
         if default is not None and value is not None and kind(value) != kind(default):
             raise BookError(f"{owner}: {key} = {value!r}: must be a {kind(default)} like its default {default!r}")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError):
+            raise BookError(f"{owner}: {key} = {value!r}: must be numbers and words, or lists of them") from None
     return values
 
 

@@ -99,7 +99,8 @@ def read(path: Path) -> dict[str, Row]:
     from deepmech_book.ledger.rules import VERDICTS
 
     rows: dict[str, Row] = {}
-    lines = [(n, line) for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if line[:1] != "#"]
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line[:1] != "#"]
     for number, line in lines[1:] if lines and lines[0][1] == "\t".join(COLUMNS) else lines:
         cells = line.split("\t")
         try:
