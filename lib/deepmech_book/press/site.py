@@ -136,7 +136,7 @@ def _config(house: House, partial: bool) -> str:
         if not isinstance(sphinx, dict):
             raise BookError(f"_config.yml: {name}: must set names to values")
     if partial:
-        sphinx["suppress_warnings"] = [*sphinx.get("suppress_warnings", []), *_PARTIAL]
+        sphinx["suppress_warnings"] = [*(sphinx.get("suppress_warnings") or []), *_PARTIAL]
         sphinx["nitpick_ignore_regex"] = [["myst", ".*"], ["std:.*", ".*"], ["py:.*", ".*"]]
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
