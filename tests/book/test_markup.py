@@ -74,7 +74,7 @@ def test_no_page_runs_what_a_notebook_says(html, chromium):
         tab = chromium.new_page()
         tab.goto(f"{html.as_uri()}/{page}")
         if "?" in page:
-            tab.wait_for_selector("#search-results li a", timeout=20_000)
+            tab.wait_for_selector("#search-results li a", timeout=120_000)
         # An image that cannot be loaded has called its handler by then.
         tab.evaluate("Promise.allSettled([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))")
         assert tab.evaluate("window.fired") is None, page

@@ -200,7 +200,7 @@ def test_search_from_disk_says_what_a_page_says_of_a_word(book, chromium):
     tab.on("console", lambda m: m.type == "error" and complaints.append(m.text))
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.goto(f"{(book.folder / 'search.html').as_uri()}?q=spring")
-    tab.wait_for_selector("#search-results ul.search li p.context", timeout=20_000)
+    tab.wait_for_selector("#search-results ul.search li p.context", timeout=120_000)
     assert "spring" in tab.locator("#search-results ul.search li p.context").first.inner_text().lower()
     if (book.folder / "generated/api/metrics.html").is_file():
         tab.goto(f"{(book.folder / 'search.html').as_uri()}?q=load_curve")
