@@ -32,7 +32,6 @@ START = [[1.0], [0.0]]
 NET = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
 X, Y = STREAM.normal("x", 0, (8, 3)).astype(np.float32), np.arange(8) % 2
 LOADER = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(Y)))
-FAR = np.array([0, 1, 10_000_000] * 3)[:8]
 LOG, DRAWN = STREAM.normal("log", 0, (6, 20, 2)), np.tile([0, 1], (6, 10))
 MEANS = STREAM.normal("means", 0, (20, 2, 2))
 TIMED = xr.DataArray(np.arange(1.0, 4.0), dims="time", coords={"time": [0, 1, 2]})
@@ -183,6 +182,10 @@ METRICS = {
     "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "labels have type float64: expected classes"),
     "labels of lists": (lambda: load_curve(NET, X, [[0], [1, 2]]), "y = [[0], [1, 2]]: must be one label"),
     "yes-or-no labels": (lambda: load_curve(NET, X, Y[:, None] == range(3)), "are read as target='regression'"),
+    "classes without samples": (
+        lambda: ClassMoments(100_001).update(X, np.arange(8) % 3).separation(),
+        "class 3, 4, 5, 6, 7 and 99,993 more of 100001 has no sample",
+    ),
     "labels of text, directly": (lambda: ClassMoments(2).update(X, Y.astype(str)), "labels have type <U21"),
     "no labels": (lambda: load_curve(NET, X, None), "load_curve: y = None: give the class of each"),
     "a loader and labels": (
@@ -304,21 +307,6 @@ def test_metrics(slip):
     call, words = slip
     with pytest.raises(ValueError, match=re.escape(words)):
         call()
-
-
-@pytest.mark.parametrize(
-    "measure",
-    [
-        lambda: data_separation(X, FAR),
-        lambda: load_curve(NET, X, FAR),
-        lambda: ClassMoments(10_000_001).update(X, FAR % 3).separation(),
-    ],
-)
-def test_missing_classes_are_named_and_counted(measure):
-    """A label of ten million leaves ten million classes without samples; nobody wants to read their numbers."""
-    with pytest.raises(ValueError, match=r"class .* and [\d,]+ more of 10000001 has no sample") as error:
-        measure()
-    assert len(str(error.value)) < 200
 
 
 @pytest.mark.parametrize("far", [1_000_000, 10_000_000, 2**40, 2**62])

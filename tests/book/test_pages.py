@@ -155,12 +155,13 @@ def test_every_page_renders_without_complaint_and_can_be_heard_on_a_phone_and_a_
                 " try { await i.decode(); } catch (e) { bad.push(i.src.slice(0, 80)); } return bad; }"
             )
             assert bad == [], page
-            for screen in (PHONE, DESK):
+            # Not back to the phone: some time after a resize the theme tells anew what the keyboard has to scroll.
+            for screen, scheme in ((PHONE, "dark"), (DESK, "light")):
                 visit.fits(page, screen)
-            assert visit.complaints == [], page
-            if page in HEARD:
-                silent += heard(visit, page, PHONE, "dark") + heard(visit, page, DESK, "light")
-                visit.complaints.clear()  # axe-core asks for styles where they are not
+                assert visit.complaints == [], page
+                if page in HEARD:
+                    silent += heard(visit, page, screen, scheme)
+                    visit.complaints.clear()  # axe-core asks for styles where they are not
     assert silent == []
     assert sum(page in HEARD for page in book.pages) > 4
 

@@ -223,8 +223,7 @@ def test_rank_correlation_is_spearmans_with_ties_and_ignores_monotone_maps(data)
     assert rank_correlation(runs(-x), runs(y), "seed").rho == pytest.approx(-got.rho, abs=1e-12)
 
 
-@pytest.mark.parametrize("scatter", [0.02, 0.2])
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("scatter", "shared"), [(0.2, False), (0.02, True)])
 def test_the_interval_of_a_rank_correlation_is_over_runs(scatter, shared):
     """Ten runs of a smooth diagram: each cell scatters by itself, or all of a run together. Cells are not resampled."""
     x, hits = np.linspace(0, 1, 48), []
