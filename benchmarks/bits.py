@@ -1,0 +1,83 @@
+"""What two kinds of processor compute in other bits: a small case of each compiled engine.
+
+``python benchmarks/bits.py here.npz`` keeps all numbers; ``python benchmarks/bits.py there.npz here.npz``, on another
+machine, says beside which of them they differ and by how much; names (``chain mlp``) choose. Sizes are those at which
+an emulated processor ends within the hour, with widths that are no multiple of a vector.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech import over
+from deepmech.core.random import Stream
+from deepmech.data import load
+from deepmech.simulators import simulate
+from deepmech.simulators.spring_block import Chain
+from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
+from deepmech.trainers.langevin import Dynamics, Preparation, walk
+
+STREAM = Stream.of("example", 0)
+
+
+def blobs(n: int, d: int, shape: tuple[int, ...] = ()) -> Any:
+    y = np.arange(n) % 10
+    x = (np.eye(10, d)[y] + 0.3 * STREAM.normal("x", 0, (n, d))).astype("float32")
+    own = {"x_train": x, "y_train": y, "x_test": x, "y_test": y}
+    return SimpleNamespace(**own, n_classes=10, fingerprint="example", shape=shape)
+
+
+def mlp(dtype: str) -> xr.Dataset:
+    training = Training(epochs=15, batch_size=64, dtype=dtype)
+    return train(MLP(depth=7, width=100, dropout=0.2), training, blobs(600, 100))
+
+
+def langevin() -> xr.Dataset:
+    x = STREAM.normal("x", 0, (200, 30))
+    data = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="example")
+    dynamics = Dynamics(width=17, hidden=3, temperature=over("temperature", [0.01, 0.1]))
+    return walk(dynamics, Preparation(sgd_steps=500), data, steps=1000, seed=over("seed", [0, 1]))
+
+
+def draws() -> xr.Dataset:
+    kinds = {"normal": STREAM.normal("x", 0, (2000,)), "uniform": STREAM.uniform("u", 0, (1000,))}
+    return xr.Dataset({name: (name, values) for name, values in kinds.items()})
+
+
+CASES = {
+    "draws": draws,
+    "chain": lambda: simulate(
+        Chain(n_blocks=7, friction_right=over("mu", [0.0, 0.05]), friction_left=0.2, noise=0.1), t_end=20.0
+    ),
+    "langevin": langevin,
+    "lenet": lambda: train_lenet(
+        SingleSample(iterations=600), load("geomnist", n_train=300), seed=over("trial", range(3))
+    ),
+    "mlp": lambda: mlp("float64"),
+    "mlp, float32": lambda: mlp("float32"),
+    "cnn": lambda: train(CNN(dropout=0.05), Training(epochs=2), blobs(100, 100, (1, 10, 10))),
+}
+
+
+def main(out: str, other: str = "", *names: str) -> None:
+    before, kept = np.load(other) if other else {}, {}
+    for case in names or CASES:
+        for name, found in CASES[case]().data_vars.items():
+            if found.dtype.kind not in "fiu":
+                continue
+            mine = kept[f"{case}/{name}"] = found.values
+            if f"{case}/{name}" in before and not np.array_equal(mine, before[f"{case}/{name}"], equal_nan=True):
+                theirs = before[f"{case}/{name}"].astype(float)
+                most = np.nanmax(np.abs(mine - theirs)) / np.nanmax(np.abs(theirs))
+                print(f"{case}: {name} differs in {np.mean(mine != theirs):.1%} of its numbers, at most {most:.1e}")
+        print(f"{case}: done", flush=True)
+    np.savez(out, **kept)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
