@@ -46,7 +46,7 @@ def langevin() -> xr.Dataset:
 
 def draws() -> xr.Dataset:
     kinds = {"normal": STREAM.normal("x", 0, (2000,)), "uniform": STREAM.uniform("u", 0, (1000,))}
-    return xr.Dataset({name: (name, values) for name, values in kinds.items()})
+    return xr.Dataset({name: (f"{name} number", values) for name, values in kinds.items()})
 
 
 CASES = {
