@@ -44,14 +44,14 @@ def linear_sweep(name: str) -> Sweep:
     """What a straight line through the data that a panel of Fig. 1(c) or A3(b) has seen explains, and its λ*."""
     n_data = transitions.SETTINGS[name]["ttt"]["data"]["n_data"]
     compute, cells = f"{__name__}:linear_cells", {"n_data": over("n_data", [n_data])}
-    return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data))
+    return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
 
 
 def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
     """``explained`` share of the labels' variance, and ``gives_way``, the λ of :func:`single_path`, per cell."""
     rows = []
     for n_data in cells["n_data"].values:
-        data = binary(name, int(n_data))
+        data = binary(name, int(n_data), whiten=True)
         left = data.y - data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
         rows.append((1 - left.var() / data.y.var(), single_path(data)))
     explained, gives_way = np.transpose(rows)

@@ -41,23 +41,23 @@ def binary(
     n_data: int | None = None,
     components: int = 10,
     shuffle: int | None = None,
-    whiten: bool = True,
+    whiten: bool = False,
 ) -> Binary:
     """Even against odd digits (of CIFAR-10, the paper's split), reduced to their leading principal components.
 
     Pixels are standardised each by its own mean and standard deviation (pixels that never change are left out) and
     projected on the leading ``components`` axes of their covariance. An axis's sign is such that its largest entry is
-    positive. With ``whiten=False`` this is what the authors' program ``binary_PCA_MNIST.py`` does: means, deviations
-    and axes are those of *all* training samples, of which the first ``n_data`` of a random order are then taken, and
-    components keep their variances: on MNIST 40.5, 29.2, ..., 10.05.
+    positive. This is what the authors' program ``binary_PCA_MNIST.py`` does: means, deviations and axes are those of
+    *all* training samples, of which the first ``n_data`` of a random order are then taken, and components keep their
+    variances: on MNIST 40.5, 29.2, ..., 10.05.
 
     Parameters
     ----------
     name : as for :func:`deepmech.data.load`.
     n_data : P_D, how many training samples; None takes all (1,796 digits).
     shuffle : deal the labels out anew, in an order with this seed: as many of each, and nothing to learn but by heart.
-    whiten : make components of the samples used alone, and scale each to unit variance. The program does neither; the
-        results that ship with the book were made so, but for glass-ttt-program, and its pages say it.
+    whiten : make components of the samples used alone, and scale each to unit variance. The program does neither; where
+        the book does, a sweep's ``data`` and its page say so.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def fingerprint(
     n_data: int | None = None,
     components: int = 10,
     shuffle: int | None = None,
-    whiten: bool = True,
+    whiten: bool = False,
 ) -> str:
     """That of :func:`binary`, also where the data set's files are not at hand.
 

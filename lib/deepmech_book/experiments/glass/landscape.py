@@ -29,6 +29,7 @@ from deepmech.sweeps import Sweep, each, recomputed
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import fingerprint
 from deepmech_book.experiments.glass.grounds import GLASS, Ground, ground
+from deepmech_book.experiments.glass.settings import SHORT
 
 SYSTEMS = (GLASS, *walks.PHASES)
 #: Half of the temperature at which the mixture begins to feel its landscape; of networks, in the paper's units.
@@ -52,7 +53,7 @@ def standard(
     images: int = 21,
     relaxing: int = 3000,
 ) -> Sweep:
-    """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on a data set; see :func:`survey`.
+    """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on whitened inputs; see :func:`survey`.
 
     Examples
     --------
@@ -61,7 +62,8 @@ def standard(
     """
     networks = {}
     for phase in walks.PHASES:
-        fixed = walks.standard(phase, dataset, n_data=n_data).fixed
+        longer = {"sgd_steps": 400_000} if phase == "overparameterised" else {}
+        fixed = walks.standard(phase, dataset, n_data=n_data, whiten=True, preparation={**SHORT, **longer}).fixed
         networks[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     how = {"kicks": list(kicks), "directions": directions, "legs": legs, "leg": leg, "calls": list(calls)}
     how |= {"descent": descent, "images": images, "relaxing": relaxing}
@@ -70,7 +72,7 @@ def standard(
         f"{__name__}:survey",
         {"system": over("system", list(SYSTEMS)), "seed": over("seed", range(n_seeds))},
         {"networks": networks, "temperatures": TEMPERATURES, **how},
-        data=fingerprint(dataset, n_data),
+        data=fingerprint(dataset, n_data, whiten=True),
     )
 
 

@@ -19,7 +19,7 @@ from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import landscape, walks
 from deepmech_book.experiments.glass.data import title_of
-from deepmech_book.experiments.glass.settings import OTHER_PAPER, PAPER, PAPER_PHASES
+from deepmech_book.experiments.glass.settings import OTHER_PAPER, PAPER, PAPER_PHASES, SETTINGS
 
 
 def preparations(
@@ -82,23 +82,28 @@ def sweeps(
 
 
 def survivors(of: Mapping[str, Sweep]) -> dict[str, xr.Dataset]:
-    """The results of sweeps, without initial conditions that diverged (:func:`kept`)."""
+    """The results of sweeps, survivors only (:func:`kept`)."""
     return {phase: kept(result(sweep)) for phase, sweep in of.items()}
 
 
-def kept(run: xr.Dataset) -> xr.Dataset:
-    """Survivors: initial conditions that diverged at no temperature (attribute ``left_out``: how many did).
+def kept(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
+    """Survivors: initial conditions that diverged at no temperature, and whose network has learnt.
 
-    A ValueError if there are none.
+    It has if its data loss where the comparison begins is below ``level`` (½ at the origin), where it is coldest.
+    Attributes ``left_out`` and ``fallen`` say how many diverged, and how many more lie at the origin. A ValueError if
+    no network survives.
     """
     dims = [d for d in run.diverged.dims if d != "seed"]
-    good = ~run.diverged.any(dims)
-    if not good.any():
+    sound = ~run.diverged.any(dims)
+    learnt = run.loss_waited.isel(waiting=0, drop=True).min(dims) < level
+    if not (good := sound & learnt).any():
         raise ValueError(
-            f"{sweep_of(run).name}: all {good.size} initial conditions diverged, so that there is nothing to show; "
-            "give more of them (n_seeds), or shorter steps (sgd_rate)"
+            f"{sweep_of(run).name}: of {good.size} initial conditions {int((~sound).sum())} diverged, and the others lie at "
+            "the origin, so that there is nothing to show; give more of them (n_seeds), shorter steps (sgd_rate), a "
+            "longer training (sgd_steps) or a wider start (gain)"
         )
-    return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(left_out=int((~good).sum()))
+    out = {"left_out": int((~sound).sum()), "fallen": int((sound & ~learnt).sum())}
+    return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(out)
 
 
 def origin(run: xr.Dataset) -> str:
@@ -106,7 +111,9 @@ def origin(run: xr.Dataset) -> str:
     how = sweep_of(run).fixed
     n_data, n = how["data"]["n_data"], n_weights(layer_sizes(10, how["width"], 6))
     size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
-    lost = f" ({run.attrs['left_out']} more diverged)" if run.attrs.get("left_out") else ""
+    words = (("left_out", "more diverged"), ("fallen", "more lie at the origin"))
+    gone = ", ".join(f"{run.attrs[name]} {what}" for name, what in words if run.attrs.get(name))
+    lost = f" ({gone})" if gone else ""
     return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
 
 
@@ -129,6 +136,7 @@ def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
         sizes = ((width, n_data), (paper["width"], paper["samples"]))
         ratios = [n_weights(layer_sizes(10, int(w), 6)) / n for w, n in sizes]
         each |= {"weights per sample": f"{ratios[0]:.3f} / {ratios[1]:.3f}", "diverged": str(run.attrs["left_out"])}
+        each["at the origin"] = str(run.attrs["fallen"])
         rows[phase] = each | {"silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %"}
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -144,7 +152,7 @@ def batches(
     preparation: dict[str, Any],
 ) -> Sweep:
     """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
-    data = {"name": dataset, "n_data": n_data}
+    data = {"name": dataset, "n_data": n_data, "whiten": SETTINGS[dataset]["whiten"]}
     like = walks.phase_sweep("regularised", data, (0.0,), n_seeds, steps, (waiting,), preparation, width)
     cells = {"seed": like.cells["seed"], "batch_size": over("batch_size", batch_sizes)}
     return replace(like, name=f"glass-batches-{dataset}", cells=cells)

@@ -20,7 +20,7 @@ from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import protocol, relaxation, walks
-from deepmech_book.experiments.glass.settings import PREPARATION, SETTINGS
+from deepmech_book.experiments.glass.settings import SHORT
 
 CHI = 2
 """Which of the recorded windows: the finest one, in which the landscape's own time ends within a short record."""
@@ -35,12 +35,11 @@ def standard(
     n_seeds: Sequence[int] = (24, 12, 12),
     steps: Sequence[int] = (30_000, 120_000, 20_000),
     waiting: Sequence[Sequence[int]] | None = None,
-    preparation: dict[str, Any] = PREPARATION,
+    preparation: dict[str, Any] = SHORT,
 ) -> dict[int, Sweep]:
-    """P_D -> the sweep of the regularised phase at that size; at the book's own it is that of the other pages.
+    """P_D -> the sweep of the regularised phase at that size, with whitened inputs.
 
-    Lists go with ``sizes``; None takes the widths of N/P_D, :data:`TEMPERATURES` and a first wait of 10,000 steps, at
-    the book's own size those of the other pages.
+    Lists go with ``sizes``; None takes the widths of N/P_D, :data:`TEMPERATURES` and a first wait of 10,000 steps.
 
     Examples
     --------
@@ -49,43 +48,25 @@ def standard(
     """
     made = {}
     for i, n in enumerate(sizes):
-        own = n == SETTINGS[dataset]["n_data"]
-        usual: dict[str, Any] = {"temperatures": TEMPERATURES, "waiting": (10_000,)}
-        usual |= SETTINGS[dataset]["regularised"] if own else {}
-        hot = usual["temperatures"] if temperatures is None else temperatures[i]
-        waits = [w for w in (usual["waiting"] if waiting is None else waiting[i]) if w < steps[i]]
+        hot = TEMPERATURES if temperatures is None else temperatures[i]
+        waits = [w for w in ((10_000,) if waiting is None else waiting[i]) if w < steps[i]]
         if not waits:
             raise ValueError(f"scaling: steps = {steps[i]}: must be more than the first waiting time, at P_D = {n}")
         made[n] = walks.phase_sweep(
-            "regularised", {"name": dataset, "n_data": n}, hot, n_seeds[i], steps[i], waits, preparation,
-            None if widths is None else widths[i], None if own else f"glass-scaling-{n}-{dataset}",
+            "regularised", {"name": dataset, "n_data": n, "whiten": True}, hot, n_seeds[i], steps[i], waits, preparation,
+            None if widths is None else widths[i], f"glass-scaling-{n}-{dataset}",
         )  # fmt: skip
     return made
 
 
 def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dataset]:
-    """Survivors at every size that have learnt; ``how`` as for :func:`standard`."""
-    return {n: awake(protocol.kept(result(sweep))) for n, sweep in standard(dataset, sizes, *how).items()}
-
-
-def awake(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
-    """Initial conditions whose network has learnt: its data loss without noise is below ``level`` (½ at the origin)."""
-    learnt = (run.loss_waited.isel(waiting=0).sel(temperature=0.0) < level).values
-    return run.isel(seed=np.flatnonzero(learnt)).assign_attrs(fallen=int((~learnt).sum()))
+    """Survivors at every size; ``how`` as for :func:`standard`."""
+    return {n: protocol.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
 
 
 def times(runs: Mapping[int, xr.Dataset]) -> dict[int, xr.Dataset]:
-    """:func:`.relaxation.taus` in the finest window, of the sizes at which a network has learnt.
-
-    A ValueError if there is none.
-    """
-    found = {n: relaxation.taus(run, chi=CHI) for n, run in runs.items() if run.sizes["seed"]}
-    if not found:
-        raise ValueError(
-            "scaling: at no size has a network learnt anything, all lie at the origin; train them for longer "
-            "(sgd_steps), or from a wider start (gain)"
-        )
-    return found
+    """:func:`.relaxation.taus` in the finest window."""
+    return {n: relaxation.taus(run, chi=CHI) for n, run in runs.items()}
 
 
 def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataArray, Interval]:
@@ -127,15 +108,13 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
             "initial conditions": f"{run.sizes['seed']}",
             "more, at the origin": f"{run.attrs['fallen']}",
         }
-        if run.sizes["seed"]:
-            cold, found = run.sel(temperature=0.0), relaxation.taus(run, chi=CHI)
-            rest = relaxation.at_rest(found)
-            column |= {
-                "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
-                "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
-                "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
-                "τ₉₀ at T = 0, steps": f"{rest:,.0f}" if np.isfinite(rest) else "beyond the record",
-                "T*": f"{relaxation.crossover(found):.2g}",
-            }
-        columns[f"P_D = {n}"] = column
-    return pd.DataFrame(columns).fillna("–")
+        cold, found = run.sel(temperature=0.0), relaxation.taus(run, chi=CHI)
+        rest = relaxation.at_rest(found)
+        columns[f"P_D = {n}"] = column | {
+            "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",
+            "spread of weights σ": f"{float(cold.sigma.mean()):.3f}",
+            "weights at silent units": f"{100 * (1 - float(cold.alive_share.isel(waiting=0).mean())):.0f} %",
+            "τ₉₀ at T = 0, steps": f"{rest:,.0f}" if np.isfinite(rest) else "beyond the record",
+            "T*": f"{relaxation.crossover(found):.2g}",
+        }
+    return pd.DataFrame(columns)

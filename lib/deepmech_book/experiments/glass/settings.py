@@ -32,13 +32,17 @@ OTHER_PAPER: dict[str, dict[str, dict[str, float]]] = {
         for phase, width in (("regularised", 30), ("underparameterised", 30), ("overparameterised", 80))
     }
 }
-#: A preparation for narrow networks: a wider start and longer steps than the paper's, see the page on relaxation.
-PREPARATION = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+#: The preparation of the authors' program, over the paper's length μt = 4,200: PyTorch's start, steps of 0.001.
+PREPARATION = {"gain": 1.0, "sgd_steps": 4_200_000, "learning_rate": 1e-3, "descent_steps": 0}
+#: A short one for narrow networks with whitened inputs: a wider start and longer steps.
+SHORT = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
 
-#: What is run for each data set: P_D, and per phase the arguments of ``walks.phase_sweep`` (``n_data``: its own P_D).
+#: What is run for each data set: P_D, whether components are whitened, and per phase the arguments of
+#: ``walks.phase_sweep`` (``n_data``: its own P_D).
 SETTINGS: dict[str, dict[str, Any]] = {
     "mnist": {
-        "n_data": 4000,
+        "n_data": 8000,
+        "whiten": False,
         "regularised": {
             "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0),
             "n_seeds": 12,
@@ -53,25 +57,27 @@ SETTINGS: dict[str, dict[str, Any]] = {
         },
         "overparameterised": {
             "temperatures": (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
-            "n_seeds": 16,
+            "n_seeds": 8,
             "steps": 40_000,
             "waiting": (10_000, 20_000),
-            "preparation": {**PREPARATION, "sgd_steps": 400_000},
         },
     },
     "cifar10-jpeg": {
         "n_data": 3000,
+        "whiten": True,
         "regularised": {
             "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
             "steps": 30_000,
             "waiting": (10_000,),
+            "preparation": SHORT,
         },
         "underparameterised": {
             "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
             "steps": 30_000,
             "waiting": (10_000,),
+            "preparation": SHORT,
         },
         # So few samples of ten components are learnt by heart only with more weights than the paper's 0.66 per sample.
         "overparameterised": {
@@ -81,14 +87,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "n_seeds": 4,
             "steps": 12_000,
             "waiting": (2000,),
-            "preparation": {**PREPARATION, "learning_rate": 0.003, "sgd_steps": 400_000},
+            "preparation": {**SHORT, "learning_rate": 0.003, "sgd_steps": 400_000},
         },
     },
 }
-#: On the bundled digits the same as on MNIST, but for networks that are not so narrow.
-SETTINGS["digits"] = {
-    "n_data": 1796,
-    "regularised": SETTINGS["mnist"]["regularised"] | {"width": 6},
-    "underparameterised": SETTINGS["mnist"]["underparameterised"] | {"width": 6},
-    "overparameterised": SETTINGS["mnist"]["overparameterised"],
+#: On the bundled digits the same as on MNIST, but for networks that are not so narrow, with whitened inputs.
+SETTINGS["digits"] = {"n_data": 1796, "whiten": True} | {
+    phase: SETTINGS["mnist"][phase] | {"preparation": SHORT} | ({"width": 6} if PHASES[phase]["ratio"] < 0.1 else {})
+    for phase in PHASES
 }

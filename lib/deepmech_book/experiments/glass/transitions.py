@@ -31,20 +31,20 @@ _BY_HEART = {**REST, "sgd_steps": 1_000_000, "learning_rate": 1e-3}
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "mnist": {
         "plane": {
-            "data": {"n_data": 4000},
+            "data": {"n_data": 4000, "whiten": True},
             "widths": (5, 7, 10, 13, 16, 20),
             "regularisations": (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.08),
             "n_seeds": 3,
             "preparation": REST,
         },
         "uot": {
-            "data": {"n_data": 4000},
+            "data": {"n_data": 4000, "whiten": True},
             "widths": (5, 7, 9, 11, 13, 15, 18, 20),
             "n_seeds": 4,
             "preparation": {**REST, "sgd_steps": 300_000},
         },
         "ttt": {
-            "data": {"n_data": 4000},
+            "data": {"n_data": 4000, "whiten": True},
             "widths": (7,),
             "regularisations": (
                 0.001, 0.003, 0.01, 0.014, 0.018, 0.022, 0.026, 0.03, 0.035, 0.04, 0.05, 0.07, 0.1, 0.15,
@@ -55,13 +55,19 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "cifar10-jpeg": {
         "uot": {
-            "data": {"n_data": 1500}, "widths": (7, 10, 13, 16, 20, 24), "n_seeds": 3, "preparation": _BY_HEART,
+            "data": {"n_data": 1500, "whiten": True},
+            "widths": (7, 10, 13, 16, 20, 24),
+            "n_seeds": 3,
+            "preparation": _BY_HEART,
         },
         "uot-random": {
-            "data": {"n_data": 1500, "shuffle": 1}, "widths": (10, 13, 16, 20), "n_seeds": 2, "preparation": _BY_HEART,
+            "data": {"n_data": 1500, "shuffle": 1, "whiten": True},
+            "widths": (10, 13, 16, 20),
+            "n_seeds": 2,
+            "preparation": _BY_HEART,
         },
         "ttt": {
-            "data": {"n_data": 3000},
+            "data": {"n_data": 3000, "whiten": True},
             "widths": (7,),
             "regularisations": (
                 1e-4, 3e-4, 1e-3, 0.002, 0.004, 0.006, 0.008, 0.01, 0.012, 0.014, 0.017, 0.02, 0.03,

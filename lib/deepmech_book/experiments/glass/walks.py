@@ -56,24 +56,25 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
 
     Parameters
     ----------
-    changed : ``n_data`` and arguments of :func:`phase_sweep`, to take the place of the book's. Of the book's waiting
-        times those count that fit into ``steps``.
+    changed : ``n_data``, ``whiten`` and arguments of :func:`phase_sweep`, to take the place of the book's. Of the
+        book's waiting times those count that fit into ``steps``.
 
     Examples
     --------
     >>> standard("regularised", "mnist").fixed["width"], standard("regularised", "mnist", n_data=2000).fixed["width"]
-    (7, 5)
+    (10, 5)
     """
     for name, value, allowed in (("dataset", dataset, SETTINGS), ("phase", phase, PHASES)):
         if value not in allowed:
             raise ValueError(f"standard: {name} = {value!r}: must be one of {', '.join(map(repr, allowed))}")
     how = SETTINGS[dataset]
-    arguments = {"n_data": how["n_data"], **how[phase], **changed}
+    arguments = {"n_data": how["n_data"], "whiten": how["whiten"], **how[phase], **changed}
     arguments["waiting"] = [w for w in arguments["waiting"] if w < arguments["steps"]]
     if not arguments["waiting"]:
         first = min(how[phase]["waiting"])
         raise ValueError(f"standard: steps = {arguments['steps']}: must be more than the first waiting time, {first}")
-    return phase_sweep(phase, {"name": dataset, "n_data": int(arguments.pop("n_data"))}, **arguments)
+    data = {"name": dataset, "n_data": int(arguments.pop("n_data")), "whiten": arguments.pop("whiten")}
+    return phase_sweep(phase, data, **arguments)
 
 
 def width_for(ratio: float, n_data: int) -> int:
