@@ -40,7 +40,7 @@ class Network:
     def slow(self, first: int = 0, last: int = -1) -> np.ndarray:
         """Which weights have hardly moved between two frames."""
         time = float(self.stops[last] - self.stops[first])
-        free = np.sqrt(2 * walks.RATE * self.temperature / walks.P_D * time)
+        free = np.sqrt(2 * walks.diffusion(self.temperature) * time)
         return np.abs(self.frames[last] - self.frames[first]) < SLOW * free
 
 

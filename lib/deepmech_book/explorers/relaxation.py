@@ -87,7 +87,7 @@ def relaxation_state(
         "temperature": float(temperature),
         "waiting": int(waiting),
         "still": STILL,
-        "diffusion": walks.RATE / walks.P_D,
+        "diffusion": walks.diffusion(1.0),
         "phases": phases,
     }
 

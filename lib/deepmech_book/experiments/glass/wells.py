@@ -19,8 +19,8 @@ from deepmech_book.experiments.glass.data import Binary, binary
 from deepmech_book.experiments.glass.walks import P_D, RATE, temperature_at
 
 
-def sweep(like: Sweep, n_seeds: int | None = None) -> Sweep:
-    """The weights after the first wait of the walks of ``like``, at its temperatures above 0; the first seeds, or all.
+def sweep(like: Sweep) -> Sweep:
+    """The weights after the first wait of the walks of ``like``, at its temperatures above 0.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def sweep(like: Sweep, n_seeds: int | None = None) -> Sweep:
     return Sweep(
         f"{like.name}-waited",
         f"{__name__}:waited",
-        {"seed": like.cells["seed"][:n_seeds]},
+        {"seed": like.cells["seed"]},
         same | {"temperatures": warm, "waiting": like.fixed["waiting"][0]},
         data=like.data,
     )
