@@ -140,15 +140,13 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("and $N/P_D$ = 0.45, in the paper enough"),
         Words("at which it falls to 0.9", "the definition of τ₉₀"),
         FREE,
-        Setting("prepared with steps of 0.02", ("deepmech_book.experiments.glass.settings",)),
-        Paper(", not 0.001. With the program"),
+        Setting("with the program's steps of 0.001", ("deepmech_book.experiments.glass.settings",)),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
         Paper(r"$\mu$ = 0.001, that is a length"),
         Follows(
             r"that is a length $\mu t$ (rate times steps) of %.0f or of %.0f.",
             lambda: (7000 * 600 * 1e-3, 500 * 600 * 1e-3),
         ),
-        Setting("prepared over a length of 4,000, with steps of 0.02", ("deepmech_book.experiments.glass.settings",)),
     ],
     "glass/scaling": [FREE],
     "glass/superposition": [

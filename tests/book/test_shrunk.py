@@ -27,6 +27,9 @@ FEW_TEMPERATURES = {
     "cifar": 3 * [[1e-3, 1e-5, 1e-6, 1e-8, 0.0]],
 }
 
+#: So few steps teach networks only from a wide start.
+WIDE = {"gain": 6**0.5, "sgd_rate": 3 * [0.02]}
+
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
     "spring_block/regression": (5, {}),
@@ -39,11 +42,11 @@ PAGES = {
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/corruption": (100, {}),
-    "glass/relaxation": (500, {"temperatures": FEW_TEMPERATURES["relaxation"]}),
-    "glass/superposition": (500, {}),
-    "glass/displacement": (500, {"temperatures": FEW_TEMPERATURES["displacement"]}),
-    "glass/heterogeneity": (500, {}),
-    "glass/ageing": (500, {"temperatures": FEW_TEMPERATURES["ageing"]}),
+    "glass/relaxation": (500, WIDE | {"temperatures": FEW_TEMPERATURES["relaxation"]}),
+    "glass/superposition": (500, WIDE),
+    "glass/displacement": (500, WIDE | {"temperatures": FEW_TEMPERATURES["displacement"]}),
+    "glass/heterogeneity": (500, WIDE),
+    "glass/ageing": (500, WIDE | {"temperatures": FEW_TEMPERATURES["ageing"]}),
     "glass/transitions": (5000, {"n_data": 120, "n_data_p": 120}),
     "glass/landscape": (500, {"n_seeds": 1, "kicks": [0.01, 0.1, 0.3]}),
     "glass/scaling": (100, {}),

@@ -100,6 +100,7 @@ def made_up(size, rest, sigma):
     overlap = np.broadcast_to(np.array(curves)[None, :, None, :, None], (3, 3, 1, len(times), 3))
     flat = {k: (("seed", "temperature"), np.full((3, 3), v)) for k, v in (("sigma", sigma), ("n_weights", 200))}
     waited = {k: (("seed", "temperature", "waiting"), np.full((3, 3, 1), 0.5)) for k in ("loss_waited", "alive_share")}
+    flat["diverged"] = (("seed", "temperature"), np.zeros((3, 3), bool))
     return xr.Dataset(
         {"overlap": (("seed", "temperature", "waiting", "time", "chi"), overlap), **flat, **waited},
         {"seed": range(3), "temperature": temperatures, "time": times, "chi": [42.0, 300.0, 2100.0], "waiting": [500]},
@@ -119,21 +120,18 @@ def test_sizes_are_compared_in_their_own_windows():
     assert power.value == pytest.approx(-0.5, abs=0.03) and factor.value == pytest.approx(0.1, rel=0.15)
     assert power.interval.low <= power.value <= power.interval.high and factor.interval.low <= factor.value
     runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
-    words = scaling.table({n: scaling.awake(run, 0.51) for n, run in runs.items()})
-    assert scaling.awake(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
+    words = scaling.table({n: protocol.kept(run, 0.51) for n, run in runs.items()})
+    assert protocol.kept(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
     assert words.loc["weights at silent units"].tolist() == ["50 %"] * 3
     assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
 
 
-def test_a_size_at_which_nothing_was_learnt_is_in_the_table_and_in_no_time():
-    asleep = scaling.awake(made_up(1000, 2000.0, 0.6))
-    runs = {1000: asleep, 1796: scaling.awake(made_up(1796, 4000.0, 0.2), 0.51)}
-    assert list(scaling.times(runs)) == [1796]
-    words = scaling.table(runs)["P_D = 1000"]
-    assert words["more, at the origin"] == "3" and words["T*"] == words["data loss"] == "–"
-    with pytest.raises(ValueError, match=r"at no size.*sgd_steps"):
-        scaling.times({1000: asleep})
-    for one in scaling.carried_on(scaling.times(runs), 60_000, over=600):
+def test_where_no_network_has_learnt_the_remedy_is_named():
+    with pytest.raises(
+        ValueError, match=r"of 3 initial conditions 0 diverged, and the others lie at the origin.*sgd_steps"
+    ):
+        protocol.kept(made_up(1000, 2000.0, 0.6))
+    for one in scaling.carried_on(scaling.times({1796: made_up(1796, 4000.0, 0.2)}), 60_000, over=600):
         assert "fewer than two sizes" in one.interval.for_claim()["not_testable"] and relaxation.in_words(one) == "–"
 
 

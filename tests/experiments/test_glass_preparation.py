@@ -50,6 +50,6 @@ def test_walks_begin_where_training_for_that_length_ends():
     assert made.overlap.dims == ("sgd_steps", "seed", "waiting", "time", "chi") and not made.diverged.any()
     rest = settle(
         Dynamics(width=sweep.fixed["width"], regularisation=0.01), Preparation(sgd_steps=over("sgd_steps", [50, 400])),
-        binary("digits", 200, whiten=False), seed=over("seed", [0, 1]), experiment="glass preparation",
+        binary("digits", 200), seed=over("seed", [0, 1]), experiment="glass preparation",
     )  # fmt: skip
     assert np.allclose(made.loss_waited.isel(waiting=0), rest.data_loss.transpose("sgd_steps", "seed"), rtol=1e-6)

@@ -52,8 +52,9 @@ def standard(
         waits = [w for w in ((10_000,) if waiting is None else waiting[i]) if w < steps[i]]
         if not waits:
             raise ValueError(f"scaling: steps = {steps[i]}: must be more than the first waiting time, at P_D = {n}")
+        data = {"name": dataset, "n_data": n, "whiten": True}
         made[n] = walks.phase_sweep(
-            "regularised", {"name": dataset, "n_data": n, "whiten": True}, hot, n_seeds[i], steps[i], waits, preparation,
+            "regularised", data, hot, n_seeds[i], steps[i], waits, preparation,
             None if widths is None else widths[i], f"glass-scaling-{n}-{dataset}",
         )  # fmt: skip
     return made
