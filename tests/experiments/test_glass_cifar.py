@@ -128,7 +128,7 @@ def test_sizes_are_compared_in_their_own_windows():
 
 def test_where_no_network_has_learnt_the_remedy_is_named():
     with pytest.raises(
-        ValueError, match=r"of 3 initial conditions 0 diverged, and the others lie at the origin.*sgd_steps"
+        ValueError, match=r"of 3 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
     ):
         protocol.kept(made_up(1000, 2000.0, 0.6))
     for one in scaling.carried_on(scaling.times({1796: made_up(1796, 4000.0, 0.2)}), 60_000, over=600):

@@ -98,7 +98,7 @@ def kept(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
     learnt = run.loss_waited.isel(waiting=0, drop=True).min(dims) < level
     if not (good := sound & learnt).any():
         raise ValueError(
-            f"{sweep_of(run).name}: of {good.size} initial conditions {int((~sound).sum())} diverged, and the others lie "
+            f"{sweep_of(run).name}: of {good.size} initial conditions {int((~sound).sum())} diverged, the others lie "
             "at the origin, so that there is nothing to show; give more of them (n_seeds), shorter steps (sgd_rate), a "
             "longer training (sgd_steps) or a wider start (gain)"
         )
