@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -266,6 +267,18 @@ DAMAGES = {
     "record of another form": lambda path: (path.parent / record.FILE).write_text('{"x": {"file": "1"}}'),
     "today's code and a dear cell": _edited(lambda d: d.assign(y=d.y + 1).assign_attrs(wall_seconds=1e9)),
 }
+
+
+def test_what_was_made_from_a_result_is_not_shown_beside_another_one(place):
+    source = sweep()
+    first = run(source)
+    ship(first, place / "results")
+    derived = replace(sweep(n=4), data=source.key)
+    path = ship(run(derived), place / "results")
+    assert result(derived).attrs["obtained"].startswith("shipped")
+    ship(first.assign(extra=first[next(iter(first.data_vars))]), place / "results")
+    with pytest.raises(Stale, match=rf"{path.name} was made from .*{source.key}\.nc, which is another one now"):
+        record.entry_of(path)
 
 
 @pytest.mark.parametrize("what", [*FORGERIES, *DAMAGES])

@@ -46,18 +46,27 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def entry_of(path: Path) -> dict[str, Any]:
-    """The entry of a shipped file; a :class:`Stale` if there is none, or if the file has other bytes."""
-    entry = read(path.parent).get(path.name)
+    """The entry of a shipped file; a :class:`Stale` if there is none, or if it, or its source, has other bytes."""
+    entries = read(path.parent)
+    entry = entries.get(path.name)
     if entry is None:
         raise Stale(f"{path.name} is not in {FILE} beside it: it was not shipped, or the record was lost; ship it anew")
     if entry["file"] != checksum(path):
         raise Stale(f"{path}: its bytes are not those of the record; restore the file, or ship the result anew")
+    source, bytes_then = entry.get("source", ("", ""))
+    if source and entries.get(source, {}).get("file") != bytes_then:
+        raise Stale(f"{path.name} was made from {source}, which is another one now: compute and ship it again")
     return entry
 
 
 def enter(path: Path, dataset: xr.Dataset, of: int) -> None:
-    """A new entry for a file that was just written; entries of files that are gone go."""
+    """A new entry for a file that was just written; entries of files that are gone go.
+
+    Of a result of a shipped result the entry names the latter and its bytes.
+    """
     fresh = {"file": checksum(path), "of": of, "seconds": round(float(dataset.attrs.get("wall_seconds", 0)) / of, 4)}
+    if (key := dataset.attrs.get("data")) and (found := next(path.parent.glob(f"*-{key}.nc"), None)):
+        fresh |= {"source": [found.name, checksum(found)]}
     _change(path, lambda old: {**fresh, "recomputed": []})
 
 
