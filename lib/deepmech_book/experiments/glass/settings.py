@@ -57,7 +57,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         },
         "overparameterised": {
             "temperatures": (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
-            "n_seeds": 8,
+            "n_seeds": 4,
             "steps": 40_000,
             "waiting": (10_000, 20_000),
         },
