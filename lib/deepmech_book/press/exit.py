@@ -56,7 +56,7 @@ def newest(folder: Path) -> Path:
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--upgrade", *NEWEST], check=True)
-    (there,) = folder.glob("lib/python*/site-packages") or folder.glob("Lib/site-packages")
+    (there,) = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")]
     here = [sysconfig.get_paths()["purelib"], str(Path(deepmech.__file__).parents[1])]
     (there / "beside.pth").write_text("\n".join(here) + "\n", encoding="utf-8")
     return python
