@@ -50,8 +50,7 @@ class Aged:
 
 def aged(run: xr.Dataset, temperature: float, chi: int = 1) -> Aged:
     """What waiting does to decorrelation at one temperature, in one of the recorded windows."""
-    table = by_waiting(run, temperature, chi=chi)
-    seen = table.isel(waiting=np.flatnonzero(np.isfinite(table.tau.values)))
+    seen = _seen(by_waiting(run, temperature, chi=chi))
     if seen.sizes["waiting"] < 2:
         why = f"at T = {temperature:g} the record sees the crossing after fewer than two waits"
         return Aged(np.nan, unknown(why), np.nan, "")
@@ -60,6 +59,11 @@ def aged(run: xr.Dataset, temperature: float, chi: int = 1) -> Aged:
     between = relaxation.by_factors(ratio, (last.without / first.without).values)
     waits = f"from t_w = {int(first.waiting)} to {int(last.waiting)}"
     return Aged(ratio, between, float(last.decay / first.decay), waits)
+
+
+def _seen(table: xr.Dataset) -> xr.Dataset:
+    """The waits after which the record sees τ₉₀."""
+    return table.isel(waiting=np.flatnonzero(np.isfinite(table.tau.values)))
 
 
 def hot(run: xr.Dataset) -> tuple[float, Interval, str]:
@@ -80,14 +84,15 @@ def stronger(
 ) -> tuple[float, Interval, str]:
     """How much faster log τ₉₀ grows with t_w in the regularised phase than in the underparameterised one.
 
-    Over all waits of each, in units of μλ, at which it grows by weight decay alone; the interval is over initial
+    From the first to the last wait of each after which τ₉₀ is seen, in units of μλ, at which it grows by weight decay alone; the interval is over initial
     conditions of both.
     """
     rates, without, waits = [], [], []
-    if min(one.sizes["waiting"], other.sizes["waiting"]) < 2:
-        return np.nan, unknown(ONE_WAIT), "one wait"
     for run, phase in ((one, "regularised"), (other, "underparameterised")):
-        table = by_waiting(run, temperatures[phase], chi=chi).isel(waiting=[0, -1])
+        table = _seen(by_waiting(run, temperatures[phase], chi=chi))
+        if table.sizes["waiting"] < 2:
+            return np.nan, unknown(ONE_WAIT), "one wait"
+        table = table.isel(waiting=[0, -1])
         long = float(table.waiting[1] - table.waiting[0]) * walks.RATE * sweep_of(one).fixed["regularisation"]
         rates.append(float(np.log(table.tau[1] / table.tau[0])) / long)
         without.append((np.log(table.without).isel(waiting=1) - np.log(table.without).isel(waiting=0)).values / long)
