@@ -174,8 +174,12 @@ def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Inte
 
 
 def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
-    """The power of 1/T that τ follows from each temperature of a table to the next colder one, where both are seen."""
+    """The power of 1/T that τ follows from each temperature of a table to the next colder one.
+
+    Where both are seen, also without any one initial condition.
+    """
     part = seen(table).sortby("temperature")
+    part = part.isel(temperature=np.flatnonzero(np.isfinite(part.without).all("seed").values))
     steps = np.diff(np.log(part.temperature.values))
 
     def powers(tau: xr.DataArray) -> xr.DataArray:
@@ -186,9 +190,9 @@ def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
     return value, interval_of(value, without, dim="seed", scatter="symmetric")
 
 
-def all_steps(runs: Mapping[str, xr.Dataset]) -> tuple[np.ndarray, Interval]:
-    """:func:`steps_between` of several phases, one after the other."""
-    powers, between = zip(*(steps_between(taus(run)) for run in runs.values()), strict=True)
+def all_steps(runs: Mapping[str, xr.Dataset], chi: int = 1) -> tuple[np.ndarray, Interval]:
+    """:func:`steps_between` of several phases in one of the recorded windows, one after the other."""
+    powers, between = zip(*(steps_between(taus(run, chi=chi)) for run in runs.values()), strict=True)
     values, low, high = (np.concatenate(one) for one in (powers, *zip(*(b.ends for b in between), strict=True)))
     if not values.size:
         return values, unknown("no record sees τ₉₀ at two temperatures above 0; give more of them")
