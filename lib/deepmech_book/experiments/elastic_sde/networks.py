@@ -145,8 +145,9 @@ def as_published(which: str, **changed: Any) -> Sweep:
         samples per class, each with two sets of 50 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9), 5,000 images of
         each as in the text; ``"cifar-program"``, ``"cifar-program-2"``: likewise, 2,000 drawn with replacement as in
-        the authors' program, ten trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``,
-        ``"corruption-long"``: ten times as many iterations, as the text says, 20 trials, and 6 on each of five draws;
+        the authors' program, ten trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3);
+        ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text says, 20 trials, and 6 on
+        each of five draws;
         ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
