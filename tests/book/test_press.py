@@ -107,6 +107,18 @@ def test_what_dies_or_floods_is_stopped_and_told(house):
     assert re.search(r"ValueError: x+ … \d{7} characters … x+", str(told.value)) and len(str(told.value)) < 40_000
 
 
+def test_a_result_that_cannot_be_kept_is_told(house):
+    """Files of that process may not grow; a folder is in the way; a link to nothing stands where pictures belong."""
+    limit = "import os, resource\nresource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (1000, 1000))"
+    write_notebooks(house, a=notebook_text(limit), b=notebook_text(SAY), c=notebook_text(SAY))
+    house.executed("quick", "springs/b").mkdir(parents=True)
+    keys.figures(house.executed("quick", "springs/c")).symlink_to("nothing")
+    with pytest.raises(BookError, match="3 of 3 notebooks failed") as told:
+        run(house)
+    for name in "abc":
+        assert f"notebook springs/{name}, its result cannot be kept: " in str(told.value)
+
+
 def test_a_change_while_it_runs_is_not_trusted_next_time(house):
     code = "from pathlib import Path\nPath('lib/deepmech/physics.py').write_text('G = 10')"
     write_notebooks(house, a=notebook_text(code))

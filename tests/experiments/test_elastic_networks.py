@@ -266,5 +266,7 @@ def test_images_are_drawn_with_replacement_where_asked():
     assert max(each) < 40  # of n drawn from n about n/e are missing
     assert few.fingerprint != networks_images("geomnist", 3, 40, 10).fingerprint
     assert not np.array_equal(few.x_train, again.x_train)
-    sweep = networks.as_published("cifar-program")
-    assert sweep.fixed["replacement"] and (sweep.fixed["per_class"], sweep.fixed["validation"]) == (2000, 500)
+    for which, n_classes in (("cifar-program", 3), ("cifar-program-2", 2)):
+        fixed = networks.as_published(which).fixed
+        assert fixed["replacement"] and fixed["n_classes"] == n_classes
+        assert (fixed["per_class"], fixed["validation"]) == (2000, 500)

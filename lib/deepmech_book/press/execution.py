@@ -224,13 +224,12 @@ def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
         notebook, chatter = execute(source, job["parameters"], job["key"], folder, job["seconds"])
         if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
             notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
-        try:
-            _keep(notebook, folder / FIGURES, Path(job["target"]))
-        except OSError as error:
-            raise NotebookFailed(f"its result cannot be kept: {error}") from None
+        _keep(notebook, folder / FIGURES, Path(job["target"]))
         answer.send({"chatter": chatter})
     except NotebookFailed as failure:
         answer.send({"failed": str(failure)})
+    except OSError as error:  # a full disk, a limit of file sizes, a folder in the way
+        answer.send({"failed": f"its result cannot be kept: {error}"})
     finally:
         if kernel is not None:
             kernel.kill()  # one that still waits would be waited for

@@ -144,9 +144,10 @@ def as_published(which: str, **changed: Any) -> Sweep:
         D.6); ``"corruption-independent"``: the same on the harder variant of GEOMNIST, five draws; ``"sizes"``:
         samples per class, each with two sets of 50 trials (Fig. D.3);
         ``"cifar"``, ``"cifar-2"``: three and two classes of CIFAR-10 (Figs. 1, 3, 5, D.4, D.8, D.9), 5,000 images of
-        each as in the text; ``"cifar-program"``: three, 2,000 drawn with replacement as in the authors' program, ten
-        trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3); ``"geomnist-long"``,
-        ``"corruption-long"``: ten times as many iterations, as the text says, 20 trials, and 6 on each of five draws;
+        each as in the text; ``"cifar-program"``, ``"cifar-program-2"``: likewise, 2,000 drawn with replacement as in
+        the authors' program, ten trials on each of ten draws; ``"cifar-sizes"``: as ``"sizes"`` (Fig. D.3);
+        ``"geomnist-long"``, ``"corruption-long"``: ten times as many iterations, as the text says, 20 trials, and 6 on
+        each of five draws;
         ``"imbalance"``: balanced, and each class drawn 2, 4 and 8 times less often than the others (App. E), 40 trials;
         ``"cifar-text"``, ``"cifar-text-2"``: three and two classes, 300,000 iterations at a step of 0.005, as the text
         says, 6 trials.
@@ -162,6 +163,7 @@ def as_published(which: str, **changed: Any) -> Sweep:
     jpeg: dict[str, Any] = {"dataset": "cifar10-jpeg", "thin": 10, "coarse": 300}
     text: dict[str, Any] = {"iterations": 300_000, "thin": 3000, "coarse": 3000, "n_trials": 1, "n_checks": 11}
     text |= {"learning_rate": 0.005, "first_seed": range(6)}
+    drawn: dict[str, Any] = {"per_class": 2000, "validation": (500,), "replacement": True, "draws": 10}
     wrong: dict[str, Any] = {"label_error": LABEL_ERRORS}
     sizes: dict[str, Any] = {"per_class": SAMPLE_SIZES, "first_seed": (0, 1000), "n_checks": 1}
     long: dict[str, Any] = {"iterations": 100_000, "thin": 200, "coarse": 2000, "n_trials": 20}
@@ -172,7 +174,8 @@ def as_published(which: str, **changed: Any) -> Sweep:
         "sizes": sizes | {"validation": VALIDATION_SIZES, "n_trials": 50},
         "cifar": jpeg | {"moments": 101},
         "cifar-2": jpeg | {"n_classes": 2},
-        "cifar-program": jpeg | {"per_class": 2000, "validation": (500,), "replacement": True, "draws": 10},
+        "cifar-program": jpeg | drawn,
+        "cifar-program-2": jpeg | drawn | {"n_classes": 2},
         "cifar-sizes": jpeg | sizes | {"thin": 60, "coarse": 600, "n_trials": 50},
         "geomnist-long": long | {"per_class": 3000},
         "corruption-long": long | wrong | {"n_trials": 30, "draws": 5},
