@@ -64,7 +64,7 @@ def look_cells(cells: xr.Dataset, phase: str, dataset: str) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over ``cell``: ``place`` (of), :func:`places`; ``share`` (kind, layer), of the weights of each layer, from the
+        Over ``cell``: ``loss`` of the data at t_w; ``place`` (of), :func:`places`; ``share`` (kind, layer), of the weights of each layer, from the
         input up, those that are slow, at idle and at silent units; ``cost`` (act, which, number), :func:`costs`.
     """
     source = two_populations.weights(phase, dataset)
@@ -81,6 +81,7 @@ def look_cells(cells: xr.Dataset, phase: str, dataset: str) -> xr.Dataset:
         found.append(
             xr.Dataset(
                 {
+                    "loss": evaluate(frames[0], sizes, data.x, data.y)[0],
                     "place": ("of", list(at.values())),
                     "share": (("kind", "layer"), by_layer(network, data.x)),
                     "cost": (("act", "which", "number"), [[price[act, name] for name in names] for act in acts]),
