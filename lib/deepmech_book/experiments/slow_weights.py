@@ -64,8 +64,9 @@ def look_cells(cells: xr.Dataset, phase: str, dataset: str) -> xr.Dataset:
     Returns
     -------
     Dataset
-        Over ``cell``: ``loss`` of the data at t_w; ``place`` (of), :func:`places`; ``share`` (kind, layer), of the weights of each layer, from the
-        input up, those that are slow, at idle and at silent units; ``cost`` (act, which, number), :func:`costs`.
+        Over ``cell``: ``loss`` of the data at t_w; ``place`` (of), :func:`places`; ``share`` (kind, layer), of the
+        weights of each layer, from the input up, those that are slow, at idle and at silent units; ``cost`` (act,
+        which, number), :func:`costs`.
     """
     source = two_populations.weights(phase, dataset)
     how, run = source.fixed, result(source)

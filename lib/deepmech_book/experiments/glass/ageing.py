@@ -84,8 +84,8 @@ def stronger(
 ) -> tuple[float, Interval, str]:
     """How much faster log τ₉₀ grows with t_w in the regularised phase than in the underparameterised one.
 
-    From the first to the last wait of each after which τ₉₀ is seen, in units of μλ, at which it grows by weight decay alone; the interval is over initial
-    conditions of both.
+    From the first to the last wait of each after which τ₉₀ is seen, in units of μλ, at which it grows by weight decay
+    alone; the interval is over initial conditions of both.
     """
     rates, without, waits = [], [], []
     for run, phase in ((one, "regularised"), (other, "underparameterised")):
