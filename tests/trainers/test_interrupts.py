@@ -65,10 +65,9 @@ def test_every_engine_answers_an_interrupt_soon(work):
         print("ready", flush=True)
         {LONG[work].format(n=10**6 if "lenet" in work else 10**7 if "train" in LONG[work] else 10**9)}
     """)
-    # A shell that runs the tests in the background has them ignore SIGINT, and so would the process.
-    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([sys.executable, "-c", script], **pipes, preexec_fn=listen)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout.readline() == "ready\n"
         family = psutil.Process(process.pid)
