@@ -118,6 +118,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("would take them at $T = 10^{-8}$"),
         Paper("its own lies above the 0.001 of"),
     ],
+    "glass/displacement": [Paper("after some 300,000 steps")],
     "glass/errata": [
         Follows("as printed, $Q(0) = %.3f$", lambda: (2 / math.sqrt(math.pi),)),
         FREE,
