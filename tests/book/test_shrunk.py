@@ -52,7 +52,14 @@ PAGES = {
     "glass/scaling": (100, {}),
     "glass/cifar": (
         5000,
-        {"n_data": [100, 100, 100], "n_data_a": 100, "n_data_b": 100, "temperatures": FEW_TEMPERATURES["cifar"]},
+        WIDE
+        | {
+            "n_data": [100, 100, 100],
+            "sgd_steps": 3 * [2000],
+            "n_data_a": 100,
+            "n_data_b": 100,
+            "temperatures": FEW_TEMPERATURES["cifar"],
+        },
     ),
 }
 GROUPS = "elastic_sde/extensions"  # see below
