@@ -70,13 +70,16 @@ def test_survivors_say_how_many_did_not():
     grid = {"temperature": [0.0, 1.0], "seed": range(4)}
     lost = np.zeros((2, 4), bool)
     lost[1, [0, 2]] = True
-    run_ = protocol.kept(xr.Dataset({"diverged": (tuple(grid), lost)}, grid))
-    assert run_.sizes["seed"] == 2 and run_.attrs["left_out"] == 2
+    loss = np.full((2, 4, 1), 0.1)
+    loss[0, 3] = loss[1, 3] = 0.5
+    every = {"diverged": (tuple(grid), lost), "loss_waited": ((*grid, "waiting"), loss)}
+    run_ = protocol.kept(xr.Dataset(every, grid))
+    assert run_.sizes["seed"] == 1 and run_.attrs["left_out"] == 2 and run_.attrs["fallen"] == 1
     spec = walks.standard("regularised", "mnist").to_json()
-    run_ = run_.assign(n_weights=("seed", [322, 322])).assign_attrs(spec=json.dumps(spec))
-    assert protocol.origin(run_).endswith("2 initial conditions (2 more diverged).")
-    assert protocol.origin(protocol.kept(run_)).endswith("2 initial conditions.")
-    with pytest.raises(ValueError, match=r"glass-regularised-mnist: all 2 initial conditions diverged.*n_seeds"):
+    run_ = run_.assign(n_weights=("seed", [322])).assign_attrs(spec=json.dumps(spec))
+    assert protocol.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
+    assert protocol.origin(protocol.kept(run_)).endswith("1 initial conditions.")
+    with pytest.raises(ValueError, match=r"glass-regularised-mnist: of 1 initial conditions 1 diverged.*n_seeds"):
         protocol.kept(run_.assign(diverged=~run_.diverged))
 
 

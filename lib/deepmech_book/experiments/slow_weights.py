@@ -50,7 +50,7 @@ def looked(phase: str, dataset: str = "mnist") -> Sweep:
     Examples
     --------
     >>> looked("regularised").grid.shape
-    (12,)
+    (16,)
     """
     source = two_populations.weights(phase, dataset)
     fixed = {"phase": phase, "dataset": dataset}

@@ -30,7 +30,7 @@ def single_path(data: Binary) -> float:
     Examples
     --------
     >>> from deepmech_book.experiments.glass.data import binary
-    >>> round(single_path(binary("digits")), 2)
+    >>> round(single_path(binary("digits", whiten=True)), 2)
     0.08
     """
     direction = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
