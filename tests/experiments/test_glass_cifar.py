@@ -110,12 +110,12 @@ def made_up(size, rest, sigma):
 
 def test_sizes_are_compared_in_their_own_windows():
     runs = {1000: made_up(1000, 2000.0, 0.6), 1400: made_up(1400, 4000.0, 0.3), 1796: made_up(1796, 4000.0, 0.2)}
-    tables = {n: relaxation.taus(run, chi=scaling.CHI) for n, run in runs.items()}
+    tables = {n: relaxation.taus(run, chi=relaxation.FINEST) for n, run in runs.items()}
     table = relaxation.beside(tables, "size")
     assert table.temperature.values.tolist() == [1e-4, 0.01]
     free = np.array([free_time(s / 2100, walks.RATE * 0.01 / walks.P_D) for s in (0.6, 0.3, 0.2)])
     np.testing.assert_allclose(scaling.hot(tables, 0.01)[0], 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
-    roots = {n: relaxation.taus(made_up(n, 2e5 / np.sqrt(n), 0.3), chi=scaling.CHI) for n in runs}
+    roots = {n: relaxation.taus(made_up(n, 2e5 / np.sqrt(n), 0.3), chi=relaxation.FINEST) for n in runs}
     power, factor = scaling.carried_on(roots, 60_000, over=600)
     assert power.value == pytest.approx(-0.5, abs=0.03) and factor.value == pytest.approx(0.1, rel=0.15)
     assert power.interval.low <= power.value <= power.interval.high and factor.interval.low <= factor.value

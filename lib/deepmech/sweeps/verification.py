@@ -219,9 +219,8 @@ def compare(
         one, two = old.values, new.transpose(*old.dims).values
         scale = _typical(stored[name].values)
         differences[name] = _difference(one, two, scale)
-        rounding = float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" else 0.0
-        own = max(allowed(function, name, here), 0.0 if here else rounding)
-        limits[name] = own if tolerance is None else tolerance
+        rounding = float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" and not here else 0.0
+        limits[name] = max(allowed(function, name, here), rounding) if tolerance is None else tolerance
         if differences[name] - limits[name] > worst[1]:
             each = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
             worst = sweep.describe([cells[int(np.argmax(each))]]), differences[name] - limits[name]

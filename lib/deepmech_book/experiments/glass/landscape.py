@@ -29,7 +29,7 @@ from deepmech.sweeps import Sweep, each, recomputed
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import fingerprint
 from deepmech_book.experiments.glass.grounds import GLASS, Ground, ground
-from deepmech_book.experiments.glass.settings import SHORT
+from deepmech_book.experiments.glass.settings import WHITENED
 
 SYSTEMS = (GLASS, *walks.PHASES)
 #: Half of the temperature at which the mixture begins to feel its landscape; of networks, in the paper's units.
@@ -62,8 +62,7 @@ def standard(
     """
     networks = {}
     for phase in walks.PHASES:
-        longer = {"sgd_steps": 400_000} if phase == "overparameterised" else {}
-        fixed = walks.standard(phase, dataset, n_data=n_data, whiten=True, preparation={**SHORT, **longer}).fixed
+        fixed = walks.standard(phase, dataset, n_data=n_data, whiten=True, preparation=WHITENED[phase]).fixed
         networks[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     how = {"kicks": list(kicks), "directions": directions, "legs": legs, "leg": leg, "calls": list(calls)}
     how |= {"descent": descent, "images": images, "relaxing": relaxing}

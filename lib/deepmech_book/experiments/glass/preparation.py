@@ -19,6 +19,7 @@ from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.experiments.glass.data import binary, fingerprint
 from deepmech_book.experiments.glass.relaxation import by_factors
+from deepmech_book.experiments.glass.settings import LEARNT
 from deepmech_book.experiments.glass.walks import PHASES, RATE, phase_sweep, width_for
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
@@ -106,7 +107,7 @@ def rest_cells(
     return found.assign_attrs(made.attrs)
 
 
-def learnt(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
+def learnt(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
     """Initial conditions whose network has learnt by the longest preparation; the others lie at the origin (loss ½)."""
     loss = run.loss_waited.isel(waiting=-1).sel(sgd_steps=run.sgd_steps.max())
     return run.isel(seed=np.flatnonzero((loss < level).values))

@@ -19,7 +19,7 @@ from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import landscape, walks
 from deepmech_book.experiments.glass.data import title_of
-from deepmech_book.experiments.glass.settings import OTHER_PAPER, PAPER, PAPER_PHASES, SETTINGS
+from deepmech_book.experiments.glass.settings import LEARNT, OTHER_PAPER, PAPER, PAPER_PHASES, SETTINGS
 
 
 def preparations(
@@ -86,7 +86,7 @@ def survivors(of: Mapping[str, Sweep]) -> dict[str, xr.Dataset]:
     return {phase: kept(result(sweep)) for phase, sweep in of.items()}
 
 
-def kept(run: xr.Dataset, level: float = 0.45) -> xr.Dataset:
+def kept(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
     """Survivors: initial conditions that diverged at no temperature, and whose network has learnt.
 
     It has if its data loss where the comparison begins is below ``level`` (½ at the origin), where it is coldest.

@@ -17,6 +17,8 @@ from deepmech.simulators.brownian import free_overlap
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.displacement import local_powers
 
+FINEST = 2
+"""Which of the recorded windows: the finest one, in which a short record sees the landscape's own time."""
 # Why a record leaves a claim open, where several reductions meet the same lack.
 NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
 NONE_FITS = "no network is without data loss after the first wait; widen them (widths) or train for longer (sgd_steps)"

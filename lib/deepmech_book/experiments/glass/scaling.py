@@ -20,10 +20,8 @@ from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import protocol, relaxation, walks
-from deepmech_book.experiments.glass.settings import SHORT
+from deepmech_book.experiments.glass.settings import WHITENED
 
-CHI = 2
-"""Which of the recorded windows: the finest one, in which the landscape's own time ends within a short record."""
 TEMPERATURES = (0.01, 1e-3, 1e-4, 1e-6, 0.0)
 
 
@@ -35,7 +33,7 @@ def standard(
     n_seeds: Sequence[int] = (24, 12, 12),
     steps: Sequence[int] = (30_000, 120_000, 20_000),
     waiting: Sequence[Sequence[int]] | None = None,
-    preparation: dict[str, Any] = SHORT,
+    preparation: dict[str, Any] = WHITENED["regularised"],
 ) -> dict[int, Sweep]:
     """P_D -> the sweep of the regularised phase at that size, with whitened inputs.
 
@@ -67,7 +65,7 @@ def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dat
 
 def times(runs: Mapping[int, xr.Dataset]) -> dict[int, xr.Dataset]:
     """:func:`.relaxation.taus` in the finest window."""
-    return {n: relaxation.taus(run, chi=CHI) for n, run in runs.items()}
+    return {n: relaxation.taus(run, chi=relaxation.FINEST) for n, run in runs.items()}
 
 
 def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataArray, Interval]:
@@ -109,7 +107,7 @@ def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:
             "initial conditions": f"{run.sizes['seed']}",
             "more, at the origin": f"{run.attrs['fallen']}",
         }
-        cold, found = run.sel(temperature=0.0), relaxation.taus(run, chi=CHI)
+        cold, found = run.sel(temperature=0.0), relaxation.taus(run, chi=relaxation.FINEST)
         rest = relaxation.at_rest(found)
         columns[f"P_D = {n}"] = column | {
             "data loss": f"{float(cold.loss_waited.isel(waiting=0).mean()):.3f}",

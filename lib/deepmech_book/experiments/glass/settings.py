@@ -34,8 +34,15 @@ OTHER_PAPER: dict[str, dict[str, dict[str, float]]] = {
 }
 #: The preparation of the authors' program, over the paper's length μt = 4,200: PyTorch's start, steps of 0.001.
 PREPARATION = {"gain": 1.0, "sgd_steps": 4_200_000, "learning_rate": 1e-3, "descent_steps": 0}
-#: A short one for narrow networks with whitened inputs: a wider start and longer steps.
-SHORT = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+_SHORT = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+#: Short ones of each phase, for narrow networks with whitened inputs: a wider start and longer steps.
+WHITENED: dict[str, dict[str, Any]] = {
+    "regularised": _SHORT,
+    "underparameterised": _SHORT,
+    "overparameterised": {**_SHORT, "sgd_steps": 400_000},
+}
+LEARNT = 0.45
+"""The data loss below which a network has learnt; at the origin, where it has not, it is ½."""
 
 #: What is run for each data set: P_D, whether components are whitened, and per phase the arguments of
 #: ``walks.phase_sweep`` (``n_data``: its own P_D).
@@ -70,14 +77,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "n_seeds": 3,
             "steps": 30_000,
             "waiting": (10_000,),
-            "preparation": SHORT,
+            "preparation": WHITENED["regularised"],
         },
         "underparameterised": {
             "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 0.0),
             "n_seeds": 3,
             "steps": 30_000,
             "waiting": (10_000,),
-            "preparation": SHORT,
+            "preparation": WHITENED["underparameterised"],
         },
         # So few samples of ten components are learnt by heart only with more weights than the paper's 0.66 per sample.
         "overparameterised": {
@@ -87,12 +94,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "n_seeds": 4,
             "steps": 12_000,
             "waiting": (2000,),
-            "preparation": {**SHORT, "learning_rate": 0.003, "sgd_steps": 400_000},
+            "preparation": {**WHITENED["overparameterised"], "learning_rate": 0.003},
         },
     },
 }
 #: On the bundled digits the same as on MNIST, but for networks that are not so narrow, with whitened inputs.
 SETTINGS["digits"] = {"n_data": 1796, "whiten": True} | {
-    phase: SETTINGS["mnist"][phase] | {"preparation": SHORT} | ({"width": 6} if PHASES[phase]["ratio"] < 0.1 else {})
-    for phase in PHASES
+    phase: SETTINGS["mnist"][phase] | {"preparation": WHITENED[phase]} | own
+    for phase, own in zip(PHASES, ({"width": 6}, {"width": 6}, {}), strict=True)
 }
