@@ -8,8 +8,7 @@
 3. Sweeps of the profile ``paper`` in order of worth, chunk by chunk until the minutes are over. What is whole is
    written as files that can ship, what is not as ``stores.tar``, with which the next call (``--resume``) goes on.
 
-``out`` then holds at most eight files of at most 16 MB: report.json, rates.json (for ``deepmech plan --rates``) and
-results.
+``out`` then holds at most eight files of at most 16 MB: report.json and results.
 The library needs none of the book's packages here, and no numba: random streams are then drawn by NumPy, bit by bit the
 same. ``--device cpu --toy`` rehearses all of it in a minute. Data sets lie where ``DEEPMECH_DATA`` says.
 """
@@ -54,7 +53,6 @@ from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.experiments.glass import protocol, transitions  # noqa: E402
 from deepmech_book.experiments.spring_block import convolutional, diagrams, networks  # noqa: E402
-from deepmech_book.press import costs  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
 #: Largest relative difference from the oracle, after a few steps in double precision.
@@ -325,25 +323,21 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     yield walks["overparameterised"]
 
 
-def make(
-    sweeps: Iterator[Sweep], folder: Path, until: float, out: Path, rate: dict[str, float]
-) -> list[dict[str, Any]]:
+def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list[dict[str, Any]]:
     """Compute chunk after chunk until the clock says ``until``; ship what is whole. One row per sweep."""
-    rows, room = [], FILES - 3  # beside the report, the rates and what is not whole
+    rows, room = [], FILES - 2  # beside the report and what is not whole
     for sweep in sweeps:
         store = Store.open(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
         store.require_code()
-        counted, failure = costs.work(sweep), ""
-        while (todo := missing(sweep, store.read())) and time.time() < until and not failure:
-            size = _chunk(sweep, counted, rate, until - time.time())
-            if size < 1:
-                break
-            indices = runner.chunks_of(todo, size)[0]
+        failure, size = "", 1
+        while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
+            indices, began = runner.chunks_of(todo, size)[0], time.time()
             outcome = runner.compute_chunk(sweep.to_json(), indices)
             if outcome.dataset is None:
                 failure = outcome.traceback.strip().splitlines()[-1]
             else:
                 store.write(indices.start, outcome.dataset)
+            size = _chunk(len(indices), time.time() - began, until - time.time())
         row = {"sweep": sweep.name, "cells": sweep.n_cells, "left": len(todo), "failed": failure}
         if not todo and room:
             path = ship(runner.load(sweep, store.path), out)
@@ -357,12 +351,10 @@ def make(
     return rows
 
 
-def _chunk(sweep: Sweep, counted: Any, rate: dict[str, float], left: float) -> int:
-    """How many cells fit into the time left at the measured rate, a minute's worth at most; 0 if not one does."""
-    if counted is None or counted.engine not in rate:
-        return sweep.n_cells
-    each = counted.flop / sweep.n_cells / rate[counted.engine]
-    return 0 if each > left else max(1, min(sweep.n_cells, int(min(left, 60.0) / each)))
+def _chunk(cells: int, took: float, left: float) -> int:
+    """How many cells come next, after so many that took so many seconds: as many as fit into the time left, a minute's
+    worth at most and no more than eight times as many, since many at once take less each; 0 if not one does."""
+    return min(8 * cells, int(min(left, 60.0) * cells / took)) if took < 60 * cells else int(left * cells >= took)
 
 
 def main(given: list[str] | None = None) -> int:
@@ -391,15 +383,13 @@ def main(given: list[str] | None = None) -> int:
     report["limits"] = limits(options.device, options.toy)
     say("  {products:.3g} FLOP/s in products, {bandwidth:.3g} bytes/s in copies".format(**report["limits"]))
     report["rates"] = rates(options.device, options.toy, report["limits"])
-    rate = {name: found["library"] for name, found in report["rates"].items()}
-    (out / "rates.json").write_text(json.dumps({"device": report["device"], "flop_per_second": rate}, indent=1))
     say("3. sweeps")
     folder = out.parent / f"{out.name}-stores"
     if options.resume:
         with tarfile.open(options.resume) as archive:
             archive.extractall(folder, filter="data")
     until = started + 60 * options.minutes
-    report["sweeps"] = make(worth(options.toy, options.seeds), folder, until, out, rate)
+    report["sweeps"] = make(worth(options.toy, options.seeds), folder, until, out)
     if any(row["left"] for row in report["sweeps"]):
         _pack(folder, out / "stores.tar", [row["sweep"] for row in report["sweeps"] if row["left"]])
     report["seconds"] = time.time() - started

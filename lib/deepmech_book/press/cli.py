@@ -54,14 +54,7 @@ def commands(add: Any) -> None:
     plan = add.add_parser("plan", help="say what a profile would compute, page by page, and what that costs")
     plan.add_argument("--profile", **profile)
     plan.add_argument("--chapters", nargs="+", metavar="NAME", help="only these chapters or notebooks")
-    plan.add_argument("--no-calibrate", action="store_true", help="measure no rate of this machine; take what is known")
-    plan.add_argument(
-        "--on", metavar="GPU", help="the least time on a GPU by its data sheet: t4, v100, a100, l4, h100, h200"
-    )
-    plan.add_argument("--rates", metavar="FILE", help="time at the rates that benchmarks/gpu.py measured on a machine")
-    plan.add_argument(
-        "--csv", metavar="FILE", help="also write what is left, page by page, as a table; chunks kept here do not count"
-    )
+    plan.add_argument("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
     plan.set_defaults(run=_plan)
 
     explore = add.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
@@ -96,14 +89,13 @@ def needs_book(verb: Callable[[argparse.Namespace], int]) -> Callable[[argparse.
 
 @needs_book
 def _book(options: argparse.Namespace) -> int:
-    from deepmech_book.press import plan, press, site, verdicts
+    from deepmech_book.press import press, site, verdicts
     from deepmech_book.press.sources import House
 
     house = House.find()
     if options.accept and options.profile != verdicts.PROFILE:
         raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
     house.select(options.chapters)  # what is misspelt is said first
-    say(plan.total_line(house, options.profile))
     with site.only_press(house):
         how = {"jobs": options.jobs, "anew": options.anew, "cell_minutes": options.cell_minutes}
         sheets = press.press(house, options.profile, options.chapters, **how, say=say)
@@ -130,15 +122,14 @@ def _pdf(options: argparse.Namespace) -> int:
 
 @needs_book
 def _plan(options: argparse.Namespace) -> int:
+    from deepmech_book import ledger
     from deepmech_book.press import plan
     from deepmech_book.press.sources import House
 
-    calibrate = 0.0 if options.no_calibrate else plan.CALIBRATE
-    how = {"calibrate": calibrate, "device": options.on, "rates": options.rates, "stores": not options.csv}
-    made = plan.plan(House.find(), options.profile, options.chapters, **how, say=say)
+    made = plan.plan(House.find(), options.profile, options.chapters, say=say)
     sys.stdout.write(f"{made.table()}\n")
     if options.csv:
-        write_whole(Path(options.csv), made.csv())
+        write_whole(Path(options.csv), ledger.csv_text(made.by_page()))
     return 0
 
 

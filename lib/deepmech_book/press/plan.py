@@ -1,24 +1,35 @@
-"""What a profile asks for and what it costs, page by page, before anything is executed: ``deepmech plan``."""
+"""What a profile asks for and what it costs, page by page, before anything is executed: ``deepmech plan``.
+
+The page's own code says it: of its statements those run that ask for a result, and those that they need; figures,
+claims and live computations do not. The one door to results, :func:`deepmech.sweeps.result`, is replaced by one that
+records: what ships is read, anything else is one cell of a shipped result of the same function, repeated over the grid
+that was asked for, so that a sweep which depends on an earlier result is found, too. A statement that stumbles over
+such a stand-in is named, since it may ask for more.
+
+The price of a cell is the time that a cell of the most similar result of the same function took, as it ships. Where
+the sweep that is asked for is larger, that is the least it can cost, and the plan says in what it is larger.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from deepmech.core.files import write_whole
-from deepmech.core.spec import digest
-from deepmech.sweeps import Sweep
-from deepmech.sweeps.store import CHUNK
-from deepmech_book.press import asked, costs, press
-from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, House, clock
+import xarray as xr
 
-#: Seconds that measuring this machine's rates may take.
-CALIBRATE = 20.0
-_HEAD = ("page and sweep", "cells", "here", "left", "TFLOP", "memory", "time", "time from")
+from deepmech.sweeps import Sweep, results
+from deepmech.sweeps.store import read_netcdf
+from deepmech_book.press.press import Say
+from deepmech_book.press.sources import BookError, House, Source, clock
 
 
 @dataclass(frozen=True)
@@ -27,122 +38,84 @@ class Row:
 
     Attributes
     ----------
-    here : cells that ship or that an interrupted computation has kept; ``shared`` names the page above that asks too.
-    tflop, memory : of the cells left to compute (10¹² operations; MB of one cell, an estimate); None if nobody counts.
-    seconds : for the cells left; None if nobody knows. ``basis`` says where the rate is from.
+    left : cells that do not ship; ``shared`` names the page above that asks for the sweep, too.
+    seconds : what as many cells of ``like`` took, the shipped result of the same function that is most similar; None
+        if there is none. ``larger`` names what is larger in this sweep.
     """
 
     page: str
     sweep: str
     key: str
     cells: int
-    here: int
+    left: int
     shared: str = ""
-    tflop: float | None = None
-    memory: float | None = None
     seconds: float | None = None
-    basis: str = ""
-
-    @property
-    def left(self) -> int:
-        return 0 if self.shared else self.cells - self.here
+    like: str = ""
+    larger: str = ""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Rows in the order of the book, what each page computes without a sweep, and what could not be found out."""
+    """Rows in the order of the book, and what could not be found out, in words."""
 
     profile: str
-    where: str
     rows: tuple[Row, ...]
-    pages: int
-    live: dict[str, str]
-    notes: tuple[str, ...]
-
-    @property
-    def seconds(self) -> float:
-        return sum(row.seconds or 0.0 for row in self.rows)
+    notes: tuple[str, ...] = ()
 
     def total(self) -> str:
         """The whole in one line.
 
         Examples
         --------
-        >>> Plan("quick", "this machine", (Row("a/b", "s", "k", 12, 12),), 1, {}, ()).total()
-        'profile quick: 1 pages ask for 1 sweeps of 12 cells; all are here'
+        >>> Plan("quick", (Row("a/b", "s", "k", 12, 0),)).total()
+        'profile quick: 1 sweeps of 12 cells; all ship'
         """
-        own = [row for row in self.rows if not row.shared]
-        left = [row for row in own if row.left]
-        unknown = sum(row.seconds is None for row in left)
-        asks = f"{self.pages} pages ask for {len(own)} sweeps of {sum(r.cells for r in own):,} cells"
-        asks = f"profile {self.profile}: {asks}"
+        asked = [row for row in self.rows if not row.shared]
+        left = [row for row in asked if row.left]
+        words = f"profile {self.profile}: {len(asked)} sweeps of {sum(row.cells for row in asked):,} cells; "
         if not left:
-            return f"{asks}; all are here"
-        flop = sum(row.tflop or 0.0 for row in left)
-        cost = (
-            f"{flop:,.3g} TFLOP, {span(self.seconds)} on {self.where}" if self.seconds else "for how long is not known"
+            return f"{words}all ship"
+        words += f"{sum(row.left for row in left):,} cells of {len(left)} sweeps are left to compute"
+        return (
+            f"{words}, for {span(sum(row.seconds or 0.0 for row in left))} if each takes no longer than those that ship"
         )
-        more = f", and {unknown} sweeps of unknown length" if unknown and self.seconds else ""
-        return f"{asks}; {sum(r.left for r in left):,} cells of {len(left)} sweeps are left to compute: {cost}{more}"
 
-    def by_page(self) -> Iterator[tuple[str, int, int, float, float, str]]:
-        """Pages that are not wholly here: name, cells, cells left, and of these TFLOP and seconds as far as known; and
-        the pages whose unfinished sweeps they ask for too."""
-        missing = {row.key for row in self.rows if row.left}
-        for page in self.live:
-            asked = [row for row in self.rows if row.page == page]
-            own = [row for row in asked if not row.shared]
-            others = dict.fromkeys(row.shared for row in asked if row.shared and row.key in missing)
-            left = sum(row.left for row in own)
-            if left or others:
-                flop, seconds = (sum(getattr(row, of) or 0.0 for row in own) for of in ("tflop", "seconds"))
-                yield page, sum(row.cells for row in own), left, flop, seconds, " and ".join(others)
-
-    def csv(self) -> str:
-        """:meth:`by_page` and the whole as a table for the book.
-
-        Examples
-        --------
-        >>> rows = Row("a/b", "s", "k", 12, 2, tflop=1500.0, seconds=60.0), Row("a/c", "s", "k", 12, 2, "a/b")
-        >>> print(Plan("paper", "one h100 at the least", rows, 2, {"a/b": "", "a/c": ""}, ()).csv(), end="")
-        page,cells,left,PFLOP,one h100 at the least,and those of
-        a/b,12,10,1.5,1 min 0 s,
-        a/c,0,0,0,0.0 s,a/b
-        whole book,12,10,1.5,1 min 0 s,
-        """
-        pages = list(self.by_page())
-        total = ("whole book", *(sum(column) for column in list(zip(*pages, strict=True))[1:5]), "")
-        lines = [f"page,cells,left,PFLOP,{self.where},and those of"]
-        for name, cells, left, flop, seconds, others in [*pages, total] if pages else []:
-            lines.append(f"{name},{cells},{left},{float(f'{flop / 1e3:.3g}'):g},{span(seconds)},{others}")
-        return "\n".join(lines) + "\n"
+    def by_page(self) -> Iterator[dict[str, Any]]:
+        """Pages that do not draw only what ships: the sums of their own sweeps, and the pages above whose unfinished
+        sweeps they ask for, too."""
+        unfinished = {row.key for row in self.rows if row.left}
+        for page in dict.fromkeys(row.page for row in self.rows if row.key in unfinished):
+            of_page = [row for row in self.rows if row.page == page]
+            rows = [row for row in of_page if not row.shared]
+            left = [row for row in rows if row.left]
+            others = [row.shared for row in of_page if row.shared and row.key in unfinished]
+            yield {
+                "page": page,
+                "cells": sum(row.cells for row in rows),
+                "left": sum(row.left for row in rows),
+                "as such cells took": span(sum(row.seconds or 0.0 for row in left)) if left else "",
+                "but larger": "; ".join(dict.fromkeys(row.larger for row in left if row.larger)),
+                "and those of": " and ".join(dict.fromkeys(others)),
+            }
 
     def table(self) -> str:
         """Everything, page by page, as aligned text."""
-        lines: list[tuple[str, ...]] = [_HEAD]
-        for page, live in self.live.items():
-            lines.append((f"{page}{live}",))
-            lines += [_cells(row) for row in self.rows if row.page == page]
-        widths = [max(len(line[i]) for line in lines if len(line) > 1) for i in range(len(_HEAD))]
-        shown = [
-            line[0] if len(line) == 1 else "  ".join(
-                word.ljust(width) if i in (0, len(_HEAD) - 1) else word.rjust(width)
-                for i, (word, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]  # fmt: skip
+        head = ("page and sweep", "cells", "left", "time", "as cells of")
+        lines: list[tuple[str, ...]] = [head]
+        for page in dict.fromkeys(row.page for row in self.rows):
+            lines.append((page, "", "", "", ""))
+            for row in (row for row in self.rows if row.page == page):
+                time, like = "?" if row.seconds is None else span(row.seconds), row.like
+                if row.shared or not row.left:
+                    time, like = "", f"as in {row.shared}" if row.shared else "ships"
+                words = f"{like}, but larger: {row.larger}" if row.larger else like
+                lines.append((f"  {row.sweep}", str(row.cells), str(row.left or ""), time, words))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = []
+        for first, *numbers, last in lines:
+            right = (word.rjust(width) for word, width in zip(numbers, widths[1:-1], strict=True))
+            shown.append("  ".join([first.ljust(widths[0]), *right, last]).rstrip())
         return "\n".join([*shown, *self.notes, self.total()])
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    if row.shared:
-        return f"  {row.sweep}", str(row.cells), "", "", "", "", "", f"as in {row.shared}"
-    if not row.left:
-        return f"  {row.sweep}", str(row.cells), str(row.here), "", "", "", "", "stored"
-    flop = "?" if row.tflop is None else f"{row.tflop:,.3g}"
-    memory = "?" if row.memory is None else f"{row.memory:,.0f} MB"
-    time = "?" if row.seconds is None else span(row.seconds)
-    return f"  {row.sweep}", str(row.cells), str(row.here), str(row.left), flop, memory, time, row.basis
 
 
 def span(seconds: float) -> str:
@@ -156,142 +129,262 @@ def span(seconds: float) -> str:
     return clock(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
 
 
-def plan(
-    house: House,
-    profile: str = "quick",
-    chapters: list[str] | None = None,
-    *,
-    calibrate: float = CALIBRATE,
-    device: str | None = None,
-    rates: str | Path | None = None,
-    stores: bool = True,
-    say: Say = lambda line: None,
-) -> Plan:
-    """Ask every page what it needs, and count.
-
-    Parameters
-    ----------
-    profile : a name or a file of the same form.
-    calibrate : seconds that measuring may take; 0 takes rates that were kept, or those of shipped results.
-    device : a key of :data:`.costs.DEVICES`: times are then the least that its data sheet allows.
-    rates : a file that ``benchmarks/gpu.py`` wrote on some machine: times are then at its measured rates.
-    stores : whether cells that this machine has kept of its own computations count as here, as those that ship do.
-    """
-    if device is not None and device not in costs.DEVICES:
-        raise BookError(f"--on {device}: must be one of {', '.join(costs.DEVICES)}; --rates FILE takes measured rates")
+def plan(house: House, profile: str = "quick", chapters: list[str] | None = None, say: Say = lambda line: None) -> Plan:
+    """Ask every page what it needs; ``profile`` is a name or a file of the same form."""
     written, chosen = house.written(profile), house.select(chapters)
-    clock = measured(house, calibrate) if rates is None else given(Path(rates))
-    clock = clock if device is None else data_sheet(device)
     rows: list[Row] = []
     owners: dict[str, str] = {}
-    live, notes = {}, []
-    for number, name in enumerate(chosen, 1):
-        source = house.source(name)
-        parameters = {"profile": Path(profile).stem, **house.parameters(profile, name, written)}
-        found = asked.asked(source, parameters)
-        say(f"[{number}/{len(chosen)}] {name}: {len(found.sweeps)} sweeps")
-        for sweep in found.sweeps:
-            shared = owners.setdefault(sweep.key, name)
-            here = sweep.n_cells if sweep.key in found.shipped else kept(house, sweep) if stores else 0
-            row = Row(name, sweep.name, sweep.key, sweep.n_cells, here, "" if shared == name else shared)
-            rows.append(_priced(row, sweep, clock) if row.left else row)
-        live[name] = _live(len(found.live), press.earlier_seconds(house.executed(Path(profile).stem, name)))
-        notes += [f"{name}: not sure of all: {words}" for words in found.unsure]
-        notes += [f"{name}: {file} is not on this machine" for file in sorted(found.missing)]
-    made = Plan(Path(profile).stem, clock.where, tuple(rows), len(chosen), live, tuple(notes))
-    if chapters is None and device is None and rates is None:
-        _keep(house, profile, made)
-    return made
+    notes: list[str] = []
+    for number, page in enumerate(chosen, 1):
+        parameters = {"profile": Path(profile).stem, **house.parameters(profile, page, written)}
+        found = asked(house.source(page), parameters)
+        say(f"[{number}/{len(chosen)}] {page}: {len(found.sweeps)} sweeps")
+        notes += [f"{page}: not sure of all: {words}" for words in found.unsure]
+        for sweep in found.sweeps.values():
+            owner = owners.setdefault(sweep.key, page)
+            row = (page, sweep.name, sweep.key, sweep.n_cells)
+            if owner != page:
+                rows.append(Row(*row, 0, owner))
+            else:
+                rows.append(Row(*row, 0) if sweep.key in found.shipped else Row(*row, sweep.n_cells, "", *price(sweep)))
+    return Plan(Path(profile).stem, tuple(rows), tuple(notes))
 
 
-def _live(computations: int, seconds: float | None) -> str:
-    """What a page computes without a sweep, in words; its time is known where the page was executed before."""
-    if not computations:
-        return ""
-    last = f"; the page took {clock(seconds)} when it was executed last" if seconds else ", not counted"
-    return f"  and {computations} of its own{last}"
+# --- what it costs ----------------------------------------------------------------------------------------------------
 
 
-def _priced(row: Row, sweep: Sweep, clock: Clock) -> Row:
-    counted, share = costs.work(sweep), row.left / row.cells
-    if counted is not None:
-        row = replace(row, tflop=counted.flop * share / 1e12, memory=counted.bytes / 1e6)
-    rate = clock.rate(sweep, counted)
-    if rate is None:
-        return replace(row, basis=clock.lacking)
-    amount = sweep.n_cells if rate.per_cell or counted is None else counted.flop
-    return replace(row, seconds=amount / rate.value * share, basis=rate.basis)
+@cache
+def read(path: Path) -> xr.Dataset:
+    """A file that ships, read once."""
+    return read_netcdf(path)
 
 
-@dataclass(frozen=True)
-class Clock:
-    """How long a sweep takes somewhere: the rate for it, if there is one, and what to say if there is none."""
-
-    where: str
-    rate: Callable[[Sweep, costs.Work | None], costs.Rate | None]
-    lacking: str
+@cache
+def shipped() -> dict[Path, Sweep]:
+    """All files that ship, and the sweeps that they hold."""
+    where = results.folder()
+    return {} if where is None else {path: results.sweep_of(read(path)) for path in sorted(where.glob("*.nc"))}
 
 
-def measured(house: House, calibrate: float) -> Clock:
-    """This machine, by what is measured now or was, and else by how long results that ship took."""
-    calibration = costs.Calibration(house.generated / ".rates.json", calibrate)
-    return Clock(
-        "this machine", lambda sweep, _: calibration.rate(sweep) or costs.from_shipped(sweep), "nothing to scale from"
-    )
+def leaves(fixed: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested parameters as flat ones.
+
+    Examples
+    --------
+    >>> leaves({"data": {"name": "mnist", "n_data": 60}, "steps": 5})
+    {'data.name': 'mnist', 'data.n_data': 60, 'steps': 5}
+    """
+    found: dict[str, Any] = {}
+    for name, value in fixed.items():
+        found |= leaves(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+    return found
 
 
-def data_sheet(device: str) -> Clock:
-    """A GPU at all that its maker promises, so that nothing is faster."""
-    rate = costs.Rate(costs.DEVICES[device], False, "data sheet; no run is faster")
-    return Clock(f"one {device} at the least", lambda sweep, counted: rate if counted else None, "not counted")
+def similar(sweep: Sweep) -> Path | None:
+    """The shipped result of the same function whose name and parameters are most like those of ``sweep``."""
+    here = leaves(sweep.fixed)
+
+    def unlike(path: Path) -> tuple[bool, int]:
+        there = leaves(shipped()[path].fixed)
+        differ = sum(here.get(name) != there.get(name) for name in here.keys() | there.keys())
+        return shipped()[path].name != sweep.name, differ
+
+    return min((path for path, other in shipped().items() if other.compute == sweep.compute), key=unlike, default=None)
 
 
-def given(path: Path) -> Clock:
-    """Rates that somebody measured: ``{"device": name, "flop_per_second": {engine: rate}}``."""
+def price(sweep: Sweep) -> tuple[float | None, str, str]:
+    """Seconds of a sweep at the price of cells that ship, the name of their result, and in what this one is larger."""
+    path = similar(sweep)
+    if path is None:
+        return None, "nothing that ships", ""
+    each = float(read(path).attrs["wall_seconds"]) / shipped()[path].n_cells
+    return each * sweep.n_cells, shipped()[path].name, larger(sweep, shipped()[path])
+
+
+def larger(sweep: Sweep, other: Sweep) -> str:
+    """The whole numbers that a sweep has fixed larger than the ``other``, with those in brackets.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> one, two = (Sweep("s", "operator:add", {"x": over("x", [0])}, {"data": {"n_data": n}}) for n in (60, 2))
+    >>> larger(one, two), larger(two, one)
+    ('n_data 60 (2)', '')
+    """
+    here, there = leaves(sweep.fixed), leaves(other.fixed)
+    whole = (name for name in here if type(here[name]) is type(there.get(name)) is int and here[name] > there[name])
+    return ", ".join(dict.fromkeys(f"{name.rpartition('.')[2]} {here[name]} ({there[name]})" for name in whole))
+
+
+# --- what a page asks for ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Asked:
+    """The sweeps that a page asks for, by key; which of them ship; statements that may ask for more, in words."""
+
+    sweeps: dict[str, Sweep] = field(default_factory=dict)
+    shipped: set[str] = field(default_factory=set)
+    unsure: list[str] = field(default_factory=list)
+
+
+def asked(source: Source, parameters: Mapping[str, Any]) -> Asked:
+    """The sweeps that a page asks for under ``parameters``; see the module's text for how they are found.
+
+    Raises
+    ------
+    BookError
+        If the page's imports fail, or its code cannot be read.
+    """
+    statements = _statements(source)
+    space: dict[str, Any] = {"__name__": "__main__", "display": lambda *shown: None}
+    space |= source.parameters | parameters
+    for node in statements:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            try:
+                _run(node, space)
+            except Exception as error:
+                raise BookError(f"notebook {source.name}: {ast.unparse(node)!r} failed ({error})") from error
+    asking = _that_ask(statements, space)
+    needed = set().union(*(_needs(statements, at) for at in asking))
+    found, first = Asked(), ""
+    with _recorded(found, space):
+        for at in sorted(needed):
+            before = len(found.sweeps)
+            try:
+                _run(statements[at], space)
+            except Exception as error:
+                words = f"{ast.unparse(statements[at]).splitlines()[0][:60]!r} ({type(error).__name__}: {error})"
+                if at in asking:
+                    found.unsure.append(f"{words} stopped after {len(found.sweeps) - before} sweeps{first}")
+                first = first or f"; before it {words}"
+    return found
+
+
+def _statements(source: Source) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for cell in source.notebook.cells:
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+            try:
+                found += ast.parse(cell.source).body
+            except SyntaxError as error:
+                raise BookError(f"notebook {source.name}: a cell is not Python ({error})") from None
+    return found
+
+
+def _run(node: ast.stmt, space: dict[str, Any]) -> None:
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        exec(compile(ast.Module([node], []), "<page>", "exec"), space)
+
+
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+
+
+def _defines(node: ast.stmt) -> set[str]:
+    """Names that a statement binds, or whose objects it changes by assigning to a part of them."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(a.asname or a.name).partition(".")[0] for a in node.names}
+    nodes = list(ast.walk(node))
+    inside = {id(n) for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target)}
+    found = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in inside}
+    for part in (n for n in nodes if isinstance(n, ast.Subscript | ast.Attribute) and isinstance(n.ctx, ast.Store)):
+        found |= _names(part.value, ast.Load)
+    return found
+
+
+def _needs(statements: list[ast.stmt], at: int) -> set[int]:
+    """Statement ``at`` and all before it that define what it needs, directly or not."""
+    wanted, waiting = {at}, [at]
+    while waiting:
+        uses = _names(statements[waiting.pop()], ast.Load)
+        more = {i for i in range(at) if i not in wanted and _defines(statements[i]) & uses}
+        wanted |= more
+        waiting += more
+    return wanted
+
+
+def _that_ask(statements: list[ast.stmt], space: Mapping[str, Any]) -> list[int]:
+    """Numbers of the statements that ask for a result; a function of the page counts where it is called."""
+
+    def object_of(node: ast.expr) -> Any:
+        if isinstance(node, ast.Attribute) and isinstance(above := object_of(node.value), types.ModuleType):
+            return getattr(above, node.attr, None)
+        return space.get(node.id) if isinstance(node, ast.Name) else None
+
+    def asks(node: ast.AST) -> bool:
+        calls = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+        return bool(_names(node, ast.Load) & asking) or any(_asks(object_of(function)) for function in calls)
+
+    asking: set[str] = set()
+    functions = [node for node in statements if isinstance(node, ast.FunctionDef)]
+    while more := {f.name for f in functions if f.name not in asking and asks(f)}:
+        asking |= more
+    return [i for i, node in enumerate(statements) if node not in functions and asks(node)]
+
+
+@cache
+def _asks(function: Any) -> bool:
+    """Whether this is the door to results, or a function of the book's experiments that goes through it."""
+    waiting, seen = [function], set()
+    while waiting:
+        one = waiting.pop()
+        if one is results.result:
+            return True
+        if (
+            id(one) not in seen
+            and isinstance(one, types.FunctionType)
+            and one.__module__.startswith("deepmech_book.exp")
+        ):
+            names = _of_code(one.__code__)
+            known = [one.__globals__[name] for name in names if name in one.__globals__]
+            waiting += known
+            waiting += [vars(m)[n] for m in known if isinstance(m, types.ModuleType) for n in names & vars(m).keys()]
+        seen.add(id(one))
+    return False
+
+
+def _of_code(code: types.CodeType) -> set[str]:
+    return set(code.co_names).union(*(_of_code(c) for c in code.co_consts if isinstance(c, types.CodeType)))
+
+
+@contextmanager
+def _recorded(found: Asked, space: dict[str, Any]) -> Iterator[None]:
+    """Whoever asks :func:`deepmech.sweeps.result` meanwhile is answered at once, and recorded in ``found``."""
+    door: Callable[[Sweep], xr.Dataset] = results.result
+
+    def recorded(sweep: Sweep) -> xr.Dataset:
+        where = results.folder()
+        path = None if where is None else where / results.filename(sweep)
+        found.sweeps.setdefault(sweep.key, sweep)
+        if path is None or not path.is_file():
+            return stand_in(sweep)
+        found.shipped.add(sweep.key)
+        return read(path).copy(deep=True)
+
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("deepmech")]
+    doors = [(names, name) for names in (space, *modules) for name, value in list(names.items()) if value is door]
     try:
-        written = json.loads(path.read_text(encoding="utf-8"))
-        rates = {e: costs.Rate(r, False, f"measured, engine {e}") for e, r in written["flop_per_second"].items()}
-        where = str(written["device"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BookError(f"--rates {path}: is not what benchmarks/gpu.py writes ({error})") from None
-    return Clock(where, lambda sweep, counted: rates.get(counted.engine) if counted else None, "no rate was measured")
+        for names, name in doors:
+            names[name] = recorded
+        yield
+    finally:
+        for names, name in doors:
+            names[name] = door
 
 
-def kept(house: House, sweep: Sweep) -> int:
-    """Cells that an interrupted computation of today's code has kept."""
-    store = house.generated / ".stores" / f"{sweep.name}-{sweep.key}-{sweep.code}"
-    spans = (CHUNK.fullmatch(file.name) for file in (store.iterdir() if store.is_dir() else ()))
-    return len({i for m in spans if m for i in range(int(m[1]), int(m[2]) + 1)})
-
-
-def _file(house: House, profile: str) -> Path:
-    return house.generated / ".plans" / f"{Path(profile).stem}.json"
-
-
-def _written(house: House, profile: str) -> str:
-    """A digest of what a plan depends on that changes when somebody edits a page or a profile, or ships a result."""
-
-    def texts() -> Iterator[Any]:
-        for path in sorted((house.root / "notebooks").rglob("*.*")):
-            if "profiles" not in path.parts or path.stem == profile:
-                yield [path.name, path.read_text(encoding="utf-8")]
-        yield sorted(path.name for path in (house.book / "results").glob("*.nc"))
-
-    return digest(list(texts()))
-
-
-def _keep(house: House, profile: str, made: Plan) -> None:
-    content = {"written": _written(house, profile), "total": made.total(), "rows": [asdict(row) for row in made.rows]}
-    write_whole(_file(house, profile), json.dumps(content, indent=1))
-
-
-def total_line(house: House, profile: str) -> str:
-    """The total of the plan that was kept of a profile, in one line, at the cost of reading a file."""
-    try:
-        kept = json.loads(_file(house, profile).read_text(encoding="utf-8"))
-        line, fresh = kept["total"], kept["written"] == _written(house, profile)
-    except (OSError, ValueError, KeyError):
-        return (
-            f"profile {profile}: deepmech plan --profile {profile} says beforehand what it computes, and for how long"
-        )
-    return line if fresh else f"{line} (planned before pages, profile or results changed)"
+def stand_in(sweep: Sweep) -> xr.Dataset:
+    """A dataset of the sweep's grid: everywhere the last cell of the shipped result that is most similar."""
+    path = similar(sweep)
+    if path is None:
+        raise LookupError(f"nothing that ships was computed by {sweep.compute}")
+    coords: dict[str, Any] = {}
+    for name, values in sweep.cells.items():
+        coords |= {str(k): v.variable for k, v in values.coords.items()}
+        coords.setdefault(name, values.variable)
+    cell = read(path).isel(dict.fromkeys(shipped()[path].grid.dims, -1), drop=True)
+    cell = cell.drop_vars([name for name in coords if name in cell.variables])
+    grown = cell.expand_dims(dict(zip(sweep.grid.dims, sweep.grid.shape, strict=True))).assign_coords(coords)
+    return grown.assign_attrs(spec=json.dumps(sweep.to_json()))
