@@ -71,7 +71,7 @@ def test_numbers_of_two_diagrams_side_by_side():
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_too_few_seeds_have_no_interval(n):
     found = summaries.measures(made_up(BEND, 1 - abs(BEND), n))
-    assert f"too few runs for an interval: {n}," in found.falls.for_claim()["not_testable"]
+    assert f"too few runs for an interval: {n}," in found.falls.why
     assert "[" not in summaries.table({"few": found}).loc["rank correlation of accuracy with |curvature|", "few"]
 
 

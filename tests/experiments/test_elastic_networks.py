@@ -6,8 +6,8 @@ import xarray as xr
 from slices import cells
 
 from deepmech import over
+from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
-from deepmech.core.statistics import interval_of
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
@@ -242,9 +242,9 @@ def test_everything_runs_on_a_small_sweep():
     whole, without = networks_corruption.without_each_group(made)
     assert set(whole["least"].dims) == {"model", "label_error"} and without.sizes["group"] == 3
     # Three groups of trials have an interval, of two there is none.
-    assert interval_of(whole["intra"], without["intra"], dim="group", scatter="symmetric").known
+    assert jackknife(whole["intra"], without["intra"], over="group", scatter="symmetric").known
     whole, without = networks_corruption.without_each_group(made.isel(group=slice(2)))
-    assert not interval_of(whole["intra"], without["intra"], dim="group", scatter="symmetric").known
+    assert not jackknife(whole["intra"], without["intra"], over="group", scatter="symmetric").known
     late = networks_effects.late_growth(made.isel(label_error=0, drop=True))
     assert late["growth"].sizes == {"what": 3, "model": 2} and np.isfinite(late["ratio"].sel(what="value"))
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from scipy.stats import t as student
 
-from deepmech.core.statistics import interval
+from deepmech.core.estimates import estimate
 from deepmech_book.experiments.spring_block import chain_fits, recorded
 from deepmech_book.experiments.spring_block import friction_fitted as fitted
 
@@ -106,8 +106,8 @@ def test_the_difference_of_the_frictions_follows_what_one_of_them_does(lawful):
 
 def test_two_looks_widen_an_interval_as_half_the_error_does():
     runs = np.random.default_rng(0).normal(size=10)
-    one = interval(runs, scatter="symmetric")
+    one = estimate(runs, scatter="symmetric")
     two = fitted.wider(runs.mean(), one, 10, looks=2)
     reach = student.ppf(0.9875, 9) * runs.std(ddof=1) / np.sqrt(10)
-    np.testing.assert_allclose(two.ends, (runs.mean() - reach, runs.mean() + reach))
-    np.testing.assert_allclose(fitted.wider(runs.mean(), one, 10, looks=1).ends, one.ends)
+    np.testing.assert_allclose(two.interval, (runs.mean() - reach, runs.mean() + reach))
+    np.testing.assert_allclose(fitted.wider(runs.mean(), one, 10, looks=1).interval, one.interval)

@@ -114,11 +114,11 @@ def test_sizes_are_compared_in_their_own_windows():
     table = relaxation.beside(tables, "size")
     assert table.temperature.values.tolist() == [1e-4, 0.01]
     free = np.array([free_time(s / 2100, walks.RATE * 0.01 / walks.P_D) for s in (0.6, 0.3, 0.2)])
-    np.testing.assert_allclose(scaling.hot(tables, 0.01)[0], 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
+    np.testing.assert_allclose(scaling.hot(tables, 0.01).value, 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
     roots = {n: relaxation.taus(made_up(n, 2e5 / np.sqrt(n), 0.3), chi=relaxation.FINEST) for n in runs}
     power, factor = scaling.carried_on(roots, 60_000, over=600)
     assert power.value == pytest.approx(-0.5, abs=0.03) and factor.value == pytest.approx(0.1, rel=0.15)
-    assert power.interval.low <= power.value <= power.interval.high and factor.interval.low <= factor.value
+    assert power.low <= power.value <= power.high and factor.low <= factor.value
     runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
     words = scaling.table({n: protocol.kept(run, 0.51) for n, run in runs.items()})
     assert protocol.kept(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
@@ -132,7 +132,7 @@ def test_where_no_network_has_learnt_the_remedy_is_named():
     ):
         protocol.kept(made_up(1000, 2000.0, 0.6))
     for one in scaling.carried_on(scaling.times({1796: made_up(1796, 4000.0, 0.2)}), 60_000, over=600):
-        assert "fewer than two sizes" in one.interval.for_claim()["not_testable"] and relaxation.in_words(one) == "–"
+        assert "fewer than two sizes" in one.why and relaxation.in_words(one) == "–"
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):

@@ -31,16 +31,16 @@ def test_the_power_of_a_known_growth_is_found(power):
     table = preparation.times(learnt)
     mean = -np.log(0.9) / 0.05 * (table.length / table.length[0]) ** power
     assert np.allclose(table.tau.sel(chi=300.0), mean, rtol=0.08)
-    found, between = preparation.growth(table, 1.0)
-    assert np.allclose(found, power, atol=0.01)
-    assert (between.low - 1e-9 <= found).all() and (found <= between.high + 1e-9).all()
+    found = preparation.growth(table, 1.0)
+    assert np.allclose(found.value, power, atol=0.01)
+    assert (found.low - 1e-9 <= found.value).all() and (found.value <= found.high + 1e-9).all()
     assert ((table.low <= table.tau) & (table.tau <= table.high)).all()
 
 
 def test_where_the_record_ends_first_the_power_is_a_lower_bound():
     table = preparation.times(preparation.learnt(decaying(1.2, end=100.0)))
     assert np.isnan(table.tau).any() and np.isfinite(table.least).all()
-    found, _ = preparation.growth(table, 1.0)
+    found = preparation.growth(table, 1.0).value
     assert (found < 1.2).all() and (found > 0).any()
 
 

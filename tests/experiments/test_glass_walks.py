@@ -100,7 +100,7 @@ def test_hot_walks_are_free_in_time_and_in_shape():
     run = protocol.kept(sweeps.run(sweep, chunk=8))
     hot = relaxation.taus(run).sel(temperature=1.0)
     assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)
-    assert relaxation.distance_from_free(run, 1.0)[0] < 0.1
+    assert relaxation.distance_from_free(run, 1.0).value < 0.1
     assert float(run.alpha.sel(temperature=1.0).isel(waiting=0, time=0).mean()) == pytest.approx(0.0, abs=0.3)
     shape = run.overlap.isel(waiting=0).diff("time")
     assert (shape.sel(temperature=0.0) <= 1e-6).all()
@@ -129,11 +129,10 @@ def test_places_of_both_transitions_on_made_up_losses():
     assert transitions.n_star(made) == pytest.approx((ratios[1] + ratios[2]) / 2)
     assert transitions.n_star(made, 1e-3) == pytest.approx(ratios[1])
     assert np.isnan(transitions.n_star(made, 1e-6))
-    found = fitted.fitted(made)
-    assert found.star == transitions.n_star(made) and found.star_interval.known and (found.share, found.n) == (1.0, 3)
-    assert "too few runs" in fitted.fitted(made.isel(seed=[0])).star_interval.for_claim()["not_testable"]
-    lost = fitted.fitted(made.isel(width=[0, 1]))
-    assert all("nowhere" in i.for_claim()["not_testable"] for i in (lost.star_interval, lost.share_interval))
+    star, share = fitted.fitted(made)
+    assert star.value == transitions.n_star(made) and star.known and (share.value, share.n) == (1.0, 3)
+    assert "too few runs" in fitted.fitted(made.isel(seed=[0]))[0].why
+    assert all("nowhere" in lost.why for lost in fitted.fitted(made.isel(width=[0, 1])))
     points = transitions.collapse_points(made).isel(width=0)
     assert points.values.tolist() == [0.1, 0.1, 0.01] and float(points.median()) == 0.1
     # Single networks fall in one step by three quarters, all, all; their mean by less.

@@ -102,7 +102,7 @@ def test_the_best_bent_cell_is_judged_by_seeds_that_did_not_choose_it():
     chance = np.random.default_rng(1).normal(size=(400, *made["accuracy"].isel(seed=0).shape))
     many = made.isel(seed=0).expand_dims(seed=400)
     found = measures(many.assign(accuracy=(many["accuracy"].dims, chance))).bent_gains
-    low, high = found.interval.ends
+    low, high = found.interval
     assert low < 0 < high
 
 
@@ -111,7 +111,7 @@ def test_the_curvature_of_best_accuracy_is_found_wherever_it_is(straight):
     bend = 0.26 - np.linspace(0, 0.3, 4) - 0.31 * np.array([0.0, 0.5, 1.0])[:, None]
     found = measures(made_up("dropout", [0.0, 0.1, 0.2, 0.3], bend, 1 - abs(bend - straight)))
     assert found.straightest.value == pytest.approx(straight, abs=0.02)
-    assert found.straightest.interval.known
+    assert found.straightest.known
 
 
 def test_ranks_along_one_dimension_for_every_value_of_the_others():

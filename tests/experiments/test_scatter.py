@@ -12,7 +12,7 @@ from deepmech_book.experiments.spring_block import tuning
 from deepmech_book.experiments.spring_block.networks import figure_1
 
 BOOK = Path(__file__).parents[2] / "book" / "results"
-#: Largest skewness by what pages say; see deepmech.core.statistics.FEWEST.
+#: Largest skewness by what pages say; see deepmech.core.estimates.FEWEST.
 LARGEST = {"symmetric": 1.0, "skewed": 2.0}
 
 

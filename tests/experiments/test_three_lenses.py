@@ -93,7 +93,7 @@ def test_the_interval_of_a_rank_correlation_covers():
     x = rng.standard_normal((300, n))
     y = true * x + np.sqrt(1 - true**2) * rng.standard_normal((300, n))
     rho = 6 / np.pi * np.arcsin(true / 2)
-    ends = [lens_times.rank_over(a, b)[1].ends for a, b in zip(x, y, strict=True)]
+    ends = [lens_times.rank_over(a, b)[1].interval for a, b in zip(x, y, strict=True)]
     assert 0.91 < np.mean([low < rho < high for low, high in ends]) < 0.98
 
 
@@ -102,7 +102,7 @@ def test_what_a_third_time_explains_is_taken_out():
     third = rng.standard_normal(200)
     x, y = (third + 0.5 * rng.standard_normal(200) for _ in range(2))
     assert lens_times.rank_over(x, y)[0] > 0.6
-    low, high = lens_times.rank_over(x, y, third)[1].ends
+    low, high = lens_times.rank_over(x, y, third)[1].interval
     assert low < 0 < high
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deepmech.core import checks
-from deepmech.core.statistics import Interval, interval_of, slope_interval, without_each
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 
@@ -70,17 +70,7 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     return Crossing(float(time), times[k - 1], times[k], CROSSED)
 
 
-@dataclass(frozen=True)
-class Exponent:
-    """Slope of log y over log x, its interval, and log y at x = 1; ``n`` points."""
-
-    value: float
-    interval: Interval
-    intercept: float
-    n: int
-
-
-def exponent(x: np.ndarray, y: np.ndarray) -> Exponent:
+def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
     """The power of x that y follows, by least squares of the logarithms.
 
     Parameters
@@ -112,17 +102,14 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Exponent:
         raise ValueError(f"exponent: {int(usable.sum())} points with y > 0: give at least two, at different x")
     at, runs = np.log(x[usable]), runs[:, usable]
 
-    def fit(values: np.ndarray) -> tuple[float, float]:
-        slope, intercept = np.polyfit(at, np.log(values), 1)
-        return float(slope), float(intercept)
+    def power(values: np.ndarray) -> float:
+        return float(np.polyfit(at, np.log(values), 1)[0])
 
-    slope, intercept = fit(runs.mean(0))
+    found = power(runs.mean(0))
     if y.ndim == 1:
-        found = slope_interval(at, np.log(y[usable]))
-    else:
-        fewer = [fit(mean)[0] for mean in without_each(runs)] if len(runs) > 1 else [np.nan]
-        found = interval_of(slope, np.array(fewer), scatter="symmetric")
-    return Exponent(slope, found, intercept, int(usable.sum()))
+        return replace(linear_slope(at, np.log(runs[0])), value=found)
+    fewer = [power(mean) for mean in leave_one_out(runs)] if len(runs) > 1 else [np.nan]
+    return jackknife(found, np.array(fewer), scatter="symmetric")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import without_each
+from deepmech.core.estimates import leave_one_out
 from deepmech_book.experiments.elastic_sde.effects import MODELS, estimate
 
 WINDOW = 551
@@ -72,4 +72,4 @@ def compared(run: xr.Dataset, window: int = WINDOW) -> xr.Dataset:
 def without_each_group(run: xr.Dataset) -> xr.Dataset:
     """Means over all groups but one, for each of them, over ``group``."""
     names = [name for name in run.data_vars if "group" in run[name].dims]
-    return xr.Dataset({name: without_each(run[name].astype(float), "group") for name in names})
+    return xr.Dataset({name: leave_one_out(run[name].astype(float), "group") for name in names})

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import Estimate, crossing, jackknife, spearman
 from deepmech.core.random import Stream
-from deepmech.core.statistics import Interval, crossing, interval_of, spearman
 from deepmech.metrics.elasticity import effects, integrated_effects, margins
 from deepmech_book.experiments.elastic_sde.extensions_fit import begins
 
@@ -107,7 +107,7 @@ def apart(x: xr.DataArray, y: xr.DataArray) -> tuple[xr.DataArray, float]:
     return xr.DataArray(own, dims="network"), float((gaps.sum() - own.sum()) / (gaps.size - own.size))
 
 
-def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> tuple[float, Interval]:
+def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> tuple[float, Estimate]:
     """Spearman's ρ over networks with its interval; with ``given``, of what a third time leaves of both (partial).
 
     The interval leaves out networks in turn, on the scale of arctanh ρ.
@@ -130,7 +130,7 @@ def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> 
 
     others = np.array([np.delete(np.arange(len(x)), i) for i in range(len(x))])
     value, without = float(rho(*columns)), rho(*(c[others] for c in columns))
-    return float(np.tanh(value)), interval_of(value, without, scatter="symmetric").map(np.tanh)
+    return float(np.tanh(value)), jackknife(value, without, scatter="symmetric").map(np.tanh)
 
 
 def by_chance(x: np.ndarray, y: np.ndarray) -> float:

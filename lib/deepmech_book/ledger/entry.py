@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, judge
 
@@ -113,12 +114,14 @@ def check(
     ----------
     claim : str
         Its id, e.g. ``"A.3.eq8"``.
-    measured : number, array or DataArray
+    measured : Estimate, several of them, or number, array or DataArray without interval
         What the claim's ``measure`` asks for. Of an array every element must satisfy the rule; the worst is reported
-        (with its labels, if it has any).
+        (with its labels, if it has any). An estimate brings its interval, its runs (as ``seeds``) and, if it has them,
+        its null (where the claim names one) and the interval of their difference; one without an interval makes the
+        claim not testable. For rules on curves it is an estimate of the curve's steps.
     expected : number or array, optional
         What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
-    null : number or array, optional
+    null : Estimate, number or array, optional
         The same measurement of the claim's null. Required if the claim names a null.
     interval : (lower, upper), optional
         Confidence interval of ``measured`` (for rules on curves: of its steps). The claim is decided only if the whole
@@ -150,10 +153,20 @@ def check(
     --------
     >>> check("A.3.eq8", measured=-0.0497, expected=-0.05, null=0.1).verdict
     'holds'
-    >>> check("A.S1.jerky", measured=0.9, interval=(0.7, 1.1)).verdict
+    >>> check("A.S1.jerky", Estimate(0.9, 0.7, 1.1)).verdict
     'undecided'
     """
     c = registry.claim(claim)
+    steps = c.rule.of_curve and not isinstance(_one(measured), Estimate)
+    if isinstance(measured := _one(measured), Estimate):
+        found = measured
+        measured, interval, seeds = found.value, found.interval, found.n if seeds is None else seeds
+        if null is None and c.against is not None:
+            null, difference = found.null, found.difference
+        if not found.known:
+            not_testable = not_testable or found.why or UNKNOWN
+    if isinstance(null := _one(null), Estimate):
+        null = null.value
     if not_testable is not None:
         return Entry(c, NOT_TESTABLE, reason=not_testable, seeds=seeds, detail=detail)
     expected = c.expected if expected is None else expected
@@ -169,7 +182,7 @@ def check(
         why = "the claim names no null in the registry; leave it out"
     if why:
         raise ValueError(f"ledger.check({claim!r}): {why}")
-    if c.rule.of_curve:
+    if steps:
         measured, null = _steps(claim, measured, along), None if null is None else _steps(claim, null, along)
     low, high = (None, None) if interval is None else interval
     less, more = (None, None) if difference is None else difference
@@ -185,15 +198,21 @@ def check(
         raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
     expects, nulls = arrays.get("expected"), arrays.get("null")
     apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
-    found = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
+    judged = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
                   better_than_null=c.better_than_null, difference=apart)  # fmt: skip
     if apart:
-        less, more = (number(float(end.ravel()[found.worst])) for end in apart)
+        less, more = (number(float(end.ravel()[judged.worst])) for end in apart)
         detail = f"Less its null: [{less}, {more}]. {detail}".rstrip()
-    shown = {name: float(array.ravel()[found.worst]) for name, array in arrays.items()}
+    shown = {name: float(array.ravel()[judged.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
-    return Entry(c, found.verdict, found.reason, **shown, interval=between, at=_labels(like, found.worst),
+    return Entry(c, judged.verdict, judged.reason, **shown, interval=between, at=_labels(like, judged.worst),
                  count=like.size, seeds=seeds, detail=detail)  # fmt: skip
+
+
+def _one(measured: Any) -> Any:
+    """Several estimates as one."""
+    several = isinstance(measured, list | tuple) and measured and all(isinstance(m, Estimate) for m in measured)
+    return stack(measured) if several else measured
 
 
 def _steps(claim: str, curve: Any, along: Hashable | None) -> Any:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import interval_of, without_each
+from deepmech.core.estimates import jackknife, leave_one_out
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
 
 MODELS: tuple[Model, ...] = ("I", "L")
@@ -80,7 +80,7 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
     A group holds ten trials or so, and their mean scatters about symmetrically.
     """
     groups = result[mean].rename(slow_time="time")
-    return groups.mean("group").astype(float), without_each(groups.astype(float), "group")
+    return groups.mean("group").astype(float), leave_one_out(groups.astype(float), "group")
 
 
 def late_growth(result: xr.Dataset) -> xr.Dataset:
@@ -101,13 +101,13 @@ def late_growth(result: xr.Dataset) -> xr.Dataset:
         return (late - before).values
 
     value, without = (np.stack([grown(means, m) for m in MODELS], -1) for means in without_groups(result))
-    growth = interval_of(value, without, scatter="symmetric")
+    growth = jackknife(value, without, scatter="symmetric")
     logs = [np.log(np.where(g > 0, g, np.nan)) for g in (value, without)]
-    ratio = interval_of(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
+    ratio = jackknife(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
     return xr.Dataset(
         {
-            "growth": (("what", "model"), np.stack([value, *growth.ends])),
-            "ratio": ("what", np.stack([value[1] / value[0], *ratio.ends])),
+            "growth": (("what", "model"), np.stack([value, *growth.interval])),
+            "ratio": ("what", np.stack([value[1] / value[0], *ratio.interval])),
         },
         {"what": ["value", "low", "high"], "model": list(MODELS)},
     )

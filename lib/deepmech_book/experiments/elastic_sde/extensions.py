@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import jackknife
 from deepmech.core.labels import over
-from deepmech.core.statistics import interval_of
 from deepmech.metrics.elasticity import effects, integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import tabulated_paths
 from deepmech.sweeps import Sweep, each, recomputed, result
@@ -115,7 +115,7 @@ def predicted(
     for k, (d, v) in rows.items():
         # Balanced networks predicted from themselves are one sample.
         apart = (v[1 : n + 1] + v[n + 1 :] - v[0],) if base.equals(case) else (v[1 : n + 1], v[n + 1 :])
-        out[k] = (d, np.stack([v[0], *interval_of(v[0], *apart, scatter="symmetric").ends]))
+        out[k] = (d, np.stack([v[0], *jackknife(v[0], *apart, scatter="symmetric").interval]))
     coords = {"what": list(WHAT), "time": time, "model": list(NAMES), "class": case["class"].values}
     return xr.Dataset({**out, "start": float(time[later])}, coords)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out, proportion
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.statistics import Interval, interval_of, share_interval, without_each
 from deepmech.metrics.collapse import etf_distance
 from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
 from deepmech.simulators.elastic_sde import (
@@ -50,7 +50,7 @@ def binary(gaps: Sequence[float], samples: Sequence[int], n_runs: int = 400) -> 
         apart = separated_along(run.feature_value.isel(time=0, drop=True), [1.0])
         shares.append(apart.isel(pair=0, drop=True).mean("run"))
     share = xr.concat(shares, over("n", samples))
-    low, high = share_interval(share, n_runs).ends
+    low, high = proportion(share, n_runs).interval
     chance = ("n", [separated_by_chance(n) for n in samples])
     theory = binary_theory(gaps, samples)
     return xr.Dataset({"share": share, "low": low, "high": high, "theory": theory, "chance": chance})
@@ -103,7 +103,7 @@ def threshold(
     return separable(run.feature_value).all("pair").rename("separable")
 
 
-def crossing(separable_runs: xr.DataArray) -> tuple[float, Interval]:
+def crossing(separable_runs: xr.DataArray) -> tuple[float, Estimate]:
     """Where the curves of the first and the last time cross, over ``factor``: estimate and interval over runs.
 
     Below the threshold waiting makes separation less likely, above it more so; a straight line through the difference
@@ -118,7 +118,7 @@ def crossing(separable_runs: xr.DataArray) -> tuple[float, Interval]:
         return float(-offset / slope)
 
     value = zero(rows.mean(0))
-    return value, interval_of(value, np.array([zero(m) for m in without_each(rows)]), scatter="skewed")
+    return value, jackknife(value, np.array([zero(m) for m in leave_one_out(rows)]), scatter="skewed")
 
 
 def decay_diagram(strengths: Sequence[float], exponents: Sequence[float]) -> xr.DataArray:

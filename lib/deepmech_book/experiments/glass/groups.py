@@ -8,14 +8,14 @@ apart, network by network.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from scipy.special import erf
 
+from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
-from deepmech.core.statistics import interval_of, without_each_of
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import dip, unbinned
 from deepmech_book.experiments.glass import shapes
@@ -62,8 +62,8 @@ def grouped_dips(run: xr.Dataset, temperature: float, apart: bool = True) -> np.
     return np.sort([dip(each + np.log10(np.abs(stream.normal("z", i, n)))) for i in range(19)])
 
 
-def bimodality(run: xr.Dataset, temperature: float) -> dict[str, Any]:
-    """The dip of the pooled log₁₀|Δw| beside its null, in units of the critical one, as a claim takes them.
+def bimodality(run: xr.Dataset, temperature: float) -> Estimate:
+    """The dip of the pooled log₁₀|Δw| beside its null, in units of the critical one.
 
     The interval is over networks, for the weights of one are not independent. A critical dip falls as 1/√n.
     """
@@ -74,12 +74,5 @@ def bimodality(run: xr.Dataset, temperature: float) -> dict[str, Any]:
         sample = unbinned(counts.values, MOTILITY_EDGES)
         return float(dip(sample) / found.critical * np.sqrt(len(sample) / found.n))
 
-    value = found.dip / found.critical
-    between = interval_of(np.log(value), np.log(without_each_of(in_units, run, "seed")), scatter="symmetric").map(
-        np.exp
-    )
-    return {
-        "measured": value,
-        "null": grouped_dips(run, temperature)[-1] / found.critical,
-        **between.for_claim(),
-    }
+    between = estimate(run, "seed", "symmetric", of=lambda some: np.log(in_units(some))).map(np.exp)
+    return replace(between, value=found.dip / found.critical, null=grouped_dips(run, temperature)[-1] / found.critical)

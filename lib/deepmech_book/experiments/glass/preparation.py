@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval_of, without_each
 from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
@@ -129,9 +129,9 @@ def times(run: xr.Dataset, waiting: int = -1) -> xr.Dataset:
     for at in np.ndindex(shape):
         curves = one.values[at]
         found = decorrelation_time(one.time.values, curves.mean(0))
-        others = [decorrelation_time(one.time.values, curve) for curve in without_each(curves)]
+        others = [decorrelation_time(one.time.values, curve) for curve in leave_one_out(curves)]
         tau[at], least[at] = found.time, found.low if np.isnan(found.time) else found.time
-        low[at], high[at] = by_factors(found.time, [o.time for o in others]).ends
+        low[at], high[at] = by_factors(found.time, [o.time for o in others]).interval
         without[at] = [o.low if np.isnan(o.time) else o.time for o in others]
     dims = ("chi", "length")
     data = {"tau": tau, "low": low, "high": high, "least": least}
@@ -139,8 +139,8 @@ def times(run: xr.Dataset, waiting: int = -1) -> xr.Dataset:
     return table.assign_coords(chi=run.chi.values.round(1), length=RATE * run.sgd_steps.values)
 
 
-def growth(table: xr.Dataset, first: float) -> tuple[xr.DataArray, Interval]:
-    """The power of μt that τ₉₀ follows from ``first`` on, for each window, and its interval over initial conditions.
+def growth(table: xr.Dataset, first: float) -> Estimate:
+    """The power of μt that τ₉₀ follows from ``first`` on, for each window; its interval is over initial conditions.
 
     By least squares of the logarithms. Where the record ends before τ₉₀ its end stands for it, so that the power is a
     lower bound.
@@ -151,4 +151,4 @@ def growth(table: xr.Dataset, first: float) -> tuple[xr.DataArray, Interval]:
     def power(tau: xr.DataArray) -> xr.DataArray:
         return (x * np.log(tau)).sum("length") / (x**2).sum()
 
-    return power(part.least), interval_of(power(part.least), power(part.without), dim="seed", scatter="symmetric")
+    return jackknife(power(part.least), power(part.without), over="seed", scatter="symmetric")

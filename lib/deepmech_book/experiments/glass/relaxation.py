@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out, unknown
 from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval, interval_of, unknown, without_each
-from deepmech.metrics.glass_times import Exponent, decorrelation_time, exponent
+from deepmech.metrics.glass_times import decorrelation_time, exponent
 from deepmech.simulators.brownian import free_overlap
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.displacement import local_powers
@@ -46,8 +46,8 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
     rows = []
     for curves, sizes, temperature in zip(overlap, windows, run.temperature.values, strict=True):
         mean = decorrelation_time(times, curves.mean(0), level)
-        without = [decorrelation_time(times, curve, level).time for curve in without_each(curves)]
-        ends = by_factors(mean.time, without).ends
+        without = [decorrelation_time(times, curve, level).time for curve in leave_one_out(curves)]
+        ends = by_factors(mean.time, without).interval
         free = walks.free_taus(sizes, float(temperature), level)
         each = walks.free_taus(sizes[others], float(temperature), level) if n > 1 else [np.nan]
         rows.append((mean.time, *ends, mean.state, without, float(free), each))
@@ -59,12 +59,12 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
     )
 
 
-def by_factors(value: Any, *without: Any) -> Interval:
+def by_factors(value: Any, *without: Any) -> Estimate:
     """The interval of a time or a ratio of times, from what it is without each initial condition.
 
     Times scatter by factors, and means over the weights of a network about symmetrically.
     """
-    return interval_of(np.log(value), *(np.log(w) for w in without), scatter="symmetric").map(np.exp)
+    return jackknife(np.log(value), *(np.log(w) for w in without), scatter="symmetric").map(np.exp)
 
 
 def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
@@ -101,27 +101,22 @@ def seen(table: xr.Dataset) -> xr.Dataset:
     return table.isel(temperature=np.flatnonzero((table.temperature > 0) & (table.state == "crossed")))
 
 
-def slope(table: xr.Dataset) -> Exponent:
+def slope(table: xr.Dataset) -> Estimate:
     """The power of T that τ follows over a table's temperatures, with its interval over initial conditions.
 
     Of fewer than two temperatures it is nan, and the interval says why.
     """
     if table.sizes["temperature"] < 2:
-        return nothing("fewer than two temperatures of the record lie in this regime")
+        return unknown("fewer than two temperatures of the record lie in this regime")
     x = table.temperature.values
     return _over_seeds(x, table.tau.values, table.without.transpose("seed", "temperature").values)
 
 
-def nothing(why: str) -> Exponent:
-    """An exponent that no record shows, and why."""
-    return Exponent(np.nan, unknown(why), np.nan, 0)
-
-
-def _over_seeds(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Exponent:
+def _over_seeds(x: np.ndarray, y: np.ndarray, without: np.ndarray) -> Estimate:
     """The power of x that y follows; ``without`` (seed, x) is y without each initial condition."""
     found = exponent(x, y)
     powers = np.array([exponent(x, w).value if np.isfinite(w).all() else np.nan for w in without])
-    return replace(found, interval=interval_of(found.value, powers, scatter="symmetric"))
+    return jackknife(found.value, powers, scatter="symmetric")
 
 
 def crossover(table: xr.Dataset) -> float:
@@ -130,11 +125,11 @@ def crossover(table: xr.Dataset) -> float:
     return float(first.free * first.temperature) / at_rest(table)
 
 
-def crossover_power(tables: Mapping[float, xr.Dataset]) -> Exponent:
+def crossover_power(tables: Mapping[float, xr.Dataset]) -> Estimate:
     """The power of χ that T* follows, from :func:`taus` for every window; its interval is over initial conditions."""
     known = {chi: table for chi, table in tables.items() if crossover(table) > 0}
     if len(known) < 2:
-        return nothing("the landscape's own time was seen for fewer than two windows")
+        return unknown("the landscape's own time was seen for fewer than two windows")
     without = []
     for table in known.values():
         hottest = table.isel(temperature=int(np.argmax(table.temperature.values)))
@@ -144,19 +139,19 @@ def crossover_power(tables: Mapping[float, xr.Dataset]) -> Exponent:
     return _over_seeds(np.array(list(known)), stars, np.transpose(without))
 
 
-def prefactor(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
-    """τ over the exact time of free walks, per temperature of ``table``, and the interval over initial conditions.
+def prefactor(table: xr.Dataset) -> Estimate:
+    """τ over the exact time of free walks, per temperature of ``table``; its interval is over initial conditions.
 
     Each has its own window in both times and its own weights.
     """
     ratio = table.tau / table.free
     if ratio.size == 0:
-        return xr.DataArray(np.nan), unknown(NEVER_HOT)
+        return unknown(NEVER_HOT)
     each = (table.without / table.free_without).transpose("seed", "temperature").values
-    return ratio, by_factors(ratio, each).map(lambda end: ratio.copy(data=end))
+    return replace(by_factors(ratio, each).map(lambda end: ratio.copy(data=end)), value=ratio)
 
 
-def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Interval]:
+def distance_from_free(run: xr.Dataset, temperature: float) -> Estimate:
     """Largest distance of the mean overlap from free walks with the same windows, until these have fallen to 0.3.
 
     The interval is over initial conditions, at the time of the largest distance.
@@ -169,13 +164,13 @@ def distance_from_free(run: xr.Dataset, temperature: float) -> tuple[float, Inte
     gaps = one.overlap.transpose("seed", "time").values - np.array(free)
     gaps = np.where(np.mean(free, 0) > 0.3, gaps, np.nan)
     if np.isnan(gaps).all():
-        return np.nan, unknown("free walks have fallen to 0.3 before the first recorded time")
+        return unknown("free walks have fallen to 0.3 before the first recorded time")
     at = int(np.nanargmax(abs(gaps.mean(0))))
     each = gaps[:, at] * np.sign(gaps[:, at].mean())
-    return float(each.mean()), interval(each, scatter="symmetric")
+    return estimate(each, scatter="symmetric")
 
 
-def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+def steps_between(table: xr.Dataset) -> Estimate:
     """The power of 1/T that τ follows from each temperature of a table to the next colder one.
 
     Where both are seen, also without any one initial condition.
@@ -188,17 +183,17 @@ def steps_between(table: xr.Dataset) -> tuple[xr.DataArray, Interval]:
         between = tau.isel(temperature=slice(1, None))
         return between.copy(data=-np.diff(np.log(tau.transpose(..., "temperature").values)) / steps)
 
-    value, without = powers(part.tau), powers(part.without.transpose("seed", "temperature"))
-    return value, interval_of(value, without, dim="seed", scatter="symmetric")
+    without = powers(part.without.transpose("seed", "temperature"))
+    return jackknife(powers(part.tau), without, over="seed", scatter="symmetric")
 
 
-def all_steps(runs: Mapping[str, xr.Dataset], chi: int = 1) -> tuple[np.ndarray, Interval]:
+def all_steps(runs: Mapping[str, xr.Dataset], chi: int = 1) -> Estimate:
     """:func:`steps_between` of several phases in one of the recorded windows, one after the other."""
-    powers, between = zip(*(steps_between(taus(run, chi=chi)) for run in runs.values()), strict=True)
-    values, low, high = (np.concatenate(one) for one in (powers, *zip(*(b.ends for b in between), strict=True)))
-    if not values.size:
-        return values, unknown("no record sees τ₉₀ at two temperatures above 0; give more of them")
-    return values, Interval(low, high, next((b.why for b in between if b.why), ""))
+    found = [steps_between(taus(run, chi=chi)) for run in runs.values()]
+    value, low, high = (np.concatenate([getattr(one, end) for one in found]) for end in ("value", "low", "high"))
+    if not value.size:
+        return unknown("no record sees τ₉₀ at two temperatures above 0; give more of them", value)
+    return Estimate(value, low, high, min(one.n or 0 for one in found), next((one.why for one in found if one.why), ""))
 
 
 def second_step(overlap: xr.DataArray) -> float:
@@ -248,16 +243,16 @@ def _column(table: xr.Dataset) -> dict[str, str]:
         if part.sizes["temperature"] > 1:
             rows[name] = in_words(slope(part))
     if warm.sizes["temperature"]:
-        ratio = prefactor(warm)[0]
+        ratio = prefactor(warm).value
         rows["hot: τ₉₀ / free walk"] = f"{float(ratio.min()):.2f} to {float(ratio.max()):.2f}"
     if np.isfinite(still):
         rows |= {"τ₉₀ at T = 0 (steps)": f"{still:.3g}", "T*": f"{crossover(table):.2g}"}
     return rows
 
 
-def in_words(power: Exponent) -> str:
+def in_words(power: Estimate) -> str:
     """An exponent and, where it has one, its interval; a dash if no record shows it."""
     if not np.isfinite(power.value):
         return "–"
-    low, high = power.interval.ends
-    return (f"{power.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * power.interval.known).replace("-", "−")
+    low, high = power.interval
+    return (f"{power.value:.3f}" + f" [{low:.3f}, {high:.3f}]" * power.known).replace("-", "−")

@@ -6,16 +6,13 @@ Kept are N/P_D (within what whole widths allow), λ, μ, χ, the number of steps
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.labels import over
-from deepmech.core.statistics import Interval, interval_of, together
-from deepmech.metrics.glass_times import Exponent
+from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
@@ -68,14 +65,13 @@ def times(runs: Mapping[int, xr.Dataset]) -> dict[int, xr.Dataset]:
     return {n: relaxation.taus(run, chi=relaxation.FINEST) for n, run in runs.items()}
 
 
-def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> tuple[xr.DataArray, Interval]:
+def hot(tables: Mapping[int, xr.Dataset], temperature: float) -> Estimate:
     """Over ``size``: τ over the exact time of a free walk at one temperature, of :func:`.relaxation.taus` by size."""
-    found = [relaxation.prefactor(table.sel(temperature=[temperature])) for table in tables.values()]
-    ratios = [float(ratio.item()) for ratio, _ in found]
-    return over("size", list(tables)).copy(data=ratios), together(i.map(lambda end: end.item()) for _, i in found)
+    ratios = {n: relaxation.prefactor(table.sel(temperature=[temperature])) for n, table in tables.items()}
+    return stack({n: ratio.map(lambda end: end.item()) for n, ratio in ratios.items()}, "size")
 
 
-def carried_on(tables: Mapping[int, xr.Dataset], size: int, over: int) -> tuple[Exponent, Exponent]:
+def carried_on(tables: Mapping[int, xr.Dataset], size: int, over: int) -> tuple[Estimate, Estimate]:
     """The power of P_D that τ at T = 0 follows, and what it makes of τ at ``size`` samples over that at ``over``.
 
     By least squares of the logarithms, so that of two sizes the second number is the ratio measured between them;
@@ -83,17 +79,16 @@ def carried_on(tables: Mapping[int, xr.Dataset], size: int, over: int) -> tuple[
     """
     known = {n: table.sel(temperature=0.0) for n, table in tables.items() if np.isfinite(relaxation.at_rest(table))}
     if len(known) < 2:
-        none = relaxation.nothing("τ₉₀ at T = 0 is seen at fewer than two sizes; walk for longer (steps)")
+        none = unknown("τ₉₀ at T = 0 is seen at fewer than two sizes; walk for longer (steps)")
         return none, none
     at_rest, x = list(known.values()), np.log(list(known))
     weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     logs = np.array([float(np.log(one.tau)) for one in at_rest])
     power = float(weights @ logs)
     without = [power + w * (np.log(one.without.values) - y) for w, one, y in zip(weights, at_rest, logs, strict=True)]
-    between = interval_of(power, *without, scatter="symmetric")
+    found = jackknife(power, *without, scatter="symmetric")
     far = np.log(size / over)
-    found = Exponent(power, between, float(logs.mean() - power * x.mean()), len(x))
-    return found, replace(found, value=float(np.exp(power * far)), interval=between.map(lambda end: np.exp(end * far)))
+    return found, found.map(lambda end: np.exp(end * far))
 
 
 def table(runs: Mapping[int, xr.Dataset]) -> pd.DataFrame:

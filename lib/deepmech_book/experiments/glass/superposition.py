@@ -6,17 +6,16 @@ Functions take survivors of a phase (:func:`.protocol.kept`) and give what the p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.estimates import Estimate, estimate, jackknife, unknown
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.statistics import Interval, interval_of, without_each_of
-from deepmech.metrics.glass_times import Collapse, Exponent, collapse, exponent
+from deepmech.metrics.glass_times import Collapse, collapse, exponent
 from deepmech.simulators.brownian import Well, free_overlap, free_time, well_overlap
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.glass import relaxation, walks, wells
@@ -38,19 +37,19 @@ def free_master(rescaled: np.ndarray) -> xr.DataArray:
     return xr.DataArray(values, dims="rescaled", coords={"rescaled": rescaled})
 
 
-def tail_power(curve: xr.DataArray) -> Exponent:
+def tail_power(curve: xr.DataArray) -> Estimate:
     """The power of time that an overlap follows while between 0.1 and 0.6; nan with fewer than four points."""
     values = curve.dropna("rescaled")
     part = values.isel(rescaled=np.flatnonzero((values < 0.6) & (values > 0.1)))
     if part.sizes["rescaled"] < 4:
-        return relaxation.nothing("the record of the hottest networks has too few points in the range")
+        return unknown("the record of the hottest networks has too few points in the range")
     return exponent(part.rescaled.values, part.values)
 
 
-def hottest_power(run: xr.Dataset) -> Exponent:
+def hottest_power(run: xr.Dataset) -> Estimate:
     """:func:`tail_power` of the hottest collapsed curve, with its interval over initial conditions."""
 
-    def fitted(some: xr.Dataset) -> Exponent:
+    def fitted(some: xr.Dataset) -> Estimate:
         curves, _ = collapsed(some)
         return tail_power(curves.sel(temperature=float(curves.temperature.max())))
 
@@ -58,7 +57,7 @@ def hottest_power(run: xr.Dataset) -> Exponent:
     if np.isnan(found.value):
         return found
     powers = [fitted(run.isel(seed=np.delete(np.arange(n), i))).value for i in range(n)] if n > 1 else [np.nan]
-    return replace(found, interval=interval_of(found.value, np.array(powers), scatter="symmetric"))
+    return jackknife(found.value, np.array(powers), scatter="symmetric")
 
 
 def last_overlap(run: xr.Dataset, weights: xr.DataArray) -> xr.Dataset:
@@ -90,13 +89,13 @@ def departures(run: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"above": away.max(), "below": -away.min()})
 
 
-def least_departure(run: xr.Dataset) -> tuple[float, Interval]:
-    """The smaller of both :func:`departures`, and its interval over initial conditions."""
+def least_departure(run: xr.Dataset) -> Estimate:
+    """The smaller of both :func:`departures`, its interval over initial conditions."""
 
     def least(some: xr.Dataset) -> float:
         return float(departures(some).to_dataarray().min())
 
-    return least(run), interval_of(least(run), without_each_of(least, run, "seed"), scatter="symmetric")
+    return estimate(run, "seed", "symmetric", of=least)
 
 
 def exact_well(times: np.ndarray, stiffness: float) -> np.ndarray:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from deepmech.core.estimates import crossing
 from deepmech.core.labels import over
-from deepmech.core.statistics import crossing
 from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights

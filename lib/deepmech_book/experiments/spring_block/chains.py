@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.estimates import crossing
 from deepmech.core.labels import over
-from deepmech.core.statistics import crossing
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, averaged, equilibrium, simulate
 

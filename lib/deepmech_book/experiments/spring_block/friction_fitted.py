@@ -6,14 +6,15 @@ what is asked of the fits of a whole plane of networks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from scipy.stats import t as student
 
+from deepmech.core.estimates import Estimate, spearman
 from deepmech.core.random import Stream
-from deepmech.core.statistics import Interval, spearman
 from deepmech.metrics.curvature import curvature
 from deepmech_book.experiments.spring_block import chain_fits
 from deepmech_book.experiments.spring_block.chain_fits import LONGEST
@@ -164,11 +165,11 @@ def effective(fit: xr.Dataset) -> xr.DataArray:
     return fit["friction_right"] - fit["friction_left"]
 
 
-def wider(value: Any, between: Interval, n: int, looks: int) -> Interval:
+def wider(value: Any, between: Estimate, n: int, looks: int) -> Estimate:
     """A 95 % interval over ``n`` seeds, wider for ``looks`` after any of which one might have stopped (Bonferroni)."""
     grown = student.ppf(1 - 0.025 / looks, n - 1) / student.ppf(0.975, n - 1)
-    low, high = (value + grown * (end - value) for end in between.ends)
-    return Interval(low, high, between.why)
+    low, high = (value + grown * (end - value) for end in between.interval)
+    return replace(between, value=value, low=low, high=high)
 
 
 def dealt(fit: xr.Dataset, number: str, parameter: str, n_draws: int = 1000) -> xr.DataArray:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.statistics import Interval, interval, interval_by_drawing, spearman, together
+from deepmech.core.estimates import Estimate, bootstrap, estimate, plain, spearman
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.experiments.spring_block.networks import PANELS
@@ -21,44 +20,20 @@ STRAIGHT = 0.05
 
 
 @dataclass(frozen=True)
-class Number:
-    """A number of one diagram, or one for each row or column, its interval over seeds, and what it is compared with.
-
-    ``difference`` is the interval of the number less its null.
-    """
-
-    value: Any
-    interval: Interval
-    null: float = np.nan
-    difference: Interval | None = None
-
-    def for_claim(self) -> dict[str, Any]:
-        """What ``ledger.check`` is handed."""
-        null: dict[str, Any] = {} if np.isnan(self.null) else {"null": self.null}
-        if self.difference is not None and self.difference.known:
-            null["difference"] = self.difference.ends
-        return {"measured": self.value} | null | self.interval.for_claim()
-
-    def __str__(self) -> str:
-        ends = " [{}, {}]".format(*map(plain, self.interval.ends)) if self.interval.known else ""
-        return plain(self.value) + ends
-
-
-@dataclass(frozen=True)
 class Measures:
     """The numbers that the claims about diagrams of networks share; see :func:`measures`."""
 
-    bends_with_noise: Number
-    bends_with_slope: Number
-    lazy_corner: Number
-    noisiest: Number
-    falls: Number
-    falls_in_rows: Number
-    straightest: Number
-    bent_gains: Number
+    bends_with_noise: Estimate
+    bends_with_slope: Estimate
+    lazy_corner: Estimate
+    noisiest: Estimate
+    falls: Estimate
+    falls_in_rows: Estimate
+    straightest: Estimate
+    bent_gains: Estimate
     best_cell: dict[str, float]
-    best_curvature: Number
-    best_bend: Number
+    best_curvature: Estimate
+    best_bend: Estimate
     left_out: int
 
 
@@ -102,11 +77,11 @@ def measures(result: xr.Dataset) -> Measures:
     )
 
 
-def _mean(values: xr.DataArray) -> Number:
-    return Number(values.mean("seed"), interval(values, "seed", "skewed"))
+def _mean(values: xr.DataArray) -> Estimate:
+    return estimate(values, "seed", "skewed")
 
 
-def _bent_gains(bend: xr.DataArray, accuracy: xr.DataArray, usable: xr.DataArray) -> Number:
+def _bent_gains(bend: xr.DataArray, accuracy: xr.DataArray, usable: xr.DataArray) -> Estimate:
     """A cell chosen by the seed it is judged by would look too good; of a single seed there is no other choice."""
     cells, gains = usable.values, []
     for seed in range(bend.sizes["seed"]):
@@ -119,10 +94,10 @@ def _bent_gains(bend: xr.DataArray, accuracy: xr.DataArray, usable: xr.DataArray
         best = [np.argmax(np.where(kind, a, -np.inf)) for kind in (~straight, straight)]
         bent, even = accuracy.values[seed][cells][best]
         gains.append(100 * float(bent - even))
-    return Number(float(np.mean(gains)), interval(np.array(gains), scatter="symmetric"))
+    return estimate(np.array(gains), scatter="symmetric")
 
 
-def _bends(bend: xr.DataArray, dim: str) -> Number:
+def _bends(bend: xr.DataArray, dim: str) -> Estimate:
     """Rank correlation of curvature with its place along ``dim``, which is in order, for every label of the other."""
     ready = bend.transpose("seed", ..., dim)
     kept = [np.flatnonzero(row) for row in np.isfinite(ready.values).all(0)]
@@ -133,12 +108,11 @@ def _bends(bend: xr.DataArray, dim: str) -> Number:
 
     values = np.nan_to_num(ready.values.astype(float))
     like = ready.isel({"seed": 0, dim: 0}, drop=True)
-    between = interval_by_drawing(statistic, values, n_draws=N_DRAWS)
-    within = between.map(lambda end: like.copy(data=np.clip(end, -1, 1)))
-    return Number(like.copy(data=statistic(values.mean(0, keepdims=True))[0]), within)
+    found = bootstrap(statistic, values, n_draws=N_DRAWS)
+    return found.map(lambda end: like.copy(data=np.clip(end, -1, 1)))
 
 
-def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Number]:
+def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict[str, Estimate]:
     """Numbers of :func:`measures` that follow from means over seeds; ``bend``, ``accuracy`` (seed, slope, noise)."""
     names = ["falls", "falls_in_rows", "straightest", "best_curvature", "best_bend"]
     with_null = ["falls", "falls_in_rows", "best_bend"]  # the statistic's last columns; before: two, less their nulls
@@ -166,17 +140,15 @@ def _numbers(bend: np.ndarray, accuracy: np.ndarray, usable: np.ndarray) -> dict
         return np.stack([*found, *more, *rival, blind], -1)
 
     filled = [np.where(usable, values, 0.0) for values in (bend, accuracy)]
-    value = statistic(*(v.mean(0, keepdims=True) for v in filled))[0]
-    ends = interval_by_drawing(statistic, *filled, n_draws=N_DRAWS)
+    found = bootstrap(statistic, *filled, n_draws=N_DRAWS)
     # Correlations end at ±1.
-    low, high = (np.append(np.clip(end[:2], -1, 1), end[2:]) for end in ends.ends)
-    between = [Interval(float(one), float(two), ends.why) for one, two in zip(low, high, strict=True)]
-    null = dict(zip(with_null, value[-len(with_null) :], strict=True))
-    less = dict(zip(with_null, between[len(names) : -len(with_null)], strict=False))
-    return {
-        name: Number(float(value[i]), between[i], float(null.get(name, np.nan)), less.get(name))
-        for i, name in enumerate(names)
-    }
+    low, high = (np.append(np.clip(end[:2], -1, 1), end[2:]).tolist() for end in found.interval)
+    values, rivals = found.value.tolist(), dict(zip(with_null, found.value[-len(with_null) :].tolist(), strict=True))
+    numbers = {}
+    for i, name in enumerate(names):
+        less = (low[len(names) + i], high[len(names) + i]) if name in with_null[:2] and found.known else None
+        numbers[name] = Estimate(values[i], low[i], high[i], found.n, found.why, rivals.get(name), less)
+    return numbers
 
 
 def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
@@ -194,20 +166,6 @@ def _off_best(accuracy: np.ndarray, usable: np.ndarray) -> list[np.ndarray]:
         at[0, :, row] = filled[:, others].mean(1).argmax(-1)
         at[1, :, row] = np.clip(best[:, others].mean(-1) + tilt * (row - others.mean()), 0, n - 1)
     return [abs(np.arange(n) - one[..., None]) for one in at]
-
-
-def for_claims(numbers: Iterable[Number]) -> dict[str, Any]:
-    """What ``ledger.check`` is handed of one :class:`Number` for each of several diagrams, of equal sizes.
-
-    Examples
-    --------
-    >>> sorted(for_claims([Number(-0.9, Interval(-0.95, -0.85), -0.5)]))
-    ['interval', 'measured', 'null']
-    """
-    numbers = list(numbers)
-    null = [n.null for n in numbers]
-    found = {"measured": [n.value for n in numbers]} | ({} if np.isnan(null).any() else {"null": null})
-    return found | together(n.interval for n in numbers).for_claim()
 
 
 def ranks(one: xr.DataArray, two: xr.DataArray, dim: str) -> xr.DataArray:
@@ -274,11 +232,6 @@ def _column(one: Measures) -> dict[str, str]:
         "its |curvature|, of the largest": plain(one.best_bend.value),
         "that of a cell picked blindly": plain(one.best_bend.null),
     }
-
-
-def plain(value: float) -> str:
-    """Two decimals with a true minus sign."""
-    return f"{value + 0.0:.2f}".replace("-", "−")
 
 
 def input_off(load: xr.DataArray) -> xr.DataArray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.statistics import Interval, interval_of
+from deepmech.core.estimates import Estimate, jackknife
 from deepmech.data import Data, load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import train
@@ -163,10 +163,10 @@ def _regret(accuracy: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return worth.max(1) - taken
 
 
-def mean_and_interval(found: xr.Dataset) -> tuple[xr.DataArray, Interval]:
+def mean_and_interval(found: xr.Dataset) -> tuple[xr.DataArray, Estimate]:
     """Mean over seeds of :func:`regrets`, of one rule or the difference of two, and its interval.
 
     Runs judge one another's cells, so the interval is that of leaving out each with all that it says.
     """
     mean = found["regret"].mean("seed")
-    return mean, interval_of(mean, found["without"], dim="seed", scatter="skewed")
+    return mean, jackknife(mean, found["without"], over="seed", scatter="skewed")
