@@ -125,7 +125,7 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
     why = next((e.why for e in each if e.why), "")
     null = None if any(e.null is None for e in each) else np.array([e.null for e in each])
     n = [e.n for e in each if e.n is not None]
-    return Estimate(*ends, min(n, default=None), why, null)
+    return Estimate(ends[0], ends[1], ends[2], min(n, default=None), why, null)
 
 
 def estimate(
