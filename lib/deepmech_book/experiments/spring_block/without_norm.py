@@ -15,6 +15,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import Training, train
 from deepmech_book.experiments.spring_block.data import TORCH, recipe, sweep
+from deepmech_book.experiments.spring_block.networks import PANELS, SLOPES
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
 #: bring to 1 the features' variance over samples, mean over units (the paper's words), or their mean square (as where
@@ -79,6 +80,25 @@ def lazy_corner(
     cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
     fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
     return sweep("constants", f"{__name__}:train_cells", cells, recipe(data), **fixed)
+
+
+def diagram(
+    data: str | dict[str, Any] = "mnist-program",
+    dropouts: Sequence[float] = PANELS["dropout"].values,
+    slopes: Sequence[float] = SLOPES,
+    n_seeds: int = 3,
+    epochs: int = 100,
+) -> Sweep:
+    """The panel of dropout with constants that bring the variance to 1, at the paper's learning rate.
+
+    Examples
+    --------
+    >>> diagram("digits", n_seeds=2).grid.shape
+    (6, 8, 2)
+    """
+    cells = {"slope": slopes, "dropout": dropouts, "seed": range(FIRST_SEED, FIRST_SEED + n_seeds)}
+    fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": epochs}}
+    return sweep("constants-diagram", f"{__name__}:train_cells", cells, recipe(data), **fixed)
 
 
 @recomputed(tolerance={**TORCH, "loss": 3e-2})
