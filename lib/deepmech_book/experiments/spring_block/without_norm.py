@@ -86,7 +86,7 @@ def diagram(
     data: str | dict[str, Any] = "mnist-program",
     dropouts: Sequence[float] = PANELS["dropout"].values,
     slopes: Sequence[float] = SLOPES,
-    n_seeds: int = 3,
+    n_seeds: int = 10,
     epochs: int = 100,
 ) -> Sweep:
     """The panel of dropout with constants that bring the variance to 1, at the paper's learning rate.
