@@ -1,5 +1,7 @@
 """Outputs that must not be printed, and what an executed notebook carries."""
 
+from pathlib import Path
+
 import pytest
 
 from deepmech_book.press import execution
@@ -15,13 +17,14 @@ def shown(**data):
     return {"output_type": "display_data", "data": {k.replace("_", "/"): v for k, v in data.items()}, "metadata": {}}
 
 
+HERE = Path("/where/it/worked")
 FIGURE = {"mystnb": {"figure": {"name": "fig-x", "caption": "x"}}}
 ERROR = {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1b[31mE: burst\x1b[0m"]}
 
 
 def test_a_sound_notebook_passes():
-    execution.check(notebook(shown(text_html="<img>", text_plain="A line."), metadata=FIGURE))
-    execution.check(notebook({"output_type": "stream", "name": "stdout", "text": "3"}, shown(text_plain="3")))
+    execution.check(notebook(shown(text_html="<img>", text_plain="A line."), metadata=FIGURE), HERE)
+    execution.check(notebook({"output_type": "stream", "name": "stdout", "text": "3"}, shown(text_plain="3")), HERE)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +41,12 @@ def test_a_sound_notebook_passes():
 )
 def test_unfit_outputs(faulty, complaint):
     with pytest.raises(NotebookFailed, match=complaint):
-        execution.check(faulty)
+        execution.check(faulty, HERE)
 
 
-def test_a_path_of_this_machine_is_unfit(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_path_of_this_machine_is_unfit():
     with pytest.raises(NotebookFailed, match="a path of this machine"):
-        execution.check(notebook(shown(text_plain=f"{tmp_path}/lib/x.py")))
+        execution.check(notebook(shown(text_plain=f"{HERE}/lib/x.py")), HERE)
 
 
 def test_records_of_a_notebook():

@@ -1,23 +1,22 @@
-"""One notebook is executed: papermill with the profile's parameters, checks, and only then a file that counts.
-
-Runs as a process of its own (:func:`work`). When the press goes, so does this process, and with it the kernel.
-"""
+"""One notebook is executed: papermill with the profile's parameters, checks, and only then a file that counts."""
 
 from __future__ import annotations
 
 import datetime
-import gc
 import json
 import os
 import re
 import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
-from deepmech_book.press import kernels, keys
-from deepmech_book.press.sources import House, Source, with_values
+from deepmech_book.press import keys
+from deepmech_book.press.sources import BookError, House, Source, with_values
 
 RECORD = "application/vnd.deepmech+json"
 FIGURES = "figures"
@@ -30,60 +29,100 @@ class NotebookFailed(Exception):
 
 
 def execute(
-    source: Source, parameters: dict[str, Any], key: str, folder: Path, seconds: int | None = None
-) -> tuple[dict[str, Any], str]:
-    """Execute one notebook in the working directory; ``folder`` takes temporary files and the figures to take away.
+    house: House,
+    source: Source,
+    parameters: dict[str, Any],
+    key: str,
+    target: Path,
+    environment: Mapping[str, str],
+    seconds: int | None = None,
+) -> str:
+    """Execute one notebook in the root of its house, and keep it as the file ``target`` beside its figures.
 
-    No cell may take more than ``seconds``.
+    Parameters
+    ----------
+    key : what the notebook is made of; the file says so if that changed meanwhile.
+    environment : variables of its kernel, beside those of this process.
+    seconds : how long a cell may take.
 
     Returns
     -------
-    notebook : dict
-        The executed and checked notebook (nbformat 4 JSON).
-    chatter : str
-        What the notebook wrote to standard error. It is left out of the notebook.
+    str
+        What the notebook wrote to standard error. It is left out of the file.
 
     Raises
     ------
     NotebookFailed
-        When a cell raises or is stopped, when any output is an error, and from :func:`check`.
+        When a cell raises or is stopped, when the result cannot be kept, and from :func:`check`.
     """
+    with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
+        folder = Path(temporary)
+        notebook = _executed(house.root, source, parameters, folder, environment, seconds)
+        chatter = _tidy(source, notebook, parameters)
+        check(notebook, house.root)
+        drawn, figures = folder / "drawn", folder / FIGURES
+        threads = environment.get("OMP_NUM_THREADS", provenance.cores())
+        notebook["metadata"]["deepmech"] = {
+            "key": key if _key_now(house, source.name, parameters) == key else "changed while it ran",
+            "parameters": {**source.parameters, **parameters},
+            "seconds": round(notebook["metadata"]["papermill"]["duration"], 1),
+            "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "figures": keys.tree_digest(figures),
+            "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
+            "machine": f"{provenance.processor()}, {provenance.cores()} cores, {threads} threads of libraries",
+            "versions": provenance.versions_in_words(),
+        }
+        try:
+            _keep(notebook, figures, target)
+        except OSError as error:  # a full disk, a limit of file sizes, a folder in the way
+            raise NotebookFailed(f"its result cannot be kept: {error}") from None
+    return chatter
+
+
+def _executed(
+    root: Path, source: Source, parameters: dict[str, Any], folder: Path, own: Mapping[str, str], seconds: int | None
+) -> dict[str, Any]:
+    """What papermill makes of a notebook (nbformat 4 JSON); ``folder`` takes temporary files and figures."""
     import nbformat
     import papermill
     from papermill.exceptions import PapermillExecutionError
-    from traitlets.config import Config
 
-    from deepmech_book.press import limits
+    from deepmech_book.press import engine
 
-    written, drawn, figures = folder / "written.ipynb", folder / "drawn", folder / FIGURES
-    os.environ.update(DEEPMECH_DRAWN=str(drawn), DEEPMECH_FIGURES=str(figures))
-    nbformat.write(source.notebook, written)
-    # Sockets in this folder, not ports: two kernels that start together may be given the same free port.
-    sockets = {"transport": "ipc"} if kernels.FORKS else {}
-    sockets = Config(KernelManager={**sockets, "connection_file": str(folder / "kernel.json")})
+    # Profiles and start-up files of the user's own IPython must not change what the book says.
+    alone = {"IPYTHONDIR": str(folder), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    places = {"DEEPMECH_DRAWN": str(folder / "drawn"), "DEEPMECH_FIGURES": str(folder / FIGURES)}
+    written, out = folder / "written.ipynb", folder / "executed.ipynb"
     try:
+        nbformat.write(source.notebook, written)
         done = papermill.execute_notebook(
-            written, folder / "executed.ipynb", parameters, kernel_name="python3", progress_bar=False, config=sockets,
-            engine_name=limits.NAME, execution_timeout=seconds,
+            written, out, parameters, kernel_name="python3", progress_bar=False, engine_name=engine.NAME,
+            execution_timeout=seconds, environment={**os.environ, **own, **alone, **places}, root=root, folder=folder,
             request_save_on_cell_execute=False,  # it would be written twice per cell, with all pictures so far
         )  # fmt: skip
     except PapermillExecutionError as error:
         # Papermill has by now put a cell of its own (the parameters) into the notebook it numbers.
-        raise NotebookFailed(_failure(folder / "executed.ipynb", error)) from None
-    notebook = json.loads(nbformat.writes(done))
-    chatter = _tidy(source, notebook, parameters)
-    check(notebook)
-    seconds = notebook["metadata"]["papermill"]["duration"]
-    notebook["metadata"]["deepmech"] = {
-        "key": key,
-        "parameters": {**source.parameters, **parameters},
-        "seconds": round(seconds, 1),
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "figures": keys.tree_digest(figures),
-        "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
-        **_hardware(),
-    }
-    return notebook, chatter
+        raise NotebookFailed(_failure(out, error)) from None
+    except (OSError, RuntimeError) as error:  # a full disk, a kernel that does not start
+        said = folder / "said"
+        last = said.read_text(errors="replace").strip() if said.is_file() else ""
+        raise NotebookFailed(f"its execution ended early: {error}\n{short(last)}".rstrip()) from None
+    return json.loads(nbformat.writes(done))
+
+
+def stop() -> None:
+    """End all notebooks that this process executes."""
+    if "papermill" in sys.modules:
+        from deepmech_book.press import engine
+
+        engine.stop()
+
+
+def _key_now(house: House, name: str, parameters: dict[str, Any]) -> str | None:
+    try:
+        return keys.key(house.source(name), parameters, keys.surroundings(house))
+    except BookError:  # it cannot be read any more
+        return None
 
 
 def _failure(path: Path, error: Any) -> str:
@@ -145,7 +184,7 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
     return "".join(chatter)
 
 
-def check(notebook: dict[str, Any]) -> None:
+def check(notebook: dict[str, Any], root: Path) -> None:
     """Every output must be fit to print.
 
     Raises
@@ -153,9 +192,9 @@ def check(notebook: dict[str, Any]) -> None:
     NotebookFailed
         For an error output (even of a cell that was allowed to raise), a cell that papermill did not finish, a
         numbered figure without picture or without text that stands for it, an output that needs a live kernel, and
-        a path of this machine.
+        the path ``root``, where it worked.
     """
-    here = str(Path.cwd())
+    here = str(root)
     code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
     for cell in code:
         where = place(notebook["cells"], cell)
@@ -177,13 +216,6 @@ def check(notebook: dict[str, Any]) -> None:
             raise NotebookFailed(f"{where}its output shows a path of this machine ({here})")
 
 
-def _hardware() -> dict[str, str]:
-    return {
-        "machine": provenance.machine(),
-        "versions": provenance.versions_in_words(),
-    }
-
-
 def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
     """What an executed notebook showed: one dictionary per figure or claim, with its page, profile and seconds.
 
@@ -198,41 +230,6 @@ def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
                 page = {"page": name, "profile": made["parameters"]["profile"], "seconds": made["seconds"]}
                 found.append({**page, **record})
     return found
-
-
-def work(job: dict[str, Any], environment: dict[str, str], answer: Any) -> None:
-    """Execute ``job`` in this process; what happened goes through the pipe ``answer``."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C goes to the press, which then ends this process.
-    gc.freeze()  # What was imported before the fork is no garbage: not to be looked through, here and in the kernel.
-    folder = Path(job["folder"])
-    # Profiles and start-up files of the user's own IPython must not change what the book says.
-    own = {"IPYTHONDIR": str(folder), "JUPYTER_PREFER_ENV_PATH": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    os.environ.update(environment, **own)
-    os.chdir(job["root"])
-    with open(folder / "said", "wb") as said:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
-    kernel = None
-    if kernels.FORKS:
-        os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = kernels.NAME
-        kernel = kernels.Waiting()
-    provenance.leave_with_parent()
-    house = House(Path(job["root"]))
-    try:
-        source = house.source(job["name"])
-        notebook, chatter = execute(source, job["parameters"], job["key"], folder, job["seconds"])
-        if keys.key(source, job["parameters"], keys.surroundings(house)) != job["key"]:
-            notebook["metadata"]["deepmech"]["key"] = "changed while it ran"
-        _keep(notebook, folder / FIGURES, Path(job["target"]))
-        answer.send({"chatter": chatter})
-    except NotebookFailed as failure:
-        answer.send({"failed": str(failure)})
-    except OSError as error:  # a full disk, a limit of file sizes, a folder in the way
-        answer.send({"failed": f"its result cannot be kept: {error}"})
-    finally:
-        if kernel is not None:
-            kernel.kill()  # one that still waits would be waited for
 
 
 def _keep(notebook: dict[str, Any], drawn: Path, target: Path) -> None:

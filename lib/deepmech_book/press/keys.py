@@ -17,7 +17,7 @@ from deepmech.core.spec import digest
 from deepmech_book.press.sources import House, Source
 
 # The press itself does not reach into notebooks, except through these files.
-_PRESS = ("deepmech_book/press/execution.py", "deepmech_book/press/kernels.py", "deepmech_book/press/sources.py")
+_PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("engine", "execution", "kernels", "sources"))
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:

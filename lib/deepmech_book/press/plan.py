@@ -238,7 +238,7 @@ def asked(source: Source, parameters: Mapping[str, Any]) -> Asked:
     """
     statements = _statements(source)
     space: dict[str, Any] = {"__name__": "__main__", "display": lambda *shown: None}
-    space |= source.parameters | parameters
+    space |= {**source.parameters, **parameters}
     for node in statements:
         if isinstance(node, ast.Import | ast.ImportFrom):
             try:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +107,7 @@ def press(
     done: dict[str, Sheet] = {}
     with runner:
         targets = {s.name: house.executed(profile, s.name) for s in waiting}
-        futures = [runner.submit(house, s, targets[s.name], {**places(house), **limits(profile)}, say) for s in waiting]
-        for future in as_completed(futures):
+        for future in as_completed([runner.submit(house, s, targets[s.name], limits(profile), say) for s in waiting]):
             sheet, seconds, chatter = future.result()
             done[sheet.name] = sheet
             left = [runner.left(expected[s.name], targets[s.name]) for s in waiting if s.name not in done]
@@ -129,7 +126,7 @@ def press(
 
 
 class Runner:
-    """Executes notebooks, each in a process of its own; leaving it, for whatever reason, ends them.
+    """Executes notebooks, each in a kernel of its own; leaving it, for whatever reason, ends them.
 
     At most ``jobs`` run at a time, never more than there are cores, which they share; ``notebooks`` are to come.
     """
@@ -138,22 +135,20 @@ class Runner:
         cores = provenance.cores()
         self.jobs = max(1, min(jobs, cores, notebooks))
         self._threads, self._notebooks, self._minutes = thread_limits(cores // self.jobs), notebooks, cell_minutes
-        self._lock = threading.Lock()
-        self._processes: set[Any] = set()
         self._since: dict[Path, float] = {}
-        self._stopped = False
+        self._futures: list[Future[tuple[Sheet, float, str]]] = []
 
     def __enter__(self) -> Runner:
-        kernels.warm(self._threads, self._notebooks)
+        if self._notebooks:
+            kernels.warm(self._threads, self._notebooks)
         self._pool = ThreadPoolExecutor(self.jobs)
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._stopped = True
-            for process in self._processes:
-                process.kill()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        while not all(future.done() for future in self._futures):
+            execution.stop()
+            time.sleep(0.1)
 
     def left(self, expected: float | None, target: Path) -> float | None:
         """What remains of the expected seconds of a notebook that may have started."""
@@ -164,52 +159,26 @@ class Runner:
         self, house: House, sheet: Sheet, target: Path, environment: dict[str, str], say: Say
     ) -> Future[tuple[Sheet, float, str]]:
         """Execute one notebook into the file ``target``: (sheet with result or failure, seconds, standard error)."""
-        return self._pool.submit(self._execute, house, sheet, target, environment, say)
+        self._futures.append(self._pool.submit(self._execute, house, sheet, target, environment, say))
+        return self._futures[-1]
 
     def _execute(
         self, house: House, sheet: Sheet, target: Path, environment: dict[str, str], say: Say
     ) -> tuple[Sheet, float, str]:
         earlier = earlier_seconds(target)
         say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
-        start = time.monotonic()
+        start = self._since[target] = time.monotonic()
         minutes = self._minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else None)
-        with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as folder:
-            job = {
-                "root": str(house.root),
-                "name": sheet.name,
-                "parameters": sheet.parameters,
-                "key": sheet.key,
-                "target": str(target),
-                "folder": folder,
-                "seconds": minutes and max(1, round(60 * minutes)),
-            }
-            process, answers = self._start(job, {**self._threads, **environment})
-            try:
-                answer = answers.recv()
-            except EOFError:
-                answer = {}
-            process.join()
-            with self._lock:
-                self._processes.discard(process)
-            notebook = keys.trusted(target) if "chatter" in answer else None
-            said = Path(folder) / "said"
-            last = said.read_text(errors="replace").strip() if said.is_file() else ""
-        failure = answer.get("failed", "" if notebook else f"its process ended early:\n{execution.short(last)}")
-        result = Sheet(sheet.source, sheet.parameters, sheet.key, notebook, fresh=True, failure=failure)
-        return result, time.monotonic() - start, answer.get("chatter", "")
-
-    def _start(self, job: dict[str, Any], environment: dict[str, str]) -> tuple[Any, Any]:
-        """The process that executes the job, and where its answer comes."""
-        with self._lock:
-            if self._stopped:
-                raise KeyboardInterrupt
-            self._since[Path(job["target"])] = time.monotonic()
-            receiver, sender = kernels.jobs.Pipe(duplex=False)
-            process = kernels.jobs.Process(target=execution.work, args=(job, environment, sender))
-            process.start()
-            sender.close()
-            self._processes.add(process)
-            return process, receiver
+        seconds = max(1, round(60 * minutes)) if minutes else None
+        environment = {**self._threads, **places(house), **environment}
+        failure = chatter = ""
+        try:
+            what = House(house.root), sheet.source, sheet.parameters, sheet.key, target
+            chatter = execution.execute(*what, environment, seconds)
+        except execution.NotebookFailed as failed:
+            failure = str(failed)
+        notebook = None if failure else keys.trusted(target)
+        return replace(sheet, notebook=notebook, fresh=True, failure=failure), time.monotonic() - start, chatter
 
 
 def thread_limits(threads: int) -> dict[str, str]:

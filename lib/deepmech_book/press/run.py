@@ -173,7 +173,7 @@ def _here(
         for point, sheet in todo.items():
             shutil.rmtree(point.folder / "data", ignore_errors=True)
             target = _executed(point, sheet.source).resolve()
-            waiting[runner.submit(house, sheet, target, press.places(house), say)] = point
+            waiting[runner.submit(house, sheet, target, {}, say)] = point
         for future in as_completed(waiting):
             done, _, chatter = future.result()
             if chatter:
