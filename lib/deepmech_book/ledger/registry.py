@@ -84,7 +84,7 @@ class Claim(Numbered):
         return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""
 
 
-class _Once(yaml.SafeLoader):
+class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Refuses a name that is set twice, of which YAML would keep the last."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:

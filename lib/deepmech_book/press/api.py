@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
-import pkgutil
 import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import deepmech
-from deepmech.core import code
 
 #: Rooms in the order of the front door, and what each is for.
 ROOMS = {
@@ -33,6 +32,9 @@ _INSIDE = (
 )
 
 
+LIBRARY = Path(deepmech.__file__).parent
+
+
 def _inside(name: str) -> bool:
     return any(name == i or name.startswith(f"{i}.") for i in _INSIDE)
 
@@ -43,12 +45,15 @@ _VERBATIM = re.compile(r"(``.*?``|:math:`[^`]*`)")
 
 
 @cache
-def modules(room: str) -> tuple[str, ...]:
-    """The modules of a room that the reference shows, packages before what is in them."""
-    package = importlib.import_module(f"deepmech.{room}")
-    found = [package.__name__]
-    found += [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    return tuple(name for name in found if not _inside(name))
+def modules(room: str) -> dict[str, Path]:
+    """The files of a room that the reference shows, by the name of their module, packages before what is in them."""
+    found = {}
+    for path in (LIBRARY / room).rglob("*.py"):
+        parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
+        name = ".".join(parts[:-1] if path.stem == "__init__" else parts)
+        if not path.stem.startswith("_") or path.stem == "__init__":
+            found[name] = path
+    return {name: found[name] for name in sorted(found) if not _inside(name)}
 
 
 def pages(book: Path) -> dict[str, str]:
@@ -58,13 +63,12 @@ def pages(book: Path) -> dict[str, str]:
     out = {"index": INDEX.format(front=front, rooms=rooms)}
     for room, title in ROOMS.items():
         parts = [f"# {title}", ""]
-        for name in modules(room):
-            source = code.source(name)
+        for name, source in modules(room).items():
             plain = source.name == "__init__.py"
             if name != f"deepmech.{room}":
                 parts += [f"## {name.removeprefix('deepmech.')}", ""]
             parts += [f"Source: {{download}}`{source.name} </{os.path.relpath(source, book)}>`", ""]
-            own = [] if plain and not _defines(name) else ["   :members:", "   :show-inheritance:"]
+            own = [] if plain and not _defines(source) else ["   :members:", "   :show-inheritance:"]
             if hidden := _ALIASES.get(name):
                 own.append(f"   :exclude-members: {hidden}")
             parts += ["```{eval-rst}", f".. automodule:: {name}", *own, "```", ""]
@@ -90,10 +94,11 @@ Everything, room by room, each module with its source to take away:
 """
 
 
-def _defines(name: str) -> bool:
+def _defines(source: Path) -> bool:
     """Whether a package has functions or classes of its own."""
-    package = importlib.import_module(name)
-    return any(getattr(value, "__module__", None) == name for key, value in vars(package).items() if key[0] != "_")
+    kinds = ast.FunctionDef | ast.ClassDef
+    body = ast.parse(source.read_text(encoding="utf-8")).body
+    return any(isinstance(node, kinds) and node.name[0] != "_" for node in body)
 
 
 @cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class House:
     """
 
     root: Path
+    _sources: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def find(cls) -> House:
@@ -103,12 +105,14 @@ class House:
         return tuple(n for n in self.names if any(n == c or n.startswith(f"{c}/") for c in chapters))
 
     def source(self, name: str) -> Source:
-        """Read and check one notebook."""
+        """Read and check one notebook, once."""
         for suffix, fmt in SUFFIXES.items():
             path = self.root / "notebooks" / f"{name}{suffix}"
-            if path.is_file():
-                return read(name, path, fmt)
-        raise BookError(f"notebook {name!r} is not in notebooks/")
+            if name not in self._sources and path.is_file():
+                self._sources[name] = read(name, path, fmt)
+        if name not in self._sources:
+            raise BookError(f"notebook {name!r} is not in notebooks/")
+        return self._sources[name]
 
     def profile(self, profile: str) -> dict[str, dict[str, Any]]:
         """Parameters of every notebook in a profile, ``profile`` itself included; checked against the notebooks.
@@ -204,6 +208,8 @@ def read(name: str, path: Path, fmt: str) -> Source:
         If it cannot be read; without kernelspec python3 and title, or with another number of parameters cells than one,
         or with a parameters cell that does more than set names to plain values and begin with ``profile``.
     """
+    # A grammar of addresses that takes seconds to build, for a check of jsonschema's that no notebook needs.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import jupytext
 
     try:
