@@ -9,6 +9,7 @@ from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
 from deepmech_book import ledger
+from deepmech_book.ledger import tables
 from deepmech_book.press import site, verdicts
 from deepmech_book.press.sources import BookError
 from deepmech_book.press.verdicts import Row
@@ -195,7 +196,7 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(house, monkeypat
         (house.html / "index.html").write_text("pages")
 
     monkeypatch.setattr(site, "_jupyter_book", jupyter_book)
-    monkeypatch.setattr(ledger, "missing", lambda records, pages: [])  # the registry is that of the real book
+    monkeypatch.setattr(tables, "missing", lambda records, pages: [])  # the registry is that of the real book
     monkeypatch.chdir(house.root)
     write_notebooks(house, a=notebook_text(CLAIM.format(0.2)))
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deepmech_book.ledger import choices, done_markdown
+from deepmech_book.ledger.tables import choices, done_markdown
 
 ROOT = Path(__file__).parents[2]
 

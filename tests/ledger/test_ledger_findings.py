@@ -2,9 +2,9 @@
 
 import pytest
 
-from deepmech_book.ledger import claim, findings, findings_markdown
-from deepmech_book.ledger.findings import Finding
+from deepmech_book.ledger import claim
 from deepmech_book.ledger.rules import FAILS, HOLDS
+from deepmech_book.ledger.tables import Finding, findings, findings_markdown
 from deepmech_book.press import verdicts
 from deepmech_book.press.sources import House
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deepmech_book.ledger import formulas, formulas_markdown
+from deepmech_book.ledger.tables import formulas, formulas_markdown
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "lib"

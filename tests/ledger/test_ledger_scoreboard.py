@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from deepmech_book import ledger
-from deepmech_book.ledger import registry
-from deepmech_book.ledger.findings import findings
+from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.rules import FAILS
+from deepmech_book.ledger.tables import findings
 
 EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
 JERKY = ledger.check("A.S1.jerky", 1.2)
@@ -21,7 +21,7 @@ def record(entry):
 
 
 def board(*entries):
-    return ledger.scoreboard_markdown([record(entry) for entry in entries], "quick", PAGES)
+    return tables.scoreboard_markdown([record(entry) for entry in entries], "quick", PAGES)
 
 
 def rows(text):
@@ -65,7 +65,7 @@ def test_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted()
 
 
 def test_what_is_not_in_this_build_says_so():
-    text = ledger.scoreboard_markdown([], "quick", ["spring_block/chain"])
+    text = tables.scoreboard_markdown([], "quick", ["spring_block/chain"])
     (row,) = (r for r in rows(text) if r.startswith("| Fig. S13 "))
     assert "spring_block/phase_diagram, not in this build" in row
     (row,) = (r for r in rows(text) if r.startswith("| Fig. 2 | Network"))
@@ -75,22 +75,22 @@ def test_what_is_not_in_this_build_says_so():
 def test_a_gap_between_promise_and_build_is_named():
     everything = [{"figure": figure} for figure in ledger.figures()]
     claims = [{"claim": {"id": claim}} for claim in ledger.claims()]
-    assert ledger.missing([*everything, *claims]) == []
+    assert tables.missing([*everything, *claims]) == []
     without = [e for e in everything if e["figure"] != "A.3"] + [c for c in claims if c["claim"]["id"] != "A.3.eq8"]
-    gaps = ledger.missing(without)
+    gaps = tables.missing(without)
     assert gaps == [
         "figure A.3: not drawn by spring_block/phase_diagram",
         "claim A.3.eq8: not checked by spring_block/phase_diagram",
     ]
-    assert ledger.missing(without, pages=["beyond/errata"]) == []
-    assert ledger.missing([], pages=[]) == []
+    assert tables.missing(without, pages=["beyond/errata"]) == []
+    assert tables.missing([], pages=[]) == []
 
 
 def test_records_of_unknown_figures_or_claims_are_refused():
     with pytest.raises(ValueError, match=r"no figure 'A\.33'"):
-        ledger.missing([{"figure": "A.33"}])
+        tables.missing([{"figure": "A.33"}])
     with pytest.raises(ValueError, match=r"no claim 'A\.3\.eq7'"):
-        ledger.scoreboard_markdown([{"claim": {"id": "A.3.eq7"}}], "quick", [])
+        tables.scoreboard_markdown([{"claim": {"id": "A.3.eq7"}}], "quick", [])
 
 
 def test_no_table_cell_breaks_its_row(monkeypatch):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from deepmech_book.ledger import figures, formulas, papers_markdown, sections
-from deepmech_book.ledger.sections import Section
+from deepmech_book.ledger import figures
+from deepmech_book.ledger.tables import Section, formulas, papers_markdown, sections
 from deepmech_book.press.sources import House, files_of
 
 ROOT = Path(__file__).parents[2]

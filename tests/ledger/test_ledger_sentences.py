@@ -3,7 +3,7 @@
 import pytest
 
 from deepmech_book import ledger
-from deepmech_book.ledger.sentences import Sentence, ours, sentences, sentences_markdown
+from deepmech_book.ledger.tables import Sentence, ours, sentences, sentences_markdown
 
 
 def test_each_paper_is_read_from_end_to_end():

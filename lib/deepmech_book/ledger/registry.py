@@ -167,13 +167,18 @@ def claims() -> Mapping[str, Claim]:
     'within 2 % of the expected value'
     """
     found = []
-    names = [entry.name for entry in files("deepmech_book.ledger").iterdir()]
-    for name in sorted(n for n in names if n.startswith(("claims_", "errata_")) and n.endswith(".yml")):
+    for name in (*names("claims_"), *names("errata_")):
         for claim in read(name, Claim):
             if claim.figure not in figures():
                 raise ValueError(f"{name}, {claim.id}: {unknown(claim.figure, figures(), 'figure')}")
             found.append(claim)
     return by_id(found)
+
+
+def names(start: str) -> list[str]:
+    """The registry's files whose names start so, sorted."""
+    there = (entry.name for entry in files("deepmech_book.ledger").iterdir())
+    return sorted(name for name in there if name.startswith(start) and name.endswith(".yml"))
 
 
 def unknown(name: str, table: Mapping[str, Any], kind: str) -> str:

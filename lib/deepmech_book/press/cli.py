@@ -122,14 +122,14 @@ def _pdf(options: argparse.Namespace) -> int:
 
 @needs_book
 def _plan(options: argparse.Namespace) -> int:
-    from deepmech_book import ledger
+    from deepmech_book.ledger import tables
     from deepmech_book.press import plan
     from deepmech_book.press.sources import House
 
     made = plan.plan(House.find(), options.profile, options.chapters, say=say)
     sys.stdout.write(f"{made.table()}\n")
     if options.csv:
-        write_whole(Path(options.csv), ledger.csv_text(made.by_page()))
+        write_whole(Path(options.csv), tables.csv_text(made.by_page()))
     return 0
 
 

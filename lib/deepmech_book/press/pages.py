@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+from deepmech_book.ledger import PAPERS, tables
 from deepmech_book.press import api
 from deepmech_book.press.press import Sheet
 from deepmech_book.press.sources import clock
@@ -77,7 +78,7 @@ computes it and cites it, and the page of this book where it is at work. Steps o
 brackets tells where we depart from the print; the pages of errata say why.
 
 {}"""
-PAPERS = """\
+PAPER_AND_BOOK = """\
 Every section and every figure of the three papers, main text and supplements, and the pages of this book that are about
 it. What each paper's sentences claim, and what became of them, is listed {{doc}}`sentence by sentence
 </generated/sentences>`; the numbered equations stand under {{doc}}`/generated/formulas`.
@@ -91,21 +92,19 @@ the book follows the program that drew the figures.
 {}"""
 
 
-def tables(records: list[dict[str, Any]], profile: str, names: list[str], reference: bool) -> dict[str, str]:
+def ledger_pages(records: list[dict[str, Any]], profile: str, names: list[str], reference: bool) -> dict[str, str]:
     """The pages of tables by file name, from what the notebooks ``names`` showed; formulas link to the ``reference``.
 
     With them go the rows of the scoreboard as CSV and as JSON.
     """
-    from deepmech_book import ledger
-
-    rows = ledger.scoreboard_rows(records)
+    rows = tables.scoreboard_rows(records)
     entry = api.entry if reference else lambda name, words: None
     filled = {
-        "Scoreboard": (SCOREBOARD, ledger.scoreboard_markdown(records, profile, names)),
-        "Sentence by sentence": (SENTENCES, ledger.sentences_markdown(records, names)),
-        "Formulas": (FORMULAS, ledger.formulas_markdown(names, entry)),
-        "Paper and book": (PAPERS, ledger.papers_markdown(names)),
-        "How it was done": (DONE, ledger.done_markdown(names)),
+        "Scoreboard": (SCOREBOARD, tables.scoreboard_markdown(records, profile, names)),
+        "Sentence by sentence": (SENTENCES, tables.sentences_markdown(records, names)),
+        "Formulas": (FORMULAS, tables.formulas_markdown(names, entry)),
+        "Paper and book": (PAPER_AND_BOOK, tables.papers_markdown(names)),
+        "How it was done": (DONE, tables.done_markdown(names)),
     }
     # Tables need the width of the page's own contents.
     wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {}\n\n{}\n"
@@ -113,7 +112,7 @@ def tables(records: list[dict[str, Any]], profile: str, names: list[str], refere
     made = ("scoreboard.md", "sentences.md", "formulas.md", "papers.md", "done.md")
     return {
         **dict(zip(made, texts, strict=True)),
-        "scoreboard.csv": ledger.csv_text(rows),
+        "scoreboard.csv": tables.csv_text(rows),
         "scoreboard.json": json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False),
     }
 
@@ -121,12 +120,10 @@ def tables(records: list[dict[str, Any]], profile: str, names: list[str], refere
 def pieces(sheets: list[Sheet], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
     page (``front-A.md``), and the chain explorer, taken from its page (``explorer.html``)."""
-    from deepmech_book import ledger
-
     made = {"explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain")}
-    for paper in ledger.PAPERS:
+    for paper in PAPERS:
         for name, front in (("found", False), ("front", True)):
-            made[f"{name}-{paper}.md"] = f"{ledger.findings_markdown(records, paper, front=front)}\n"
+            made[f"{name}-{paper}.md"] = f"{tables.findings_markdown(records, paper, front=front)}\n"
     return made
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core.files import write_whole
-from deepmech_book import ledger
+from deepmech_book.ledger import tables
 from deepmech_book.press import execution, keys, press
 from deepmech_book.press.press import Say
 from deepmech_book.press.sources import SUFFIXES, BookError, House, Source, assignments, checked, kind, mapping
@@ -214,7 +214,7 @@ def gather(several: Sequence[Point], path: Path) -> int:
             low, high = claim.get("interval") or (None, None)
             words = {name: claim.get(name) for name in ("id", "verdict", "measured", "expected")}
             rows.append({**point.varied, **words, "low": low, "high": high, "null": claim.get("null")})
-    write_whole(path, ledger.csv_text(rows))
+    write_whole(path, tables.csv_text(rows))
     return len(rows)
 
 

@@ -23,6 +23,7 @@ import yaml
 import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
+from deepmech_book.ledger import tables
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import Say, Sheet
 from deepmech_book.press.sources import REFERENCE, BookError, House, files_of, mapping
@@ -64,15 +65,13 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
     BookError
         When something is missing, before anything of the site is touched; when Jupyter Book fails or warns.
     """
-    from deepmech_book import ledger
-
     records = harvest(sheets)
     ready = [s for s in sheets if s.notebook is not None]
     names = [s.name for s in ready]
-    if missing := ledger.missing(records, None if whole else names):
+    if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
-    made = pages.tables(records, profile, names, reference) | pages.pieces(ready, records)
+    made = pages.ledger_pages(records, profile, names, reference) | pages.pieces(ready, records)
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(house.book).items()}
