@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,51 +13,19 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
-def steps(path: Path) -> list[dict[str, object]]:
-    jobs = yaml.safe_load(path.read_text())["jobs"]
-    return [step for job in jobs.values() for step in job["steps"]]
-
-
-def check(command: str) -> None:
-    """Fails unless the Makefile or the command line knows the command."""
-    program, *words = shlex.split(command)
-    if program == "make":
-        targets = [word for word in words if "=" not in word]
-        assert targets and all(re.search(rf"^{t}:", MAKEFILE, re.M) for t in targets), command
-        for name in (word.partition("=")[0] for word in words if "=" in word):
-            assert re.search(rf"^{name} *\?=", MAKEFILE, re.M), f"{command}: the Makefile has no variable {name}"
-    elif program == "deepmech":
-        try:
-            cli.parser().parse_args(words)
-        except SystemExit as done:
-            assert done.code == 0, command
-    elif words[:2] == ["-m", "pytest"]:
-        assert all((ROOT / word).is_dir() for word in words[2:] if word.startswith("tests")), command
-    else:
-        assert command.startswith(("pip install .", "command -v chromium")), f"{command}: whose is it?"
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_every_command_of_a_workflow_is_there(path):
+    """The Makefile has each target and variable, and the command line each verb."""
     loaded = yaml.safe_load(path.read_text())
-    assert {"name", "permissions", "jobs"} <= set(
-        loaded
-    ) and True in loaded  # YAML reads the word "on" as a truth value
-    commands = [step["run"] for step in steps(path) if "run" in step]
-    for command in commands:
-        check(command)
-    for step in steps(path):
-        assert ("run" in step) != ("uses" in step), step
-        assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/none@v0")), step
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["make boock", "make book CHAPTER=x", "deepmech verfy", "python -m pytest tests/cores", "curl somewhere"],
-)
-def test_a_wrong_command_would_be_noticed(command, capsys):
-    with pytest.raises(AssertionError):
-        check(command)
+    assert {"name", "permissions", "jobs", True} <= set(loaded)  # YAML reads the word "on" as a truth value
+    steps = [step for job in loaded["jobs"].values() for step in job["steps"]]
+    for program, *words in (shlex.split(step["run"]) for step in steps if "run" in step):
+        if program == "make":
+            wanted = [rf"^{w.partition('=')[0]} *\?=" if "=" in w else rf"^{w}:" for w in words]
+            assert all(re.search(one, MAKEFILE, re.M) for one in wanted), words
+        if program == "deepmech" and words != ["--version"]:
+            cli.parser().parse_args(words)
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]) for step in steps if "uses" in step)
 
 
 def test_the_tests_run_on_every_promised_python():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -41,69 +41,53 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--debug", action="store_true", help="show where an error came from")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    measure = commands.add_parser("measure", help="measure the load curve of a torch model of your own")
-    measure.add_argument("model", metavar="MODULE:FACTORY", help="a function without arguments that makes the model")
-    measure.add_argument("data", metavar="FILE.npz|NAME", help="arrays x and y in a file, or a data set by name")
-    measure.add_argument(
-        "--weights", metavar="FILE", help="a state dict that torch.save wrote; nothing else is unpickled"
-    )
-    measure.add_argument(
-        "--layers", nargs="+", metavar="NAME", help="names of modules, or blocks (default: activations)"
-    )
-    measure.add_argument(
-        "--samples", dest="n_samples", type=positive, default=1000, help="how many, at most (default: 1000)"
-    )
-    measure.add_argument(
-        "--regression", dest="target", action="store_const", const="regression", default="classes",
-        help="y are real numbers, not classes",
-    )  # fmt: skip
-    measure.add_argument("-o", dest="out", metavar="FOLDER", help="write the curve there: netCDF, SVG, PDF and PNG")
-    measure.set_defaults(run=_measure)
+    add = verb(commands, "measure", _measure, "measure the load curve of a torch model of your own")
+    add("model", metavar="MODULE:FACTORY", help="a function without arguments that makes the model")
+    add("data", metavar="FILE.npz|NAME", help="arrays x and y in a file, or a data set by name")
+    add("--weights", metavar="FILE", help="a state dict that torch.save wrote; nothing else is unpickled")
+    add("--layers", nargs="+", metavar="NAME", help="names of modules, or blocks (default: activations)")
+    add("--samples", dest="n_samples", type=positive, default=1000, help="how many, at most (default: 1000)")
+    regression = {"action": "store_const", "const": "regression", "default": "classes"}
+    add("--regression", dest="target", **regression, help="y are real numbers, not classes")
+    add("-o", dest="out", metavar="FOLDER", help="write the curve there: netCDF, SVG, PDF and PNG")
 
-    sweep = commands.add_parser("sweep", help="run a sweep chunk by chunk, or complete an interrupted one")
-    sweep.add_argument("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
-    sweep.add_argument("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
-    sweep.add_argument("--chunk", type=positive, metavar="CELLS", help="cells per chunk")
-    sweep.add_argument("--workers", type=positive, default=1, help="processes (default: 1)")
-    sweep.add_argument(
-        "--scheduler", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler listens here"
-    )
-    sweep.add_argument(
+    add = verb(commands, "sweep", _sweep, "run a sweep chunk by chunk, or complete an interrupted one")
+    add("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
+    add("--store", required=True, metavar="FOLDER", help="where finished chunks are kept")
+    add("--chunk", type=positive, metavar="CELLS", help="cells per chunk")
+    add("--workers", type=positive, default=1, help="processes (default: 1)")
+    add("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler listens here")
+    add(
         "--ship", dest="results", metavar="FOLDER", help="write the finished result there, as the book's stored results"
     )
-    sweep.set_defaults(run=_sweep)
 
-    verify = commands.add_parser(
-        "verify", help="recompute a sample of stored cells, compare, and add what passed to the record"
+    add = verb(
+        commands, "verify", _verify, "recompute a sample of stored cells, compare, and add what passed to the record"
     )
-    verify.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH|NAME",
-        help="results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)",
-    )
-    verify.add_argument("--cells", dest="n", type=positive, default=3, help="cells per result (default: 3)")
-    verify.add_argument("--fraction", type=float, help="share of the cells, in place of --cells")
-    verify.add_argument("--seed", type=int, help="which sample is drawn (default: another one each time)")
-    verify.add_argument(
-        "--tolerance",
-        type=float,
-        help="largest accepted relative difference of a number (default: what its function states, else equal bits)",
-    )
-    verify.add_argument("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
-    verify.add_argument("--minutes", type=float, help="go round all results with other cells until the time is up")
-    verify.set_defaults(run=_verify)
+    what = "results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)"
+    add("paths", nargs="*", metavar="PATH|NAME", help=what)
+    add("--cells", dest="n", type=positive, default=3, help="cells per result (default: 3)")
+    add("--fraction", type=float, help="share of the cells, in place of --cells")
+    add("--seed", type=int, help="which sample is drawn (default: another one each time)")
+    largest = "largest accepted relative difference of a number (default: what its function states, else equal bits)"
+    add("--tolerance", type=float, help=largest)
+    add("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
+    add("--minutes", type=float, help="go round all results with other cells until the time is up")
 
-    data = commands.add_parser("data", help="say which data sets are here, and fetch others")
-    data.set_defaults(run=_data, names=None)
-    actions = data.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("status", help="one line for each data set (the default)")
-    fetch = actions.add_parser("fetch", help="download data sets and check them")
-    fetch.add_argument("names", nargs="+", metavar="NAME")
+    add = verb(commands, "data", _data, "say which data sets are here, or fetch some: deepmech data fetch mnist")
+    add("action", nargs="?", choices=("status", "fetch"), default="status", help="(default: status)")
+    add("names", nargs="*", metavar="NAME", help="the data sets to download and check")
 
     for more in entry_points(group="deepmech.commands"):
         more.load()(commands)
     return top
+
+
+def verb(commands: Any, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Callable[..., Any]:
+    """Add a verb that ``run`` does; returns what adds its arguments."""
+    made = commands.add_parser(name, help=help)
+    made.set_defaults(run=run)
+    return made.add_argument
 
 
 def positive(text: str) -> int:
@@ -159,6 +143,8 @@ def _results(given: str) -> list[Path]:
 def _data(options: argparse.Namespace) -> int:
     from deepmech.data import cli_fetch, cli_status
 
+    if bool(options.names) != (options.action == "fetch"):
+        raise ValueError("data: give names after fetch, and none after status: deepmech data fetch mnist")
     sys.stdout.write(f"{cli_fetch(options.names) if options.names else cli_status()}\n")
     return 0
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,8 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core.lazy import named
+from deepmech.data import load
 from deepmech.metrics.load_curve import Partial, load_curve
-
-_INSIDE = ("state_dict", "model_state_dict", "model")
-"""Where in a checkpoint the model's parameters may lie."""
 
 
 def cli_measure(
@@ -48,41 +45,40 @@ def cli_measure(
         warnings.simplefilter("ignore", Partial)  # the reading says it
         curve = load_curve(network, x, y, **measure)
     width = max(len(str(name)) for name in curve.layer.values)
-    lines = [f"{name!s:<{width}}  {value:7.3f}" for name, value in zip(curve.layer.values, curve.values, strict=True)]
+    lines = [f"{curve.attrs['long_name']} on {curve.attrs['samples']} samples"]
+    lines += [f"{name!s:<{width}}  {value:7.3f}" for name, value in zip(curve.layer.values, curve.values, strict=True)]
     words = str(curve.deepmech.read()) if curve.size > 2 else "Two layers make no shape: name more with --layers."
     if curve.size <= 2 and (left := curve.attrs.get("left_out")):
         words += f" Of a part of the model only: {left}."
-    title = f"{curve.attrs['long_name']} on {curve.attrs['samples']} samples"
-    return "\n".join(
-        [title, *lines, words, *([f"written: {', '.join(_written(curve, Path(out), words))}"] if out else [])]
-    )
+    lines.append(words)
+    if out:
+        lines.append(f"written: {', '.join(_written(curve, Path(out), words))}")
+    return "\n".join(lines)
 
 
 def _model(reference: str) -> nn.Module:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as python -m does
-    found = named(reference, f"measure: {reference!r}: give 'module:factory' of a function that makes the model")
-    made = found if isinstance(found, nn.Module) else found() if callable(found) else found
+    factory = named(reference, f"measure: {reference!r}: give 'module:factory' of a function that makes the model")
+    made = factory if isinstance(factory, nn.Module) or not callable(factory) else factory()
     if not isinstance(made, nn.Module):
         raise ValueError(f"measure: {reference!r} gives a {type(made).__name__}, not a torch.nn.Module")
     return made
 
 
 def _restore(model: nn.Module, path: Path) -> None:
+    """Load a state dict into a model; of a checkpoint the part that is called as most programs call it."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
         raise
-    except Exception as error:  # whatever a reader of pickles meets; torch's advice is to read it all the same
-        objects = isinstance(error, pickle.UnpicklingError) and "GLOBAL" in str(error)
-        why = (
-            "it holds more than tensors, and could run code when it is read" if objects else "it cannot be read as one"
-        )
+    except Exception:  # whatever a reader of pickles meets; torch's advice is to read it all the same
         raise ValueError(
-            f"measure: --weights {path}: is no file of plain tensors ({why}); "
-            "write one with torch.save(model.state_dict(), file)"
+            f"measure: --weights {path}: is no file of plain tensors, or holds more, which could run code when it is "
+            "read; write one with torch.save(model.state_dict(), file)"
         ) from None
-    state = next((state[k] for k in _INSIDE if isinstance(state, Mapping) and isinstance(state.get(k), Mapping)), state)
+    for name in ("state_dict", "model_state_dict", "model"):
+        state = state[name] if isinstance(state, dict) and isinstance(state.get(name), dict) else state
     try:
         model.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
@@ -91,23 +87,14 @@ def _restore(model: nn.Module, path: Path) -> None:
 
 def _data(name: str) -> tuple[Any, Any]:
     if not name.endswith(".npz"):
-        from deepmech.data import load
-
         data = load(name)
         return data.x_train, data.y_train
     try:
-        file = np.load(name, allow_pickle=False)
-    except (zipfile.BadZipFile, ValueError, EOFError) as error:
-        raise ValueError(f"measure: {name}: is no .npz file of arrays ({error})") from None
-    if not isinstance(file, np.lib.npyio.NpzFile):
-        raise ValueError(f"measure: {name}: is a single array, not an .npz file of arrays: np.savez(file, x=x, y=y)")
-    for x, y in (("x", "y"), ("x_train", "y_train")):
-        if x in file and y in file:
-            try:
-                return file[x], file[y]
-            except (ValueError, MemoryError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise ValueError(f"measure: {name}: {x} and {y} must be plain arrays ({error})") from None
-    raise ValueError(f"measure: {name} has {', '.join(file)}: must have arrays x and y, or x_train and y_train")
+        with np.load(name, allow_pickle=False) as file:
+            return (file["x"], file["y"]) if "x" in file else (file["x_train"], file["y_train"])
+    except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, TypeError, MemoryError, EOFError) as error:
+        remedy = "must hold plain arrays x and y, or x_train and y_train: np.savez(file, x=x, y=y)"
+        raise ValueError(f"measure: {name}: {remedy} ({error})") from None
 
 
 def _written(curve: xr.DataArray, folder: Path, words: str) -> list[str]:

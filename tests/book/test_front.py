@@ -1,4 +1,4 @@
-"""The front page, whose pictures and pieces come from the book itself, and the chapters' maps of their pages."""
+"""Pieces of the front page that come from the book itself, and the chapters' maps of their pages."""
 
 import re
 
@@ -7,16 +7,9 @@ from docutils import nodes
 from miniature import ROOT
 from sphinx import addnodes
 
-from deepmech_book.press import front, pages, press
+from deepmech_book.press import pages, press
 from deepmech_book.press.extension import meanings
 from deepmech_book.press.sources import House
-
-
-def test_the_pictures_are_what_the_book_draws():
-    for name, text in front.pictures().items():
-        assert (ROOT / "book" / "assets" / "front" / name).read_text(encoding="utf-8") == text, (
-            f"{name}: run python -m deepmech_book.press.front"
-        )
 
 
 CHAPTERS = {

@@ -9,69 +9,57 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from deepmech.cli import positive, say
+from deepmech.cli import positive, say, verb
 from deepmech.core.files import write_whole
 
 PROFILES = ("quick", "laptop", "paper")
 
 
-def commands(add: Any) -> None:
+def commands(parsers: Any) -> None:
     """Add the verbs to the subparsers of the command ``deepmech``."""
-    profile = {"default": "quick", "metavar": "NAME|FILE", "help": "quick, laptop, paper or a file like theirs"}
-    book = add.add_parser("book", help="execute the notebooks that are out of date and build the site")
-    book.add_argument("--profile", choices=PROFILES, default="quick", help="which parameters to use (default: quick)")
-    book.add_argument(
-        "--chapters", nargs="+", metavar="NAME", help="only these chapters (spring_block) or notebooks (spring_block/x)"
-    )
-    book.add_argument("--jobs", type=positive, default=2, help="notebooks at a time, at most one per core (default: 2)")
-    book.add_argument("--anew", action="store_true", help="execute also what is up to date")
     minutes = {"type": positive, "metavar": "MINUTES", "help": "stop a cell that takes longer (default: 30 in quick)"}
-    book.add_argument("--cell-minutes", **minutes)
-    book.add_argument("--no-site", action="store_true", help="execute and check only; do not build the site")
-    book.add_argument(
-        "--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv"
-    )
-    book.set_defaults(run=_book)
+    profile = {"default": "quick", "metavar": "NAME|FILE", "help": "quick, laptop, paper or a file like theirs"}
 
-    pdf = add.add_parser("pdf", help="print the site that was built as one PDF (needs Chromium)")
-    pdf.add_argument("--output", metavar="FILE", default="deepmech.pdf", help="default: deepmech.pdf")
-    pdf.set_defaults(run=_pdf)
+    add = verb(parsers, "book", _book, "execute the notebooks that are out of date and build the site")
+    add("--profile", choices=PROFILES, default="quick", help="which parameters to use (default: quick)")
+    some = "only these chapters (spring_block) or notebooks (spring_block/x)"
+    add("--chapters", nargs="+", metavar="NAME", help=some)
+    add("--jobs", type=positive, default=2, help="notebooks at a time, at most one per core (default: 2)")
+    add("--anew", action="store_true", help="execute also what is up to date")
+    add("--cell-minutes", **minutes)
+    add("--no-site", action="store_true", help="execute and check only; do not build the site")
+    add("--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv")
 
-    run = add.add_parser("run", help="execute one notebook with parameters of your own, or a grid of them")
-    run.add_argument("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
-    run.add_argument("-p", nargs=2, action="append", default=[], dest="given", metavar=("NAME", "VALUE"),
-                     help="a parameter; a list as \"[0.1, 0.2]\"")  # fmt: skip
-    run.add_argument("-f", dest="file", metavar="FILE", help="parameters of this notebook, as YAML")
-    run.add_argument("--profile", **profile)
-    run.add_argument("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
-    run.add_argument("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
-    run.add_argument("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
-    run.add_argument("--cell-minutes", **minutes)
-    run.add_argument("--scheduler", metavar="ADDRESS", help="execute on the Dask cluster whose scheduler listens here")
-    run.add_argument("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
-    run.set_defaults(run=_run)
+    add = verb(parsers, "pdf", _pdf, "print the site that was built as one PDF (needs Chromium)")
+    add("--output", metavar="FILE", default="deepmech.pdf", help="default: deepmech.pdf")
 
-    plan = add.add_parser("plan", help="say what a profile would compute, page by page, and what that costs")
-    plan.add_argument("--profile", **profile)
-    plan.add_argument("--chapters", nargs="+", metavar="NAME", help="only these chapters or notebooks")
-    plan.add_argument("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
-    plan.set_defaults(run=_plan)
+    add = verb(parsers, "run", _run, "execute one notebook with parameters of your own, or a grid of them")
+    add("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
+    given = {"nargs": 2, "action": "append", "default": [], "dest": "given", "metavar": ("NAME", "VALUE")}
+    add("-p", **given, help='a parameter; a list as "[0.1, 0.2]"')
+    add("-f", dest="file", metavar="FILE", help="parameters of this notebook, as YAML")
+    add("--profile", **profile)
+    add("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
+    add("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
+    add("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
+    add("--cell-minutes", **minutes)
+    add("--scheduler", metavar="ADDRESS", help="execute on the Dask cluster whose scheduler listens here")
+    add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
-    explore = add.add_parser("explore", help="write an interactive picture as one HTML file, and open it")
-    explore.add_argument(
-        "explorer",
-        nargs="?",
-        default="chain",
-        metavar="NAME",
-        help="chain (the default), elastic, ruler, relaxation, training or diagram",
-    )
-    explore.add_argument("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
-    explore.add_argument("--no-browser", action="store_true", help="only write the file")
-    explore.set_defaults(run=_explore)
+    add = verb(parsers, "plan", _plan, "say what a profile would compute, page by page, and what that costs")
+    add("--profile", **profile)
+    add("--chapters", nargs="+", metavar="NAME", help=some)
+    add("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
+
+    add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
+    names = "chain (the default), elastic, ruler, relaxation, training or diagram"
+    add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
+    add("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
+    add("--no-browser", action="store_true", help="only write the file")
 
 
-def needs_book(verb: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """``verb`` that says in words which package is missing where the library is installed without the book."""
+def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """``command`` that says in words which package is missing where the library is installed without the book."""
 
     def run(options: argparse.Namespace) -> int:
         for number in range(3):  # where one is closed (>&-), the next file that is opened would take its place
@@ -80,7 +68,7 @@ def needs_book(verb: Callable[[argparse.Namespace], int]) -> Callable[[argparse.
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
         try:
-            return verb(options)
+            return command(options)
         except ModuleNotFoundError as missing:
             raise RuntimeError(f"needs {missing.name}: pip install 'deepmech[book]'") from None
 
