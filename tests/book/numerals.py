@@ -143,7 +143,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         FREE,
         Words("(a data loss near 0.3)", "a size, that of the column in the result"),
         Words("narrower than 95 % asks for", "the level of all intervals"),
-        Setting("with the program's steps of 0.001", ("deepmech_book.experiments.glass.settings",)),
+        Setting("with the program's steps of 0.001", ("deepmech_book.experiments.glass.walks",)),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
         Paper(r"$\mu$ = 0.001, that is a length"),
         Follows(

@@ -19,16 +19,17 @@ LEAST = 3  # networks have an interval, paths a middle
 SMALL = {"name": "mnist", "size": 10, "n_train": 60}
 FEW = {"slopes": [0.0, 0.4, 1.0], "data_noises": [0.0, 0.3, 0.7]}
 
-#: By phase, two temperatures and those that pages say they speak of.
-FEW_TEMPERATURES = {
-    "relaxation": [[1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0]],
-    "displacement": [[1.0, 0.1, 0.0], [0.1, 1e-3, 0.0], [0.1, 1e-3, 0.0]],
-    "ageing": [[1.0, 1e-3, 0.0], [1.0, 1e-3, 0.0], [1.0, 1e-3]],
-    "cifar": 3 * [[1e-3, 1e-5, 1e-6, 1e-8, 0.0]],
-}
+#: So few steps teach networks only from a wide start; temperatures are two and those that pages say they speak of.
+WIDE = {"preparation": {"gain": 6**0.5, "sgd_steps": 8400, "learning_rate": 0.02, "descent_steps": 0}}
+PHASES = {"n_data": 120, "width": 3, "n_seeds": LEAST, "steps": 640, "waiting": [40, 100, 160, 200, 300], **WIDE}
 
-#: So few steps teach networks only from a wide start.
-WIDE = {"gain": 6**0.5, "sgd_rate": 3 * [0.02]}
+
+def at(*temperatures, **phases):
+    """Walks of few networks at these temperatures; at others where a phase is named."""
+    return {
+        "changes": PHASES | {"temperatures": list(temperatures)} | {k: {"temperatures": v} for k, v in phases.items()}
+    }
+
 
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
@@ -42,24 +43,17 @@ PAGES = {
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/corruption": (100, {}),
-    "glass/relaxation": (500, WIDE | {"temperatures": FEW_TEMPERATURES["relaxation"]}),
-    "glass/superposition": (500, WIDE),
-    "glass/displacement": (500, WIDE | {"temperatures": FEW_TEMPERATURES["displacement"]}),
-    "glass/heterogeneity": (500, WIDE),
-    "glass/ageing": (500, WIDE | {"temperatures": FEW_TEMPERATURES["ageing"]}),
+    "glass/relaxation": (500, at(1.0, 0.1, 0.01, 1e-4, 1e-6, 0.0, overparameterised=[1.0, 1e-3, 0.0])),
+    "glass/superposition": (500, at(1.0, 0.1, 0.01, 1e-3, 0.0)),
+    "glass/displacement": (500, at(1.0, 0.1, 1e-3, 0.0)),
+    "glass/heterogeneity": (500, at(1.0, 0.1, 1e-3, 0.0)),
+    "glass/ageing": (500, at(1.0, 1e-3, 0.0)),
     "glass/transitions": (5000, {"n_data": 120, "n_data_p": 120}),
     "glass/landscape": (500, {"n_seeds": 1, "kicks": [0.01, 0.1, 0.3]}),
     "glass/scaling": (100, {}),
     "glass/cifar": (
         5000,
-        WIDE
-        | {
-            "n_data": [100, 100, 100],
-            "sgd_steps": 3 * [2000],
-            "n_data_a": 100,
-            "n_data_b": 100,
-            "temperatures": FEW_TEMPERATURES["cifar"],
-        },
+        at(1e-3, 1e-5, 1e-6, 1e-8, 0.0) | {"n_data_a": 100, "n_data_b": 100},
     ),
 }
 GROUPS = "elastic_sde/extensions"  # see below

@@ -12,7 +12,7 @@ from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
-from deepmech_book.experiments.glass import cifar, groups, protocol, relaxation, scaling, shapes, transitions, walks
+from deepmech_book.experiments.glass import cifar, groups, phases, relaxation, scaling, shapes, transitions, walks
 from deepmech_book.experiments.glass.data import Binary, binary
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -24,7 +24,7 @@ def run():
     sweep = walks.phase_sweep(
         "regularised", data, [1e-2, 1e-6, 0.0], 2, steps=300, waiting=[10, 40], preparation=BRIEF, width=6
     )
-    return protocol.kept(sweeps.run(sweep, chunk=6))
+    return phases.survivors(sweeps.run(sweep, chunk=6))
 
 
 def test_labels_dealt_out_anew_are_as_many_and_in_another_order():
@@ -120,8 +120,8 @@ def test_sizes_are_compared_in_their_own_windows():
     assert power.value == pytest.approx(-0.5, abs=0.03) and factor.value == pytest.approx(0.1, rel=0.15)
     assert power.low <= power.value <= power.high and factor.low <= factor.value
     runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
-    words = scaling.table({n: protocol.kept(run, 0.51) for n, run in runs.items()})
-    assert protocol.kept(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
+    words = scaling.table({n: phases.survivors(run, 0.51) for n, run in runs.items()})
+    assert phases.survivors(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
     assert words.loc["weights at silent units"].tolist() == ["50 %"] * 3
     assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
 
@@ -130,7 +130,7 @@ def test_where_no_network_has_learnt_the_remedy_is_named():
     with pytest.raises(
         ValueError, match=r"of 3 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
     ):
-        protocol.kept(made_up(1000, 2000.0, 0.6))
+        phases.survivors(made_up(1000, 2000.0, 0.6))
     for one in scaling.carried_on(scaling.times({1796: made_up(1796, 4000.0, 0.2)}), 60_000, over=600):
         assert "fewer than two sizes" in one.why and relaxation.in_words(one) == "–"
 
@@ -145,4 +145,4 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
         == pytest.approx(4 * np.diff(MOTILITY_EDGES)[0], rel=1e-3)
         == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
     )
-    assert protocol.origin(run).startswith("digits parity, P_D = 300, width 6")
+    assert phases.origin(run).startswith("digits parity, P_D = 300, width 6")

@@ -14,7 +14,7 @@ from deepmech.trainers.langevin import log_times
 from deepmech_book.experiments.glass import (
     ageing,
     displacement,
-    protocol,
+    phases,
     relaxation,
     shapes,
     superposition,
@@ -87,7 +87,7 @@ def test_two_regimes_and_their_crossover():
     assert not relaxation.prefactor(relaxation.taus(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).known
     far = relaxation.distance_from_free(run, 0.1)
     assert 0 < far.value < 0.03 and far.low <= far.value <= far.high
-    assert protocol.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
+    assert phases.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
     assert "T*" in relaxation.summary({"phase": run}).index
 
 
@@ -161,7 +161,7 @@ def test_one_or_two_initial_conditions_depart_without_an_interval(n):
 def test_networks_without_loss_are_told_apart():
     loss = np.array([1e-9, 1e-2, 1e-5, 0.3])[:, None, None] * np.ones((1, len(TEMPERATURES), 2))
     run = made_up().assign(loss_waited=(("seed", "temperature", "waiting"), loss))
-    assert relaxation.fitting(run).seed.values.tolist() == [0, 2]
+    assert phases.judged({"overparameterised": run})["overparameterised"].seed.values.tolist() == [0, 2]
 
 
 def test_curves_of_one_shape_collapse_and_fall_as_a_root():

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.data.fetch import state
-from deepmech_book.experiments.glass import fitted, protocol, relaxation, transitions, walks, wells
+from deepmech_book.experiments.glass import fitted, phases, relaxation, transitions, walks, wells
 from deepmech_book.experiments.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
@@ -63,13 +63,15 @@ def test_widths_keep_the_ratio_of_weights_to_data():
 
 
 def test_temperatures_of_which_a_page_speaks_may_not_be_missing():
-    how = protocol.preparations(1.0, [50, 50, 50], [0.02] * 3, 5)
-    given = ["digits", 500, [4, 4, 6], [[0.1, 0.0], [0.1], [0.1, 1e-3]], [2, 2, 1], [900] * 3, [[500]] * 3, how]
-    assert list(protocol.sweeps(*given, named=[[0.0], [], [1e-3]])) == list(walks.PHASES)
+    changes = {"steps": 12_000, "temperatures": [0.1, 1e-3], "underparameterised": {"temperatures": [0.1]}}
+    made = phases.sweeps("digits", changes, named=[[0.1], [], [1e-3]])
+    assert list(made) == list(walks.PHASES) and made["regularised"].fixed["steps"] == 12_000
+    with pytest.raises(ValueError, match=r"changes: 'seeds', 'widths': must be of .*n_seeds.*regularised"):
+        phases.sweeps("digits", {"widths": 3, "regularised": {"seeds": 3}})
     with pytest.raises(
         ValueError, match=r"temperatures = \[0.1\] of underparameterised.*speaks of 0, 0.01, too; add them"
     ):
-        protocol.sweeps(*given, named=[[0.0], [0.1, 0.01, 0.0], []])
+        phases.sweeps("digits", changes, named=[[], [0.1, 0.01, 0.0], []])
 
 
 def test_cells_do_not_depend_on_their_chunk():
@@ -97,7 +99,7 @@ def test_hot_walks_are_free_in_time_and_in_shape():
     sweep = walks.phase_sweep(
         "underparameterised", SMALL, [1.0, 0.0], 4, steps=400, waiting=[20], preparation=BRIEF, width=6
     )
-    run = protocol.kept(sweeps.run(sweep, chunk=8))
+    run = phases.survivors(sweeps.run(sweep, chunk=8))
     hot = relaxation.taus(run).sel(temperature=1.0)
     assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)
     assert relaxation.distance_from_free(run, 1.0).value < 0.1

@@ -9,7 +9,7 @@ from slices import cells
 
 from deepmech.sweeps import run
 from deepmech_book.experiments.elastic_sde import networks as elastic
-from deepmech_book.experiments.glass import protocol, transitions, walks
+from deepmech_book.experiments.glass import phases, transitions, walks
 from deepmech_book.experiments.spring_block import regression, summaries
 
 LENETS = {
@@ -73,14 +73,14 @@ def test_survivors_say_how_many_did_not():
     loss = np.full((2, 4, 1), 0.1)
     loss[0, 3] = loss[1, 3] = 0.5
     every = {"diverged": (tuple(grid), lost), "loss_waited": ((*grid, "waiting"), loss)}
-    run_ = protocol.kept(xr.Dataset(every, grid))
+    run_ = phases.survivors(xr.Dataset(every, grid))
     assert run_.sizes["seed"] == 1 and run_.attrs["left_out"] == 2 and run_.attrs["fallen"] == 1
     spec = walks.standard("regularised", "mnist").to_json()
     run_ = run_.assign(n_weights=("seed", [322])).assign_attrs(spec=json.dumps(spec))
-    assert protocol.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
-    assert protocol.origin(protocol.kept(run_)).endswith("1 initial conditions.")
+    assert phases.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
+    assert phases.origin(phases.survivors(run_)).endswith("1 initial conditions.")
     with pytest.raises(ValueError, match=r"glass-regularised-mnist: of 1 initial conditions 1 diverged.*n_seeds"):
-        protocol.kept(run_.assign(diverged=~run_.diverged))
+        phases.survivors(run_.assign(diverged=~run_.diverged))
 
 
 SMALL = {"name": "digits", "n_data": 300}

@@ -7,7 +7,7 @@ import pytest
 
 from deepmech.sweeps.results import filename
 from deepmech.sweeps.store import read_netcdf
-from deepmech_book.experiments.glass import protocol, relaxation, walks
+from deepmech_book.experiments.glass import phases, relaxation, walks
 from deepmech_book.experiments.spring_block import tuning
 from deepmech_book.experiments.spring_block.networks import figure_1
 
@@ -62,7 +62,7 @@ def test_accuracies_of_six_networks(name):
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10-jpeg"])
 def test_times_and_shapes_of_walks(dataset):
     for phase in walks.PHASES:
-        run = protocol.kept(stored(f"glass-{phase}-{dataset}"))
+        run = phases.survivors(stored(f"glass-{phase}-{dataset}"))
         table = relaxation.taus(run)
         # With the program's inputs one regularised network in nine learns all, and the others half: the page says so.
         allowed = 3.0 if dataset == "mnist" else LARGEST["symmetric"]

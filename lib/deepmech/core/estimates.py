@@ -61,8 +61,8 @@ class Estimate:
 
     @property
     def known(self) -> bool:
-        """Whether both ends are finite everywhere."""
-        return bool(np.all(np.isfinite(self.low)) and np.all(np.isfinite(self.high)))
+        """Whether there are numbers, and both ends of each are finite."""
+        return np.size(self.low) > 0 and bool(np.all(np.isfinite(self.low)) and np.all(np.isfinite(self.high)))
 
     def map(self, change: Callable[[Any], Any]) -> Estimate:
         """Value and ends through a function that does not fall, or through a selection.

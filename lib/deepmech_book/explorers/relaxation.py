@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.sweeps import result
-from deepmech_book.experiments.glass import protocol, relaxation, walks
+from deepmech_book.experiments.glass import phases, relaxation, walks
 from deepmech_book.explorers.packed import packed
 from deepmech_book.explorers.page import Page, page_of
 
@@ -31,7 +31,7 @@ CHI = 1
 def phase_run(name: str) -> xr.Dataset:
     """The walks of a phase that ship with the book, without those that diverged; temperatures rise."""
     _, phase, data = PHASES[name]
-    return protocol.kept(result(walks.standard(phase, data))).sortby("temperature")
+    return phases.survivors(result(walks.standard(phase, data))).sortby("temperature")
 
 
 @cache
@@ -42,7 +42,7 @@ def _in_page(name: str) -> dict[str, Any]:
     taus = [relaxation.taus(run, chi=CHI, waiting=w) for w in range(run.sizes["waiting"])]
     return {
         "title": PHASES[name][0],
-        "about": protocol.origin(run),
+        "about": phases.origin(run),
         "temperatures": run.temperature.values.tolist(),
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),

@@ -1,6 +1,6 @@
 """What groups of Gaussian weights would show: layers of unequal pace and silent units, the nulls of heterogeneity.
 
-Nothing in such a population ever changes its pace. Functions take survivors of a phase (:func:`.protocol.kept`) and
+Nothing in such a population ever changes its pace. Functions take survivors of a phase (:func:`.phases.survivors`) and
 take the groups from what was measured at the last recorded time: the mean square of each layer, weights at silent units
 apart, network by network.
 """

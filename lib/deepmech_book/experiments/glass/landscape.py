@@ -13,7 +13,7 @@ of the walk's temperature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -29,11 +29,8 @@ from deepmech.sweeps import Sweep, each, recomputed
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import fingerprint
 from deepmech_book.experiments.glass.grounds import GLASS, Ground, ground
-from deepmech_book.experiments.glass.settings import WHITENED
 
 SYSTEMS = (GLASS, *walks.PHASES)
-#: Half of the temperature at which the mixture begins to feel its landscape; of networks, in the paper's units.
-TEMPERATURES = {GLASS: 0.5, **dict.fromkeys(walks.PHASES, 0.01)}
 WIDE = 0.25
 """Half-width of the slice that all landscapes share, in units of their own scale."""
 GRID = np.linspace(-1, 1, 33)
@@ -52,25 +49,32 @@ def standard(
     descent: int = 3000,
     images: int = 21,
     relaxing: int = 3000,
+    temperature: float = 0.01,
+    networks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Sweep:
     """The sweep behind the page: every landscape of :data:`SYSTEMS`, networks on whitened inputs; see :func:`survey`.
+
+    ``temperature`` is that of the networks' walks in the paper's units; ``networks`` changes ``width`` or
+    ``preparation`` of a phase.
 
     Examples
     --------
     >>> standard("digits", 1796, n_seeds=1).grid.shape
     (4, 1)
     """
-    networks = {}
+    made = {}
     for phase in walks.PHASES:
-        fixed = walks.standard(phase, dataset, n_data=n_data, whiten=True, preparation=WHITENED[phase]).fixed
-        networks[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
+        how = {"whiten": True, "preparation": walks.WHITENED[phase], **(networks or {}).get(phase, {})}
+        fixed = walks.standard(phase, dataset, n_data=n_data, **how).fixed
+        made[phase] = {k: fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     how = {"kicks": list(kicks), "directions": directions, "legs": legs, "leg": leg, "calls": list(calls)}
     how |= {"descent": descent, "images": images, "relaxing": relaxing}
     return Sweep(
         f"landscape-{dataset}",
         f"{__name__}:survey",
         {"system": over("system", list(SYSTEMS)), "seed": over("seed", range(n_seeds))},
-        {"networks": networks, "temperatures": TEMPERATURES, **how},
+        # The glass at half of the temperature at which the mixture begins to feel its landscape.
+        {"networks": made, "temperatures": {GLASS: 0.5, **dict.fromkeys(walks.PHASES, temperature)}, **how},
         data=fingerprint(dataset, n_data, whiten=True),
     )
 

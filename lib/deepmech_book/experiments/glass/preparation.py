@@ -18,8 +18,8 @@ from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.experiments.glass.data import binary, fingerprint
+from deepmech_book.experiments.glass.phases import LEARNT
 from deepmech_book.experiments.glass.relaxation import by_factors
-from deepmech_book.experiments.glass.settings import LEARNT
 from deepmech_book.experiments.glass.walks import PHASES, RATE, phase_sweep, width_for
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)

@@ -14,7 +14,7 @@ from deepmech.core.estimates import Estimate, estimate, jackknife, leave_one_out
 from deepmech.core.labels import over
 from deepmech.metrics.glass_times import decorrelation_time, exponent
 from deepmech.simulators.brownian import free_overlap
-from deepmech_book.experiments.glass import transitions, walks
+from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.displacement import local_powers
 
 FINEST = 2
@@ -29,7 +29,7 @@ def taus(run: xr.Dataset, level: float = 0.9, chi: int = 1, waiting: int = 0) ->
 
     Parameters
     ----------
-    run : survivors of a phase (:func:`.protocol.kept`).
+    run : survivors of a phase (:func:`.phases.survivors`).
     chi, waiting : which of the recorded windows and waiting times.
 
     Returns
@@ -212,22 +212,6 @@ def second_step(overlap: xr.DataArray) -> float:
         right = np.maximum.accumulate(curve[::-1])[::-1]
         deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))
     return deepest
-
-
-def fitting(run: xr.Dataset) -> xr.Dataset:
-    """Initial conditions without data loss (below :data:`transitions.LEVEL`) after the first wait, where coldest."""
-    loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
-    return run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
-
-
-def judged(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """The networks that every claim about phases is about: of the overparameterised ones those without data loss.
-
-    What the paper says of that phase it explains by flat plateaus at zero loss. A phase without such networks is left
-    out.
-    """
-    chosen = {phase: fitting(run) if phase == "overparameterised" else run for phase, run in runs.items()}
-    return {phase: run for phase, run in chosen.items() if run.sizes["seed"]}
 
 
 def summary(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:

@@ -16,8 +16,8 @@ from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech_book.experiments.glass import protocol, relaxation, walks
-from deepmech_book.experiments.glass.settings import WHITENED
+from deepmech_book.experiments.glass import phases, relaxation, walks
+from deepmech_book.experiments.glass.walks import WHITENED
 
 TEMPERATURES = (0.01, 1e-3, 1e-4, 1e-6, 0.0)
 
@@ -57,7 +57,7 @@ def standard(
 
 def survivors(dataset: str, sizes: Sequence[int], *how: Any) -> dict[int, xr.Dataset]:
     """Survivors at every size; ``how`` as for :func:`standard`."""
-    return {n: protocol.kept(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
+    return {n: phases.survivors(result(sweep)) for n, sweep in standard(dataset, sizes, *how).items()}
 
 
 def times(runs: Mapping[int, xr.Dataset]) -> dict[int, xr.Dataset]:

@@ -1,6 +1,6 @@
 """Shapes of displacements: non-Gaussian parameter, motilities and their modes, with the null of α₂ (Fig. 7).
 
-Functions take survivors of a phase (:func:`.protocol.kept`) and give what the page draws.
+Functions take survivors of a phase (:func:`.phases.survivors`) and give what the page draws.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Collapse in rescaled time, the last overlap, and weights in harmonic wells, with their nulls (Figs. 4, A5, A6, A7).
 
-Functions take survivors of a phase (:func:`.protocol.kept`) and give what the page draws.
+Functions take survivors of a phase (:func:`.phases.survivors`) and give what the page draws.
 """
 
 from __future__ import annotations

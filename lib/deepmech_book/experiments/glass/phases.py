@@ -1,12 +1,11 @@
-"""What pages ask of the three phases, and say of them: sweeps, survivors, and where these come from.
-
-Apart from :mod:`.walks`, which computes, so that what a page may ask for can change without any result being another's.
-"""
+"""The three phases of the paper's networks, as pages ask for them: what walks, who survives, and who is judged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,76 +16,77 @@ from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech_book.experiments.glass import landscape, walks
+from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.data import title_of
-from deepmech_book.experiments.glass.settings import LEARNT, OTHER_PAPER, PAPER, PAPER_PHASES, SETTINGS
+from deepmech_book.experiments.glass.walks import PHASES, SETTINGS
 
-
-def preparations(
-    gain: float, sgd_steps: Sequence[int], sgd_rate: Sequence[float], descent_steps: int
-) -> dict[str, Any]:
-    """Phase -> the arguments of :class:`~deepmech.trainers.Preparation`.
-
-    Examples
-    --------
-    >>> preparations(1.0, [100, 100, 200], [0.02] * 3, 50)["overparameterised"]["sgd_steps"]
-    200
-    """
-    several = zip(walks.PHASES, _each("sgd_steps", sgd_steps), _each("sgd_rate", sgd_rate), strict=True)
-    return {
-        phase: {"gain": gain, "sgd_steps": steps, "learning_rate": rate, "descent_steps": descent_steps}
-        for phase, steps, rate in several
+#: What the paper runs (Sec. III, Figs. 3 and 7): of its 50 initial conditions these are left in each phase.
+PAPER: dict[str, float] = {"samples": 60_000, "steps": 300_000, "first wait": 20_000, "motilities after": 200_000}
+PAPER_PHASES: dict[str, dict[str, float]] = {
+    "regularised": {"width": 30, "initial conditions": 50},
+    "underparameterised": {"width": 30, "initial conditions": 26},
+    "overparameterised": {"width": 72, "initial conditions": 46},
+}
+#: The same of CIFAR-10 (App. E), where it differs or is not said.
+OTHER_PAPER: dict[str, dict[str, dict[str, float]]] = {
+    "cifar10-jpeg": {
+        phase: {"samples": 50_000, "width": width, "initial conditions": float("nan")}
+        for phase, width in (("regularised", 30), ("underparameterised", 30), ("overparameterised", 80))
     }
+}
+LEARNT = 0.45
+"""The data loss below which a network has learnt; at the origin, where it has not, it is ½."""
 
 
 def sweeps(
     dataset: str,
-    n_data: int | Sequence[int],
-    widths: Sequence[int],
-    temperatures: Sequence[Sequence[float]],
-    n_seeds: Sequence[int],
-    steps: Sequence[int],
-    waiting: Sequence[Sequence[int]],
-    prepared: Mapping[str, dict[str, Any]],
+    changes: Mapping[str, Any] | None = None,
     named: Sequence[Sequence[float]] = ((), (), ()),
 ) -> dict[str, Sweep]:
-    """Phase -> its sweep (:func:`.walks.phase_sweep`); lists hold one entry for each phase, in the order of PHASES.
+    """Phase -> its sweep, :func:`.walks.standard` but for ``changes``.
 
-    Waiting times that do not fit into ``steps`` are left out. ``named`` are temperatures that a page speaks of: a
-    ValueError says which of them ``temperatures`` lack.
+    Parameters
+    ----------
+    changes : ``n_data``, ``whiten`` and arguments of :func:`.walks.phase_sweep` for all phases, and by the name of a
+        phase those of one.
+    named : temperatures of each phase that a page speaks of.
+
+    Raises
+    ------
+    ValueError
+        If a phase is walked at fewer temperatures than a page speaks of, or there is no such setting.
 
     Examples
     --------
-    >>> how = preparations(6**0.5, [200_000, 200_000, 400_000], [0.02] * 3, 2000)
-    >>> made = sweeps("digits", 500, [4, 4, 6], [[0.1, 0.0]] * 3, [2, 2, 1], [900] * 3, [[500, 1000]] * 3, how)
-    >>> made["regularised"].grid.shape, made["regularised"].fixed["waiting"]
-    ((2, 2), [500])
+    >>> made = sweeps("digits", {"n_data": 500, "steps": 20_000, "regularised": {"n_seeds": 2}})
+    >>> made["regularised"].grid.shape, made["overparameterised"].fixed["waiting"]
+    ((2, 9), [10000])
     """
-    numbers = {
-        "n_data": np.broadcast_to(n_data, len(walks.PHASES)).tolist(),
-        "width": widths, "temperatures": temperatures, "n_seeds": n_seeds, "steps": steps, "waiting": waiting,
-    }  # fmt: skip
-    columns = {name: _each(name, values) for name, values in numbers.items()}
-    for phase, given, needed in zip(walks.PHASES, columns["temperatures"], named, strict=True):
+    changes = dict(changes or {})
+    one_phase = {phase: changes.pop(phase, {}) for phase in PHASES}
+    known = {"n_data", "whiten", *signature(walks.phase_sweep).parameters} - {"phase", "data", "name"}
+    if unknown := sorted({*changes, *chain(*one_phase.values())} - known):
+        names, allowed = ", ".join(map(repr, unknown)), ", ".join(sorted(known))
+        raise ValueError(f"changes: {names}: must be of {allowed}, or by phase: {', '.join(PHASES)}")
+    made = {phase: walks.standard(phase, dataset, **changes | one) for phase, one in one_phase.items()}
+    for sweep, (phase, needed) in zip(made.values(), zip(PHASES, named, strict=True), strict=True):
+        given = sweep.cells["temperature"].values.tolist()
         if missing := sorted(set(needed) - set(given)):
             words = ", ".join(f"{t:g}" for t in missing)
             raise ValueError(
                 f"temperatures = {given!r} of {phase} networks: this page speaks of {words}, too; add them"
             )
-    return {
-        phase: walks.standard(
-            phase, dataset, preparation=prepared[phase], **{name: values[i] for name, values in columns.items()}
-        )
-        for i, phase in enumerate(walks.PHASES)
-    }
+    return made
 
 
-def survivors(of: Mapping[str, Sweep]) -> dict[str, xr.Dataset]:
-    """The results of sweeps, survivors only (:func:`kept`)."""
-    return {phase: kept(result(sweep)) for phase, sweep in of.items()}
+def runs(
+    dataset: str, changes: Mapping[str, Any] | None = None, named: Sequence[Sequence[float]] = ((), (), ())
+) -> dict[str, xr.Dataset]:
+    """The :func:`survivors` of each of :func:`sweeps`."""
+    return {phase: survivors(result(sweep)) for phase, sweep in sweeps(dataset, changes, named).items()}
 
 
-def kept(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
+def survivors(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
     """Survivors: initial conditions that diverged at no temperature, and whose network has learnt.
 
     It has if its data loss where the comparison begins is below ``level`` (½ at the origin), where it is coldest.
@@ -104,6 +104,19 @@ def kept(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
         )
     out = {"left_out": int((~sound).sum()), "fallen": int((sound & ~learnt).sum())}
     return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(out)
+
+
+def judged(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The networks that every claim about phases is about: of the overparameterised ones those without data loss.
+
+    That is below :data:`.transitions.LEVEL` after the first wait, where coldest. What the paper says of that phase it
+    explains by flat plateaus at zero loss. A phase without such networks is left out.
+    """
+    chosen = dict(runs)
+    if (run := chosen.get("overparameterised")) is not None:
+        loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
+        chosen["overparameterised"] = run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
+    return {phase: run for phase, run in chosen.items() if run.sizes["seed"]}
 
 
 def origin(run: xr.Dataset) -> str:
@@ -156,19 +169,3 @@ def batches(
     like = walks.phase_sweep("regularised", data, (0.0,), n_seeds, steps, (waiting,), preparation, width)
     cells = {"seed": like.cells["seed"], "batch_size": over("batch_size", batch_sizes)}
     return replace(like, name=f"glass-batches-{dataset}", cells=cells)
-
-
-def surveyed(sweep: Sweep, widths: Sequence[int], prepared: Mapping[str, dict[str, Any]], temperature: float) -> Sweep:
-    """A sweep of :func:`.landscape.standard` with networks of other widths, preparation and temperature."""
-    networks = {
-        phase: {**how, "width": width, "preparation": prepared[phase]}
-        for (phase, how), width in zip(sweep.fixed["networks"].items(), _each("widths", widths), strict=True)
-    }
-    warm = {name: t if name == landscape.GLASS else temperature for name, t in sweep.fixed["temperatures"].items()}
-    return replace(sweep, fixed={**sweep.fixed, "networks": networks, "temperatures": warm})
-
-
-def _each(name: str, values: Sequence[Any]) -> Sequence[Any]:
-    if len(values) != len(walks.PHASES):
-        raise ValueError(f"{name} = {values!r}: must hold one entry for each of {', '.join(walks.PHASES)}")
-    return values
