@@ -51,7 +51,7 @@ from deepmech.trainers.lenet import drawn  # noqa: E402
 from deepmech.trainers.modules import BiasFree, LeNet, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
-from deepmech_book.experiments.glass import protocol, transitions  # noqa: E402
+from deepmech_book.experiments.glass import phases, transitions  # noqa: E402
 from deepmech_book.experiments.spring_block import convolutional, diagrams, networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
@@ -290,17 +290,13 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
         yield networks.figure_1(
             "dropout", {"name": "digits", "n_train": 60}, [0.0, 0.2], [0.0], 2, training={"epochs": 2}
         )
-        how = protocol.preparations(1.0, [50] * 3, [0.02] * 3, 5)
-        yield from protocol.sweeps(
-            "digits", 100, [3, 3, 4], [[0.1, 0.0]] * 3, [2] * 3, [60] * 3, [[20]] * 3, how
-        ).values()
+        how = {"sgd_steps": 50, "learning_rate": 0.02, "descent_steps": 5}
+        toys = {"n_data": 100, "width": 3, "temperatures": [0.1, 0.0], "n_seeds": 2, "steps": 60, "waiting": [20]}
+        yield from phases.sweeps("digits", toys | {"preparation": how}).values()
         return
     written = yaml.safe_load((ROOT / "notebooks" / "profiles" / "paper.yml").read_text(encoding="utf-8"))
-    phases, rest = dict(written["glass/relaxation"]), written["glass/transitions"]
-    how = protocol.preparations(*(phases.pop(k) for k in ("gain", "sgd_steps", "sgd_rate", "descent_steps")))
-    if seeds is not None:
-        phases["n_seeds"] = [seeds] * 3
-    walks = protocol.sweeps(prepared=how, **phases)
+    glass, rest = written["glass/relaxation"], written["glass/transitions"]
+    walks = phases.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
     wide, stages = written["spring_block/other_widths"], written["spring_block/convolutional"]
     images = {"name": "mnist", "n_train": 2560}
     each = zip(wide["widths"], wide["batch_sizes"], wide["slopes"], wide["n_seeds"], strict=True)
