@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,10 @@ class Sheet:
     @property
     def name(self) -> str:
         return self.source.name
+
+    @property
+    def chapter(self) -> str:
+        return self.name.partition("/")[0]
 
 
 def sheets(house: House, profile: str) -> list[Sheet]:
@@ -89,31 +93,25 @@ def press(
         results of the others are kept.
     """
     chosen = set(house.select(chapters))
-    found = [Sheet(s.source, s.parameters, s.key) if anew and s.name in chosen else s for s in sheets(house, profile)]
+    found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in sheets(house, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    runner = Runner(jobs, len(waiting), cell_minutes)
-    jobs = runner.jobs
-    expected = {s.name: earlier_seconds(house.executed(profile, s.name)) for s in waiting}
-    say(f"{len(found)} notebooks, {len(waiting)} to execute{_about(list(expected.values()), jobs)}, profile {profile}")
-
+    earlier = {s.name: earlier_seconds(house.executed(profile, s.name)) for s in waiting}
     # Long ones first, so that none is left alone at the end; those without an estimate count as long. Among equals the
     # chapters take turns: their first pages compile different functions, which later pages then find compiled.
-    before: Counter[str] = Counter()
-    turn: dict[str, int] = {}
-    for one in waiting:
-        chapter = one.name.partition("/")[0]
-        turn[one.name], before[chapter] = before[chapter], before[chapter] + 1
-    waiting.sort(key=lambda s: (-(expected[s.name] or float("inf")), turn[s.name]))
+    turn = {s.name: sum(t.chapter == s.chapter for t in waiting[:i]) for i, s in enumerate(waiting)}
+    waiting.sort(key=lambda s: (-(earlier[s.name] or float("inf")), turn[s.name]))
+    new = sum(seconds is None for seconds in earlier.values())
+    known = sum(seconds or 0.0 for seconds in earlier.values())
+    took = f" (they took {clock(known)} in all last time{f', and {new} never ran' if new else ''})" if known else ""
+    say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
+
     done: dict[str, Sheet] = {}
-    with runner:
-        targets = {s.name: house.executed(profile, s.name) for s in waiting}
-        for future in as_completed([runner.submit(house, s, targets[s.name], limits(profile), say) for s in waiting]):
-            sheet, seconds, chatter = future.result()
+    todo = {house.executed(profile, s.name): s for s in waiting}
+    with closing(executions(house, todo, limits(profile), jobs, cell_minutes, say)) as executed:
+        for sheet, seconds, chatter in executed:
             done[sheet.name] = sheet
-            left = [runner.left(expected[s.name], targets[s.name]) for s in waiting if s.name not in done]
             how = "FAILED after" if sheet.failure else "executed in"
-            progress = f"[{len(done)}/{len(waiting)}]"
-            say(f"{progress} {sheet.name} {how} {clock(seconds)}{_about(left, jobs) if any(left) else ''}")
+            say(f"[{len(done)}/{len(waiting)}] {sheet.name} {how} {clock(seconds)}")
             if sheet.notebook and sheet.notebook["metadata"]["deepmech"]["key"] != sheet.key:
                 say(f"{sheet.name}: something it depends on changed while it ran; the next run executes it again")
             if chatter:
@@ -125,53 +123,24 @@ def press(
     return [done.get(s.name, s) for s in found]
 
 
-class Runner:
-    """Executes notebooks, each in a kernel of its own; leaving it, for whatever reason, ends them.
+def executions(
+    house: House,
+    todo: Mapping[Path, Sheet],
+    environment: Mapping[str, str],
+    jobs: int,
+    cell_minutes: float | None,
+    say: Say,
+) -> Generator[tuple[Sheet, float, str], None, None]:
+    """Execute notebooks into the files ``todo``, each in a kernel of its own; yields (sheet with result or failure,
+    seconds, standard error) as they come. Closing it ends those that run."""
+    jobs = max(1, min(jobs, provenance.cores(), len(todo)))
+    environment = {**thread_limits(provenance.cores() // jobs), **places(house), **environment}
 
-    At most ``jobs`` run at a time, never more than there are cores, which they share; ``notebooks`` are to come.
-    """
-
-    def __init__(self, jobs: int, notebooks: int, cell_minutes: float | None = None) -> None:
-        cores = provenance.cores()
-        self.jobs = max(1, min(jobs, cores, notebooks))
-        self._threads, self._notebooks, self._minutes = thread_limits(cores // self.jobs), notebooks, cell_minutes
-        self._since: dict[Path, float] = {}
-        self._futures: list[Future[tuple[Sheet, float, str]]] = []
-
-    def __enter__(self) -> Runner:
-        if self._notebooks:
-            kernels.warm(self._threads, self._notebooks)
-        self._pool = ThreadPoolExecutor(self.jobs)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        while not all(future.done() for future in self._futures):
-            execution.stop()
-            time.sleep(0.1)
-
-    def left(self, expected: float | None, target: Path) -> float | None:
-        """What remains of the expected seconds of a notebook that may have started."""
-        spent = time.monotonic() - self._since[target] if target in self._since else 0.0
-        return None if expected is None else max(0.0, expected - spent)
-
-    def submit(
-        self, house: House, sheet: Sheet, target: Path, environment: dict[str, str], say: Say
-    ) -> Future[tuple[Sheet, float, str]]:
-        """Execute one notebook into the file ``target``: (sheet with result or failure, seconds, standard error)."""
-        self._futures.append(self._pool.submit(self._execute, house, sheet, target, environment, say))
-        return self._futures[-1]
-
-    def _execute(
-        self, house: House, sheet: Sheet, target: Path, environment: dict[str, str], say: Say
-    ) -> tuple[Sheet, float, str]:
-        earlier = earlier_seconds(target)
-        say(f"{sheet.name} starts{f' (took {clock(earlier)} last time)' if earlier else ''}")
-        start = self._since[target] = time.monotonic()
-        minutes = self._minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else None)
+    def execute(target: Path, sheet: Sheet) -> tuple[Sheet, float, str]:
+        say(f"{sheet.name} starts")
+        start, failure, chatter = time.monotonic(), "", ""
+        minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else None)
         seconds = max(1, round(60 * minutes)) if minutes else None
-        environment = {**self._threads, **places(house), **environment}
-        failure = chatter = ""
         try:
             what = House(house.root), sheet.source, sheet.parameters, sheet.key, target
             chatter = execution.execute(*what, environment, seconds)
@@ -179,6 +148,19 @@ class Runner:
             failure = str(failed)
         notebook = None if failure else keys.trusted(target)
         return replace(sheet, notebook=notebook, fresh=True, failure=failure), time.monotonic() - start, chatter
+
+    if todo:
+        kernels.warm(environment, len(todo))
+    pool = ThreadPoolExecutor(jobs)
+    futures = [pool.submit(execute, target, sheet) for target, sheet in todo.items()]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        while not all(future.done() for future in futures):
+            execution.stop()
+            time.sleep(0.1)
 
 
 def thread_limits(threads: int) -> dict[str, str]:
@@ -202,15 +184,3 @@ def earlier_seconds(executed: Path) -> float | None:
     """How long the notebook took whose executed form this is."""
     notebook = keys.trusted(executed)
     return notebook["metadata"]["deepmech"]["seconds"] if notebook else None
-
-
-def _about(seconds: list[float | None], jobs: int) -> str:
-    """An estimate from earlier runs, in words; it says how many notebooks it knows nothing about."""
-    known = [s for s in seconds if s is not None]
-    if not seconds:
-        return ""
-    if not known:
-        return " (no earlier run to estimate from)"
-    longest = max(max(known), sum(known) / jobs)
-    new = f", and {len(seconds) - len(known)} that never ran" if len(known) < len(seconds) else ""
-    return f" (about {clock(longest)} left{new})"

@@ -13,8 +13,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ class Point:
     varied: dict[str, Any]
     parameters: dict[str, Any]
     folder: Path
+
+    def executed(self, source: Source) -> Path:
+        return self.folder / f"{Path(source.name).name}.ipynb"
 
 
 def notebook_of(house: House, path: str | Path) -> Source:
@@ -144,43 +148,38 @@ def run(
     """
     shared = keys.surroundings(house)
     sheets = {p: press.Sheet(source, p.parameters, keys.key(source, p.parameters, shared)) for p in several}
-    todo = {p: s for p, s in sheets.items() if keys.trusted(_executed(p, source), s.key) is None}
+    todo = {p: s for p, s in sheets.items() if keys.trusted(p.executed(source), s.key) is None}
     say(f"{source.name}: {len(several)} to have, {len(todo)} to execute")
-    failures = {}
     if scheduler:
         outcomes = _on_cluster(house, source, list(todo), scheduler, cell_minutes)
     else:
-        outcomes = _here(house, todo, press.Runner(jobs, len(todo), cell_minutes), say)
-    for done, (point, failure) in enumerate(outcomes, 1):
-        words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
-        say(f"[{done}/{len(todo)}] {words}{' FAILED' if failure else ''}")
-        if failure:
-            failures[point] = failure
+        outcomes = _here(house, todo, jobs, cell_minutes, say)
+    failures = {}
+    with closing(outcomes):
+        for done, (point, failure) in enumerate(outcomes, 1):
+            words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
+            say(f"[{done}/{len(todo)}] {words}{' FAILED' if failure else ''}")
+            if failure:
+                failures[point] = failure
     if failures:
         reports = "\n\n".join(f"{p.folder}, {text}" for p, text in failures.items())
         raise BookError(f"{len(failures)} of {len(todo)} executions failed; the others are kept\n\n{reports}")
 
 
-def _executed(point: Point, source: Source) -> Path:
-    return point.folder / f"{Path(source.name).name}.ipynb"
-
-
 def _here(
-    house: House, todo: Mapping[Point, press.Sheet], runner: press.Runner, say: Say
-) -> Iterator[tuple[Point, str]]:
-    with runner:
-        waiting = {}
-        for point, sheet in todo.items():
-            shutil.rmtree(point.folder / "data", ignore_errors=True)
-            target = _executed(point, sheet.source).resolve()
-            waiting[runner.submit(house, sheet, target, {}, say)] = point
-        for future in as_completed(waiting):
-            done, _, chatter = future.result()
+    house: House, todo: Mapping[Point, press.Sheet], jobs: int, cell_minutes: float | None, say: Say
+) -> Generator[tuple[Point, str], None, None]:
+    points = {sheet.key: point for point, sheet in todo.items()}
+    for point in todo:
+        shutil.rmtree(point.folder / "data", ignore_errors=True)
+    targets = {point.executed(sheet.source).resolve(): sheet for point, sheet in todo.items()}
+    with closing(press.executions(house, targets, {}, jobs, cell_minutes, say)) as executed:
+        for done, _, chatter in executed:
             if chatter:
                 say(chatter.rstrip())
             if done.notebook is not None:
-                take_away(house, done, waiting[future].folder)
-            yield waiting[future], done.failure
+                take_away(house, done, points[done.key].folder)
+            yield points[done.key], done.failure
 
 
 def take_away(house: House, sheet: press.Sheet, folder: Path) -> None:
@@ -208,19 +207,19 @@ def take_away(house: House, sheet: press.Sheet, folder: Path) -> None:
 
 def gather(several: Sequence[Point], path: Path) -> int:
     """All claims of the points, one line each with the point's parameters, as a CSV table; returns their number."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for point in several:
         for claim in json.loads((point.folder / "claims.json").read_text(encoding="utf-8")):
-            low, high = claim.get("interval") or (None, None)
-            words = {name: claim.get(name) for name in ("id", "verdict", "measured", "expected")}
-            rows.append({**point.varied, **words, "low": low, "high": high, "null": claim.get("null")})
+            low, high = claim["interval"] or (None, None)
+            numbers = {name: claim[name] for name in ("id", "verdict", "measured", "expected", "null")}
+            rows.append({**point.varied, **numbers, "low": low, "high": high})
     write_whole(path, tables.csv_text(rows))
     return len(rows)
 
 
 def _on_cluster(
     house: House, source: Source, todo: Sequence[Point], scheduler: str, cell_minutes: float | None
-) -> Iterator[tuple[Point, str]]:
+) -> Generator[tuple[Point, str], None, None]:
     """On workers that see this checkout and the points' folders under the paths they have here."""
     from deepmech.sweeps import connect
 
