@@ -41,7 +41,7 @@ def _inside(name: str) -> bool:
 
 # Names of types: Sphinx would print what typing says of them.
 _ALIASES = {"deepmech.trainers.rules": "Loss, Optimizer", "deepmech.trainers.modules": "Keep"}
-_VERBATIM = re.compile(r"(``.*?``|:math:`[^`]*`)")
+_BAR = re.compile(r"(``.*?``|:math:`[^`]*`)|\|")
 
 
 @cache
@@ -144,17 +144,15 @@ def add_addresses(app: Any, env: Any) -> None:
 
 def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Bars in docstrings are moduli, as people write them, not reStructuredText's substitutions."""
-    inside: int | None = None
+    formula: int | None = None  # the indent of the directive that a line stands below
     for i, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
-        if inside is not None and line.strip() and indent <= inside:
-            inside = None
-        if line.lstrip().startswith((".. math::", ">>>")):
-            inside = indent if line.lstrip().startswith("..") else inside
-            continue
-        if inside is None:
-            parts = _VERBATIM.split(line)
-            lines[i] = "".join(p if k % 2 else p.replace("|", r"\|") for k, p in enumerate(parts))
+        if line.strip() and formula is not None and indent <= formula:
+            formula = None
+        if line.lstrip().startswith(".. math::"):
+            formula = indent
+        if formula is None and not line.lstrip().startswith(">>>"):
+            lines[i] = _BAR.sub(lambda m: m[1] or r"\|", line)
 
 
 def leave_inside(app: Any, env: Any, node: Any, text: Any) -> Any:

@@ -236,9 +236,7 @@ def _keep(notebook: dict[str, Any], drawn: Path, target: Path) -> None:
     """Seal the executed notebook, and put it and its figures where they count."""
     notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(keys.figures(target), ignore_errors=True)
-    if os.path.lexists(keys.figures(target)):
-        raise OSError(f"{keys.figures(target).name} is in its way, and cannot be removed")
+    keys.remove(keys.figures(target))
     if drawn.is_dir():
         shutil.move(drawn, keys.figures(target))
     write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))

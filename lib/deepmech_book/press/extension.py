@@ -4,8 +4,6 @@ tell their meaning where they are used; figures can be taken away; and screen re
 from __future__ import annotations
 
 import html
-import json
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -58,17 +56,12 @@ def _counted(results: list[dict[str, Any]]) -> str:
 
 def add_stamp(app: Any, doctree: nodes.document) -> None:
     """Put the stamp below the title of a page that the press executed, and at its end when and where that was."""
-    path = Path(app.env.doc2path(app.env.docname))
-    if path.suffix != ".ipynb" or app.builder.format != "html":
-        return
-    made = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("deepmech")
-    title = next(iter(doctree.findall(nodes.title)), None)
-    if made is None or title is None:
-        raise ValueError(f"{app.env.docname}: was not executed by the press; run deepmech book")
     name = app.env.docname
-    download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-    title.parent.insert(title.parent.index(title) + 1, nodes.raw("", stamp(made, download), format="html"))
-    title.parent.append(nodes.raw("", foot(made), format="html"))
+    if (made := gallery.executed(app, name)) is not None:
+        title = next(iter(doctree.findall(nodes.title)))
+        download = "../" * name.count("/") + f"_sources/{name}.ipynb"
+        title.parent.insert(title.parent.index(title) + 1, nodes.raw("", stamp(made, download), format="html"))
+        title.parent.append(nodes.raw("", foot(made), format="html"))
 
 
 def show_markup(app: Any, doctree: nodes.document) -> None:

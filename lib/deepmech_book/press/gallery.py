@@ -8,13 +8,13 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 
 import deepmech
+from deepmech_book.ledger import PAPERS, figures
 from deepmech_book.press import keys
 from deepmech_book.press.press import Sheet
 from deepmech_book.press.sources import House
@@ -27,60 +27,71 @@ _IMAGE = re.compile(r'<img class="only-(light|dark)"([^>]*?) src="data:image/(sv
 _STEM = re.compile(r'class="deepmech-picture" data-files="([^"]*)"')
 
 
-def image(theme: str, name: str, kind: str) -> str:
-    """The file of the site in which a figure is drawn for light or for dark pages."""
-    return f"{FOLDER}/{name}{'-dark' if theme == 'dark' else ''}.{kind}"
+def executed(app: Any, page: str) -> dict[str, Any] | None:
+    """What the press noted in a page that it executed; None of other pages, and outside of HTML.
+
+    Raises
+    ------
+    ValueError
+        For a notebook that something else executed.
+    """
+    path = Path(app.env.doc2path(page))
+    if path.suffix != ".ipynb" or app.builder.format != "html":
+        return None
+    made: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("deepmech")
+    if made is None:
+        raise ValueError(f"{page}: was not executed by the press; run deepmech book")
+    return made
 
 
 def put_beside(app: Any, doctree: nodes.document, page: str) -> None:
     """The pictures of a page become files of the site, and a line below each offers it and its numbers."""
-    path = Path(app.env.doc2path(page))
-    if path.suffix != ".ipynb" or app.builder.format != "html":
+    if (made := executed(app, page)) is None:
         return
-    made = json.loads(path.read_text(encoding="utf-8"))["metadata"]["deepmech"]
-    house, out = House(Path(app.srcdir).parent), Path(app.outdir)
-    kept = keys.figures(house.executed(made["parameters"]["profile"], page.removeprefix("generated/")))
-    (out / FOLDER).mkdir(exist_ok=True)
+    house, out = House(Path(app.srcdir).parent), Path(app.outdir) / FOLDER
+    drawn = keys.figures(house.executed(made["parameters"]["profile"], page.removeprefix("generated/")))
+    up = "../" * page.count("/")
+    out.mkdir(exist_ok=True)
     for figure in list(doctree.findall(nodes.figure)):
         name = figure["ids"][0]
         for picture in [raw for raw in figure.findall(nodes.raw) if _STEM.search(raw.astext())]:
             text = picture.astext()
             stem = _STEM.findall(text)[0]
             for theme, _, kind, data in _IMAGE.findall(text):
-                (out / image(theme, name, kind)).write_bytes(base64.b64decode(data))
-            there = [kind for kind in KINDS if (kept / f"{stem}.{kind}").is_file()]
-            for kind in there:
-                shutil.copyfile(kept / f"{stem}.{kind}", out / FOLDER / f"{name}.{kind}")
-            up = "../" * page.count("/")
+                (out / _file(theme, name, kind)).write_bytes(base64.b64decode(data))
+            kinds = [kind for kind in KINDS if (drawn / f"{stem}.{kind}").is_file()]
+            for kind in kinds:
+                shutil.copyfile(drawn / f"{stem}.{kind}", out / f"{name}.{kind}")
             picture.parent.replace(picture, nodes.raw("", _with_files(text, name, up), format="html"))
             number = ".".join(map(str, app.env.toc_fignumbers[page]["figure"][name]))
-            said = _line(name, f"Figure {number}", up, there) + _citation(
-                name, number, app.env.titles[page], made, stem
-            )
-            line = nodes.raw("", f'<div class="dm-take">{said}</div>', format="html")
+            unseen = f'<span class="visually-hidden"> of Figure {number}</span>'
+            links = [f'<a href="{up}{FOLDER}/{name}.{kind}" download>{KINDS[kind]}{unseen}</a>' for kind in kinds]
+            cite = _citation(name, number, app.env.titles[page], made, stem)
+            line = nodes.raw("", f'<div class="dm-take"><span>{" · ".join(links)}</span>{cite}</div>', format="html")
             figure.parent.insert(figure.parent.index(figure) + 1, line)
 
 
-def _with_files(text: str, name: str, up: str) -> str:
-    """The HTML of a picture, or of the thumbnail of one, that takes its images from files."""
-    return _IMAGE.sub(
-        lambda i: f'<img class="only-{i[1]}"{i[2]} loading="lazy" src="{up}{image(i[1], name, i[3])}">', text
-    )
+def _file(theme: str, name: str, kind: str) -> str:
+    """The file of the site in which a figure is drawn for light or for dark pages."""
+    return f"{name}{'-dark' if theme == 'dark' else ''}.{kind}"
 
 
-def _line(name: str, figure: str, up: str, kinds: list[str]) -> str:
-    unseen = f'<span class="visually-hidden"> of {figure}</span>'
-    links = [f'<a href="{up}{FOLDER}/{name}.{kind}" download>{KINDS[kind]}{unseen}</a>' for kind in kinds]
-    return f"<span>{' · '.join(links)}</span>"
+def _with_files(text: str, name: str, up: str, kept: str = "(?s).*") -> str:
+    """The HTML of a picture that takes its images from files; of their attributes those that match ``kept`` stay."""
+
+    def image(found: re.Match[str]) -> str:
+        attributes = "".join(re.findall(kept, found[2]))
+        address = f"{up}{FOLDER}/{_file(found[1], name, found[3])}"
+        return f'<img class="only-{found[1]}"{attributes} loading="lazy" src="{address}">'
+
+    return _IMAGE.sub(image, text)
 
 
 def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], stem: str) -> str:
     """How to cite a figure, in words and as BibTeX, folded."""
-    from deepmech_book import ledger
-
     year, day = made["date"][:4], made["date"][:10]
-    shown = ledger.figures().get(stem.partition("-")[2])
-    after = f"; after {shown.label} of: {ledger.PAPERS[shown.paper]}" if shown else ""
+    shown = figures().get(stem.partition("-")[2])
+    after = f"; after {shown.label} of: {PAPERS[shown.paper]}" if shown else ""
     what = f"Figure {number} of “{title.astext()}”"
     where = "The Mechanics of Feature Learning, an executable book"
     how = f"deepmech {deepmech.__version__}, profile {made['parameters']['profile']}, executed {day}{after}"
@@ -92,27 +103,6 @@ def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], 
     unseen = f'<span class="visually-hidden"> Figure {number}</span>'
     box = f'<div class="highlight"><pre tabindex="0">{html.escape(entry)}</pre></div>'
     return f"<details><summary>cite{unseen}</summary><p>{words}</p>{box}</details>"
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One numbered figure of an executed notebook: its label, what its caption says first, and its picture in HTML."""
-
-    label: str
-    says: str
-    picture: str
-    reproduces: str
-
-
-def shown(notebook: dict[str, Any]) -> Iterator[Shown]:
-    """The figures of an executed notebook, in their order."""
-    for cell in notebook["cells"]:
-        options = cell["metadata"].get("mystnb", {}).get("figure")
-        for output in cell.get("outputs", []) if options else []:
-            text = "".join(output.get("data", {}).get("text/html", ""))
-            if found := _STEM.search(text):
-                says = " ".join(options["caption"].split())
-                yield Shown(options["name"], _first(says), text, found[1].partition("-")[2])
 
 
 def _first(caption: str) -> str:
@@ -134,28 +124,24 @@ or PNG, with the numbers drawn, and the words to cite it with.
 
 def page(sheets: list[Sheet]) -> str:
     """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure."""
-    from deepmech_book import ledger
-
     parts = ["---", "html_theme.sidebar_secondary.remove: true", "---", "", "# Gallery", "", HEAD]
     for sheet in sheets:
-        figures = list(shown(sheet.notebook)) if sheet.notebook is not None else []
-        if not figures:
-            continue
-        parts += [f"## {{doc}}`/generated/{sheet.name}`", "", ":::::{div} dm-gallery", ""]
-        for figure in figures:
-            images = "".join(
-                f'<img class="only-{theme}"{_unsized(rest)} loading="lazy" '
-                f'src="../{image(theme, nodes.make_id(figure.label), kind)}">'
-                for theme, rest, kind, _ in _IMAGE.findall(figure.picture)
-            )
-            paper = ledger.figures().get(figure.reproduces)
-            after = f" *{ledger.PAPERS[paper.paper].partition(' (')[0]}, {paper.label}*" if paper else ""
-            parts += ["::::{div} dm-thumb", "```{raw} html", images, "```", ""]
-            parts += [f"{{numref}}`{figure.label}`: {figure.says}.{after}", "::::", ""]
-        parts += [":::::", ""]
+        if thumbs := list(_thumbs(sheet.notebook or {"cells": []})):
+            parts += [f"## {{doc}}`/generated/{sheet.name}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
     return "\n".join(parts)
 
 
-def _unsized(attributes: str) -> str:
-    """Of an image's attributes, those that say what it shows and its proportions."""
-    return "".join(re.findall(r' (?:alt|width|height)="[^"]*"', attributes))
+def _thumbs(notebook: dict[str, Any]) -> Iterator[str]:
+    """The figures of an executed notebook, in their order."""
+    for cell in notebook["cells"]:
+        options = cell["metadata"].get("mystnb", {}).get("figure")
+        for output in cell.get("outputs", []) if options else []:
+            text = "".join(output.get("data", {}).get("text/html", ""))
+            if stem := _STEM.search(text):
+                label, says = options["name"], _first(" ".join(options["caption"].split()))
+                images = "".join(image[0] for image in _IMAGE.finditer(text))
+                images = _with_files(images, nodes.make_id(label), "../", r' (?:alt|width|height)="[^"]*"')
+                paper = figures().get(stem[1].partition("-")[2])
+                after = f" *{PAPERS[paper.paper].partition(' (')[0]}, {paper.label}*" if paper else ""
+                said = f"{{numref}}`{label}`: {says}.{after}"
+                yield f"::::{{div}} dm-thumb\n```{{raw}} html\n{images}\n```\n\n{said}\n::::\n"

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,13 @@ def seal(notebook: Any) -> str:
 def figures(path: Path) -> Path:
     """The folder beside the executed notebook at ``path`` in which its figures lie, to be taken away."""
     return path.with_suffix(".figures")
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder; an OSError if something stays in its place (a link, or another user's)."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.lexists(folder):
+        raise OSError(f"{folder.name} is in its way, and cannot be removed")
 
 
 def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:

@@ -10,7 +10,6 @@ import contextlib
 import copy
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,9 +85,10 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
         write_whole(house.generated / name, text)
-    shutil.rmtree(house.html.parent, ignore_errors=True)
-    if os.path.lexists(house.html.parent):
-        raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it")
+    try:
+        keys.remove(house.html.parent)
+    except OSError:
+        raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it") from None
     _jupyter_book(house, house.generated / ".site")
     write_whole(mark, f"{seal} {_built(house.html)}")
     return house.html
