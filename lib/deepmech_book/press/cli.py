@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -62,11 +61,6 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
     """``command`` that says in words which package is missing where the library is installed without the book."""
 
     def run(options: argparse.Namespace) -> int:
-        for number in range(3):  # where one is closed (>&-), the next file that is opened would take its place
-            try:
-                os.fstat(number)
-            except OSError:
-                os.open(os.devnull, os.O_RDWR)
         try:
             return command(options)
         except ModuleNotFoundError as missing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from pathlib import Path
@@ -86,11 +87,11 @@ class BookEngine(Engine):
         # Sockets in this folder, not ports: two kernels that start together may be given the same free port.
         sockets = {"transport": "ipc"} if kernels.FORKS else {}
         config = Config(KernelManager={**sockets, "connection_file": str(kwargs["folder"] / "kernel.json")})
-        seconds, own = kwargs["execution_timeout"], {"env": kwargs["environment"], "cwd": str(kwargs["root"])}
+        seconds, where = kwargs["execution_timeout"], {"env": kwargs["environment"], "cwd": str(kwargs["root"])}
         client = Client(nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=60, config=config)
         _running.add(client)
         try:
-            return client.execute(**own)
+            return client.execute(**where)
         finally:
             _running.discard(client)
 
@@ -102,3 +103,4 @@ def stop() -> None:
 
 
 papermill_engines.register(NAME, BookEngine)
+logging.getLogger("papermill").setLevel(logging.ERROR)  # parameters have been checked

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,14 +107,6 @@ def _executed(
         last = said.read_text(errors="replace").strip() if said.is_file() else ""
         raise NotebookFailed(f"its execution ended early: {error}\n{short(last)}".rstrip()) from None
     return json.loads(nbformat.writes(done))
-
-
-def stop() -> None:
-    """End all notebooks that this process executes."""
-    if "papermill" in sys.modules:
-        from deepmech_book.press import engine
-
-        engine.stop()
 
 
 def _key_now(house: House, name: str, parameters: dict[str, Any]) -> str | None:

@@ -151,6 +151,7 @@ def executions(
 
     if todo:
         kernels.warm(environment, len(todo))
+        from deepmech_book.press import engine  # papermill takes its time
     pool = ThreadPoolExecutor(jobs)
     futures = [pool.submit(execute, target, sheet) for target, sheet in todo.items()]
     try:
@@ -159,7 +160,7 @@ def executions(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(future.done() for future in futures):
-            execution.stop()
+            engine.stop()
             time.sleep(0.1)
 
 
