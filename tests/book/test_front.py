@@ -11,7 +11,6 @@ from deepmech_book.press import pages, press
 from deepmech_book.press.extension import meanings
 from deepmech_book.press.sources import House
 
-
 CHAPTERS = {
     entry["file"]: [page["file"] for page in entry["sections"]]
     for part in House(ROOT).toc["parts"]

@@ -46,9 +46,9 @@ def test_binary_shares_lie_on_the_closed_form():
 @pytest.mark.parametrize("label_noise", [0.0, 0.3])
 def test_the_crossing_lies_at_the_critical_strength(label_noise):
     runs = theory_separation.threshold(2, [0.9, 1.0, 1.1], [1e2, 1e6], n_runs=60, label_noise=label_noise)
-    at, between = theory_separation.crossing(runs)
-    assert between.low <= at <= between.high and abs(at - 1) < 0.06
-    assert not theory_separation.crossing(runs.isel(run=slice(9)))[1].known
+    at = theory_separation.crossing(runs)
+    assert at.low <= at.value <= at.high and abs(at.value - 1) < 0.06
+    assert not theory_separation.crossing(runs.isel(run=slice(9))).known
 
 
 def test_collapse_and_its_rate():

@@ -107,7 +107,7 @@ def test_the_difference_of_the_frictions_follows_what_one_of_them_does(lawful):
 def test_two_looks_widen_an_interval_as_half_the_error_does():
     runs = np.random.default_rng(0).normal(size=10)
     one = estimate(runs, scatter="symmetric")
-    two = fitted.wider(runs.mean(), one, 10, looks=2)
+    two = fitted.wider(one, looks=2)
     reach = student.ppf(0.9875, 9) * runs.std(ddof=1) / np.sqrt(10)
     np.testing.assert_allclose(two.interval, (runs.mean() - reach, runs.mean() + reach))
-    np.testing.assert_allclose(fitted.wider(runs.mean(), one, 10, looks=1).interval, one.interval)
+    np.testing.assert_allclose(fitted.wider(one, looks=1).interval, one.interval)

@@ -52,12 +52,12 @@ def test_an_interval_leaves_out_all_that_a_run_says():
     for seed in (0, 7):
         fewer = [one.drop_sel(seed=seed) for one in (whole, part)]
         np.testing.assert_allclose(found["without"].sel(seed=seed), tuning.regrets(*fewer)["regret"].mean("seed"))
-    mean, between = tuning.mean_and_interval(found)
-    assert between.known and (between.low < mean).all() and (mean < between.high).all()
+    mean = tuning.mean(found)
+    assert mean.known and (mean.low < mean.value).all() and (mean.value < mean.high).all()
     few = tuning.regrets(*(one.isel(seed=[0, 1, 2]) for one in (whole, part)))
-    assert tuning.mean_and_interval(few)[1].why.startswith("too few runs for an interval: 3")
+    assert tuning.mean(few).why.startswith("too few runs for an interval: 3")
     two = tuning.regrets(*(one.isel(seed=[0, 1]) for one in (whole, part)))
-    assert np.isnan(two["without"]).all() and not tuning.mean_and_interval(two)[1].known
+    assert np.isnan(two["without"]).all() and not tuning.mean(two).known
 
 
 def test_diverged_networks_are_not_chosen():

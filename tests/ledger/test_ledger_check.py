@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import over
+from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
@@ -126,7 +127,7 @@ def test_labelled_arrays_are_matched_by_name_not_by_position():
         ({"measured": 0.1, "expected": 0.1}, "needs its null, measured: the noiseless step"),
         ({"measured": 0.1, "expected": [0.1, 0.2], "null": 0.0}, "expected does not fit measured"),
         ({"measured": 0.1, "expected": 0.1, "null": "none"}, "null does not fit"),
-        ({"measured": 0.1, "expected": 0.1, "null": 0.0, "interval": (1.0, 0.0)}, "lower end above"),
+        ({"measured": Estimate(0.1, 1.0, 0.0), "expected": 0.1, "null": 0.0}, "lower end above"),
         ({"measured": [], "expected": 0.1, "null": 0.0}, "measured is empty"),
     ],
 )
@@ -154,9 +155,8 @@ def test_a_claim_may_be_beyond_a_profile():
 
 
 def test_the_display_carries_the_record_and_needs_no_style():
-    entry = ledger.check(
-        "A.3.eq8", -0.0499, expected=-0.05, null=0.1, interval=(-0.0502, -0.0496), seeds=20, detail="a < b & c"
-    )
+    found = Estimate(-0.0499, -0.0502, -0.0496, n=20)
+    entry = ledger.check("A.3.eq8", found, expected=-0.05, null=0.1, detail="a < b & c")
     bundle = entry._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain", ledger.MIME}
     record = json.loads(json.dumps(bundle[ledger.MIME], allow_nan=False))["claim"]
@@ -179,6 +179,7 @@ def test_a_failing_claim_is_shown_not_raised():
     ("difference", "verdict"), [((-0.3, -0.1), HOLDS), ((-0.1, 0.2), UNDECIDED), ((0.1, 0.2), TRIVIAL)]
 )
 def test_a_null_counts_as_better_only_beyond_the_interval_of_the_difference(difference, verdict):
-    found = ledger.check("A.1.c.accuracy_falls", -0.7, null=-0.8, interval=(-0.75, -0.65), difference=difference)
+    measured = Estimate(-0.7, -0.75, -0.65, null=-0.8, difference=difference)
+    found = ledger.check("A.1.c.accuracy_falls", measured)
     assert found.verdict == verdict
     assert "Less its null: [" in found.detail

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
 from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.rules import FAILS
@@ -52,7 +53,7 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
 
 
 def test_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
-    judged = ledger.check("A.S1.jerky", 0.2, interval=(0.1, 0.3))
+    judged = ledger.check("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
     drawn = ledger.check("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     text = board(judged, EQ8, ledger.check("A.remark.stuck_blocks", measured=4, null=0), drawn)
     holds = '<span class="dm-verdict dm-holds">holds</span>'

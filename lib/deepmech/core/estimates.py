@@ -74,10 +74,6 @@ class Estimate:
         """
         return replace(self, value=change(self.value), low=change(self.low), high=change(self.high))
 
-    def for_claim(self) -> dict[str, Any]:
-        """For ``ledger.check(claim, measured=…, **this)``: the interval, or why the claim is not testable."""
-        return {"interval": self.interval} if self.known else {"not_testable": self.why or UNKNOWN}
-
     def __str__(self) -> str:
         """Two decimals, with a true minus sign; the interval where there is one number, and it is known.
 
@@ -119,11 +115,16 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
     array([1., 2.])
     """
     each = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
-    ends: list[Any] = [np.array([getattr(e, name) for e in each]) for name in ("value", "low", "high")]
+    ends: list[Any] = [[getattr(e, name) for e in each] for name in ("value", "low", "high")]
     if isinstance(estimates, Mapping):
-        ends = [xr.DataArray(end, {along: list(estimates)}, [along]) for end in ends]
+        names = xr.Variable(along, list(estimates))
+        ends = [xr.concat([xr.DataArray(one) for one in end], names) for end in ends]
+    else:
+        ends = [np.array(end) for end in ends]
     why = next((e.why for e in each if e.why), "")
-    null = None if any(e.null is None for e in each) else np.array([e.null for e in each])
+    null: Any = None if any(e.null is None for e in each) else np.array([e.null for e in each])
+    if null is not None and isinstance(estimates, Mapping):
+        null = xr.DataArray(null, {along: list(estimates)}, [along])
     n = [e.n for e in each if e.n is not None]
     return Estimate(ends[0], ends[1], ends[2], min(n, default=None), why, null)
 

@@ -107,7 +107,7 @@ def apart(x: xr.DataArray, y: xr.DataArray) -> tuple[xr.DataArray, float]:
     return xr.DataArray(own, dims="network"), float((gaps.sum() - own.sum()) / (gaps.size - own.size))
 
 
-def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> tuple[float, Estimate]:
+def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> Estimate:
     """Spearman's ρ over networks with its interval; with ``given``, of what a third time leaves of both (partial).
 
     The interval leaves out networks in turn, on the scale of arctanh ρ.
@@ -115,7 +115,7 @@ def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> 
     Examples
     --------
     >>> x = np.arange(20.0)
-    >>> round(rank_over(x, x**2)[0], 6), round(rank_over(x, -x)[0], 6)
+    >>> round(rank_over(x, x**2).value, 6), round(rank_over(x, -x).value, 6)
     (1.0, -1.0)
     """
     columns = [x, y] if given is None else [x, y, given]
@@ -130,7 +130,7 @@ def rank_over(x: np.ndarray, y: np.ndarray, given: np.ndarray | None = None) -> 
 
     others = np.array([np.delete(np.arange(len(x)), i) for i in range(len(x))])
     value, without = float(rho(*columns)), rho(*(c[others] for c in columns))
-    return float(np.tanh(value)), jackknife(value, without, scatter="symmetric").map(np.tanh)
+    return jackknife(value, without, scatter="symmetric").map(lambda end: float(np.tanh(end)))
 
 
 def by_chance(x: np.ndarray, y: np.ndarray) -> float:

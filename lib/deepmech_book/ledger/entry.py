@@ -101,8 +101,6 @@ def check(
     *,
     expected: Any = None,
     null: Any = None,
-    interval: tuple[Any, Any] | None = None,
-    difference: tuple[Any, Any] | None = None,
     along: Hashable | None = None,
     seeds: int | None = None,
     detail: str = "",
@@ -116,18 +114,14 @@ def check(
         Its id, e.g. ``"A.3.eq8"``.
     measured : Estimate, several of them, or number, array or DataArray without interval
         What the claim's ``measure`` asks for. Of an array every element must satisfy the rule; the worst is reported
-        (with its labels, if it has any). An estimate brings its interval, its runs (as ``seeds``) and, if it has them,
-        its null (where the claim names one) and the interval of their difference; one without an interval makes the
-        claim not testable. For rules on curves it is an estimate of the curve's steps.
+        (with its labels, if it has any). The claim is decided only if the whole interval of an estimate lies on one
+        side of the rule, and not testable if it has none. An estimate brings its runs (as ``seeds``), too, and where
+        the claim names a null its own null and the interval of their difference, in which the claim has to be better.
+        For rules on curves it is an estimate of the curve's steps.
     expected : number or array, optional
         What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
     null : Estimate, number or array, optional
         The same measurement of the claim's null. Required if the claim names a null.
-    interval : (lower, upper), optional
-        Confidence interval of ``measured`` (for rules on curves: of its steps). The claim is decided only if the whole
-        interval lies on one side of the rule.
-    difference : (lower, upper), optional
-        Confidence interval of ``measured`` less ``null``, for a claim that has to be better than its null.
     along : str, optional
         For rules on curves: the dimension along which a DataArray with several dimensions is a curve. Plain arrays are
         curves along their last axis.
@@ -157,6 +151,7 @@ def check(
     'undecided'
     """
     c = registry.claim(claim)
+    interval = difference = None
     steps = c.rule.of_curve and not isinstance(_one(measured), Estimate)
     if isinstance(measured := _one(measured), Estimate):
         found = measured

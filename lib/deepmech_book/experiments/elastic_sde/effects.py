@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import jackknife, leave_one_out
+from deepmech.core.estimates import Estimate, jackknife, leave_one_out
 from deepmech.metrics.elasticity import Model, effects, integrated_effects
 
 MODELS: tuple[Model, ...] = ("I", "L")
@@ -83,14 +84,10 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
     return groups.mean("group").astype(float), leave_one_out(groups.astype(float), "group")
 
 
-def late_growth(result: xr.Dataset) -> xr.Dataset:
-    """Growth of Â over the second half of training by model, and the ratio of both (L by I).
+def late_growth(result: xr.Dataset) -> tuple[Estimate, Estimate]:
+    """Growth of Â over the second half of training by model, and the ratio of both (L by I), over groups of trials.
 
-    Returns
-    -------
-    Dataset
-        ``growth`` (what, model) and ``ratio`` (what); ``what`` is value, low, high, over groups of trials. A ratio has
-        an interval only if both grow whichever group is left out.
+    A ratio has an interval only if both grow whichever group is left out.
     """
 
     def grown(means: xr.DataArray, model: Model) -> np.ndarray:
@@ -104,26 +101,18 @@ def late_growth(result: xr.Dataset) -> xr.Dataset:
     growth = jackknife(value, without, scatter="symmetric")
     logs = [np.log(np.where(g > 0, g, np.nan)) for g in (value, without)]
     ratio = jackknife(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
-    return xr.Dataset(
-        {
-            "growth": (("what", "model"), np.stack([value, *growth.interval])),
-            "ratio": ("what", np.stack([value[1] / value[0], *ratio.interval])),
-        },
-        {"what": ["value", "low", "high"], "model": list(MODELS)},
-    )
+    return growth, replace(ratio, value=value[1] / value[0])
 
 
-def not_finite(*integrated: xr.Dataset) -> dict[str, str]:
-    """Why claims about integrated effects cannot be judged, as arguments of ``ledger.check``; empty if all are finite.
+def not_finite(*integrated: xr.Dataset) -> str:
+    """Why claims about integrated effects cannot be judged; empty if all are finite.
 
     Up to ten trials are one group, and without it nothing is left; early in training, means may lie where a model's
     formula has no logarithm.
     """
     if all(np.isfinite(one[name]).all() for one in integrated for name in "AB"):
-        return {}
-    return {
-        "not_testable": "integrated effects are not finite in this run; give more than ten trials, or train for longer"
-    }
+        return ""
+    return "integrated effects are not finite in this run; give more than ten trials, or train for longer"
 
 
 def size_distances(estimates: xr.Dataset, skip: float = 0.05) -> xr.Dataset:

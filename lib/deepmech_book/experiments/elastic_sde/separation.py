@@ -103,8 +103,8 @@ def threshold(
     return separable(run.feature_value).all("pair").rename("separable")
 
 
-def crossing(separable_runs: xr.DataArray) -> tuple[float, Estimate]:
-    """Where the curves of the first and the last time cross, over ``factor``: estimate and interval over runs.
+def crossing(separable_runs: xr.DataArray) -> Estimate:
+    """Where the curves of the first and the last time cross, over ``factor``: its interval is over runs.
 
     Below the threshold waiting makes separation less likely, above it more so; a straight line through the difference
     of the two shares, near its zero, gives the place.
@@ -118,7 +118,7 @@ def crossing(separable_runs: xr.DataArray) -> tuple[float, Estimate]:
         return float(-offset / slope)
 
     value = zero(rows.mean(0))
-    return value, jackknife(value, np.array([zero(m) for m in leave_one_out(rows)]), scatter="skewed")
+    return jackknife(value, np.array([zero(m) for m in leave_one_out(rows)]), scatter="skewed")
 
 
 def decay_diagram(strengths: Sequence[float], exponents: Sequence[float]) -> xr.DataArray:

@@ -165,11 +165,11 @@ def effective(fit: xr.Dataset) -> xr.DataArray:
     return fit["friction_right"] - fit["friction_left"]
 
 
-def wider(value: Any, between: Estimate, n: int, looks: int) -> Estimate:
-    """A 95 % interval over ``n`` seeds, wider for ``looks`` after any of which one might have stopped (Bonferroni)."""
-    grown = student.ppf(1 - 0.025 / looks, n - 1) / student.ppf(0.975, n - 1)
-    low, high = (value + grown * (end - value) for end in between.interval)
-    return replace(between, value=value, low=low, high=high)
+def wider(found: Estimate, looks: int) -> Estimate:
+    """With a 95 % interval that is wider for ``looks`` after any of which one might have stopped (Bonferroni)."""
+    grown = np.divide(*student.ppf([1 - 0.025 / looks, 0.975], (found.n or 1) - 1))
+    low, high = (found.value + grown * (end - found.value) for end in found.interval)
+    return replace(found, low=low, high=high)
 
 
 def dealt(fit: xr.Dataset, number: str, parameter: str, n_draws: int = 1000) -> xr.DataArray:

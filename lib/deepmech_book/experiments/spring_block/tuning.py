@@ -163,10 +163,9 @@ def _regret(accuracy: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return worth.max(1) - taken
 
 
-def mean_and_interval(found: xr.Dataset) -> tuple[xr.DataArray, Estimate]:
-    """Mean over seeds of :func:`regrets`, of one rule or the difference of two, and its interval.
+def mean(found: xr.Dataset) -> Estimate:
+    """Mean over seeds of :func:`regrets`, of one rule or the difference of two.
 
     Runs judge one another's cells, so the interval is that of leaving out each with all that it says.
     """
-    mean = found["regret"].mean("seed")
-    return mean, jackknife(mean, found["without"], over="seed", scatter="skewed")
+    return jackknife(found["regret"].mean("seed"), found["without"], over="seed", scatter="skewed")
