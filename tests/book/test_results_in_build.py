@@ -155,6 +155,7 @@ def test_fingerprints_need_no_data(tmp_path, monkeypatch):
         assert (ROOT / "book" / "results" / results.filename(sweep)).exists()
 
 
+@pytest.mark.slow
 def test_a_notebook_runs_wherever_it_is_opened(tmp_path):
     """By plain papermill, without the press, in an empty folder: it finds what ships, and computes nothing."""
     import jupytext

@@ -161,7 +161,6 @@ def test_without_a_table_the_way_to_one_is_told(tmp_path):
     [
         "<<<<<<< ours",
         "A.3.eq8\tholds\t0.1",
-        "A.3.eq8\tholds\tabout 0.1\t-\t-\t-\t-",
         "A.3.eq8\tholds\t0.1\t-\t-\t-\t-",
         "A.S1.slow\tholds\tnan\t-\t-\t-\t-",
         "A.S1.slow\tholdz\t1\t-\t-\t-\t-",
