@@ -29,7 +29,7 @@ import xarray as xr
 from deepmech.sweeps import Sweep, results
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, House, Source, clock
+from deepmech_book.press.sources import BookError, House, Source, aligned, clock
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,7 @@ class Plan:
                     time, like = "", f"as in {row.shared}" if row.shared else "ships"
                 words = f"{like}, but larger: {row.larger}" if row.larger else like
                 lines.append((f"  {row.sweep}", str(row.cells), str(row.left or ""), time, words))
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        shown = []
-        for first, *numbers, last in lines:
-            right = (word.rjust(width) for word, width in zip(numbers, widths[1:-1], strict=True))
-            shown.append("  ".join([first.ljust(widths[0]), *right, last]).rstrip())
-        return "\n".join([*shown, *self.notes, self.total()])
+        return "\n".join([*aligned(lines, right=(1, 2, 3)), *self.notes, self.total()])
 
 
 def span(seconds: float) -> str:

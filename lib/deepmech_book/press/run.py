@@ -24,7 +24,7 @@ from deepmech.core.files import write_whole
 from deepmech_book.ledger import tables
 from deepmech_book.press import execution, keys, press
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import SUFFIXES, BookError, House, Source, assignments, checked, kind, mapping
+from deepmech_book.press.sources import BookError, House, Source, aligned, assignments, checked, kind, mapping, remark
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +41,18 @@ class Point:
 
 def notebook_of(house: House, path: str | Path) -> Source:
     """The notebook of the book at ``path`` (``notebooks/glass/relaxation.md``, or ``glass/relaxation``)."""
-    written = Path(path)
-    if written.suffix not in SUFFIXES:
-        return house.source(written.as_posix())
-    folder = (house.root / "notebooks").resolve()
-    if not written.is_file() or folder not in written.resolve().parents:
-        raise BookError(f"{path}: no such notebook below notebooks/ of this book")
-    return house.source(written.resolve().relative_to(folder).with_suffix("").as_posix())
+    return house.source("/".join(Path(path).with_suffix("").parts[-2:]))
 
 
 def describe(source: Source) -> str:
     """The notebook's title and its parameters: name, kind, default and what the notebook says of it."""
     (cell,) = (c for c in source.notebook.cells if "parameters" in c.metadata.get("tags", []))
-    lines = cell.source.splitlines()
     rows = []
     for name, default, node in assignments(source.name, cell.source):
-        if name == "profile":
-            continue
-        said = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset :].decode().strip(" #")
-        rows.append((name, "anything" if default is None else kind(default), repr(default), said))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
-    table = [
-        "  " + "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return "\n".join([f"{source.name}: {source.title}", *(table or ["  it has no parameters"])])
+        if name != "profile":
+            said = remark(cell.source, node).strip(" #")
+            rows.append((f"  {name}", "anything" if default is None else kind(default), repr(default), said))
+    return "\n".join([f"{source.name}: {source.title}", *(aligned(rows) or ["  it has no parameters"])])
 
 
 def value(text: str) -> Any:

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -271,6 +271,11 @@ def kind(value: Any) -> str:
     return "list" if isinstance(value, list | tuple) else type(value).__name__
 
 
+def remark(code: str, node: ast.Assign) -> str:
+    """What stands behind an assignment on its last line; columns of ast count bytes."""
+    return code.splitlines()[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
+
+
 def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
     """The parameters cell with the profile's values in place of the defaults, comments kept.
 
@@ -283,12 +288,22 @@ def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
     """
     lines = code.splitlines()
     for name, default, node in reversed(list(assignments(owner, code))):
-        end = node.end_lineno or node.lineno
-        # Columns of ast count bytes.
-        tail = lines[end - 1].encode()[node.end_col_offset :].decode()
         if name in values and values[name] != default:
-            lines[node.lineno - 1 : end] = [f"{name} = {values[name]!r}{tail}"]
+            lines[node.lineno - 1 : node.end_lineno] = [f"{name} = {values[name]!r}{remark(code, node)}"]
     return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Lines in which each column has one width; those whose numbers are in ``right`` end together.
+
+    Examples
+    --------
+    >>> aligned([("a", "10"), ("bcd", "2")], right=[1])
+    ['a    10', 'bcd   2']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    how = [str.rjust if i in right else str.ljust for i in range(len(widths))]
+    return ["  ".join(f(w, n) for f, w, n in zip(how, row, widths, strict=True)).rstrip() for row in rows]
 
 
 def clock(seconds: float) -> str:
