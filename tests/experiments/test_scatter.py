@@ -64,8 +64,8 @@ def test_times_and_shapes_of_walks(dataset):
     for phase in walks.PHASES:
         run = phases.survivors(stored(f"glass-{phase}-{dataset}"))
         table = relaxation.taus(run)
-        # With the program's inputs one regularised network in nine learns all, and the others half: the page says so.
-        allowed = 3.0 if dataset == "mnist" else LARGEST["symmetric"]
+        # With the program's inputs a few networks without weight decay stand apart from the others: the page says so.
+        allowed = 3.0 if dataset == "mnist" and phase != "regularised" else LARGEST["symmetric"]
         # What each initial condition adds to the logarithm of τ.
         assert abs(skewness(-np.log(table["without"].dropna("temperature")), "seed")) < allowed
         hot = run["alpha"].isel(waiting=0).sel(temperature=float(run.temperature.max())).dropna("time")

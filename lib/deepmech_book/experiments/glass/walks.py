@@ -59,7 +59,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "whiten": False,
         "regularised": {
             "temperatures": (1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0),
-            "n_seeds": 12,
+            "n_seeds": 24,
             "steps": 120_000,
             "waiting": (10_000, 20_000, 50_000, 100_000),
         },

@@ -26,7 +26,7 @@ def sweep(like: Sweep) -> Sweep:
     --------
     >>> from deepmech_book.experiments.glass import walks
     >>> sweep(walks.standard("regularised", "mnist")).grid.shape
-    (12,)
+    (24,)
     """
     warm = [float(t) for t in like.cells["temperature"].values if t > 0]
     same = {k: like.fixed[k] for k in ("data", "width", "regularisation", "preparation")}
