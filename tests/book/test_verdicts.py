@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
+from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
 from deepmech_book.ledger import tables
 from deepmech_book.press import site, verdicts
@@ -17,9 +18,10 @@ from deepmech_book.press.verdicts import Row
 PAGE = "spring_block/phase_diagram"
 
 
-def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, **numbers):
+def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, interval=None, **numbers):
     if claim == "A.3.eq8":
         numbers = {"expected": -0.05, "null": 0.1, **numbers}
+    measured = measured if interval is None else Estimate(measured, *interval)
     return {"page": page, "profile": "quick", "claim": ledger.check(claim, measured, **numbers).to_json()}
 
 
