@@ -82,19 +82,23 @@ class Plan:
 
     def by_page(self) -> Iterator[dict[str, Any]]:
         """Pages that do not draw only what ships: the sums of their own sweeps, and the pages above whose unfinished
-        sweeps they ask for, too."""
+        sweeps they ask for, too; at the end the sums of these pages."""
         unfinished = {row.key for row in self.rows if row.left}
-        for page in dict.fromkeys(row.page for row in self.rows if row.key in unfinished):
-            of_page = [row for row in self.rows if row.page == page]
-            rows = [row for row in of_page if not row.shared]
-            left = [row for row in rows if row.left]
-            others = [row.shared for row in of_page if row.shared and row.key in unfinished]
+        pages = dict.fromkeys(row.page for row in self.rows if row.key in unfinished)
+        for page in [*pages, "whole book"] if pages else []:
+            asked = [row for row in self.rows if row.page == page or (page == "whole book" and row.page in pages)]
+            own = [row for row in asked if not row.shared]
+            left = [row for row in own if row.left]
+            larger, others = [], []
+            if page in pages:
+                larger = [row.larger for row in left if row.larger]
+                others = [row.shared for row in asked if row.shared and row.key in unfinished]
             yield {
                 "page": page,
-                "cells": sum(row.cells for row in rows),
-                "left": sum(row.left for row in rows),
+                "cells": sum(row.cells for row in own),
+                "left": sum(row.left for row in own),
                 "as such cells took": span(sum(row.seconds or 0.0 for row in left)) if left else "",
-                "but larger": "; ".join(dict.fromkeys(row.larger for row in left if row.larger)),
+                "but larger": "; ".join(dict.fromkeys(larger)),
                 "and those of": " and ".join(dict.fromkeys(others)),
             }
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.files import write_whole
+from deepmech_book import ledger
+from deepmech_book.ledger.rules import VERDICTS
 from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError
 
@@ -96,8 +98,6 @@ def read(path: Path) -> dict[str, Row]:
     """
     if not path.is_file():
         raise BookError(f"book/{path.name} is not there: no verdict to compare with; deepmech book --accept writes it")
-    from deepmech_book.ledger.rules import VERDICTS
-
     rows: dict[str, Row] = {}
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line[:1] != "#"]
@@ -134,8 +134,6 @@ def tolerance(row: Row, number: float) -> float:
     >>> tolerance(Row("A.3.eq8", "holds", -0.05, -0.05), -0.05) < 1e-5
     True
     """
-    from deepmech_book import ledger
-
     width = row.high - row.low if row.low is not None and row.high is not None else 0.0
     expected = None if row.expected is None else np.array(row.expected)
     ends = [abs(float(end)) for end in ledger.claim(row.claim).rule.region(expected) if np.isfinite(end)]
@@ -170,8 +168,6 @@ def differences(known: Mapping[str, Row], found: Mapping[str, Row], pages: Colle
 
     Claims of the table that belong to other pages are left alone; those that the registry no longer has are not.
     """
-    from deepmech_book import ledger
-
     words = {}
     for name in sorted({*known, *found}):
         claim = ledger.claims().get(name)
