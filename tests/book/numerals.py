@@ -162,6 +162,8 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("gradient descent (steps of 0.02)"),
         Paper("the paper's floor of $10^{-20}$"),
         Paper("steps of 0.001, batches of 100"),
+        Paper("steps of 0.001 and batches of 100"),
+        Paper("the paper's 0.18. One network a size"),
     ],
     "spring_block/chain": [Setting(r"$\eta = 0.01$ where a page names no other")],
     "spring_block/convolutional": [
