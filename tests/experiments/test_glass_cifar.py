@@ -12,7 +12,7 @@ from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
-from deepmech_book.experiments.glass import cifar, groups, phases, relaxation, scaling, shapes, transitions, walks
+from deepmech_book.experiments.glass import cifar, phases, relaxation, scaling, shapes, transitions, walks
 from deepmech_book.experiments.glass.data import Binary, binary
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -45,15 +45,15 @@ def test_groups_are_those_that_were_measured(run):
     total = run.end_square.sum(["layer", "alive"]) / run.end_count.sum(["layer", "alive"])
     last = [run.msd.isel(waiting=i).dropna("time").isel(time=-1, drop=True) for i in range(2)]
     xr.testing.assert_allclose(total, xr.concat(last, "waiting").transpose(*total.dims), rtol=1e-5)
-    size, count = groups.scales(run, 1e-2)
-    whole, layers = groups.scales(run, 1e-2, apart=False)
+    size, count = shapes.scales(run, 1e-2)
+    whole, layers = shapes.scales(run, 1e-2, apart=False)
     assert count.sum() == layers.sum() == 2 * 246 and len(whole) == 2 * 7 <= len(size)
     np.testing.assert_allclose(count @ size**2, layers @ whole**2)
 
 
 def test_histograms_of_groups_hold_every_weight_and_have_the_median_of_a_gaussian(run):
     one = run.assign(end_square=run.end_count * 1e-6)
-    share = groups.motilities(one, [1e-2]).isel(temperature=0)
+    share = shapes.gaussian_motilities(one, [1e-2]).isel(temperature=0)
     assert float(share.sum()) == pytest.approx(1, abs=0.02)
     middle = float(share.bin[int(np.searchsorted(np.cumsum(share), 0.5))])
     assert middle == pytest.approx(np.log10(0.6745e-3), abs=0.2)
@@ -63,8 +63,8 @@ def test_layers_far_apart_have_two_modes_and_equal_ones_do_not(run):
     equal = run.assign(end_square=run.end_count * 1e-6)
     scale = xr.where(run.layer > 3, 1e-6, 1e-18)
     critical = np.quantile(uniform_dips(Stream.of("dips"), 2 * 246, 200), 0.95)
-    assert groups.grouped_dips(equal, 1e-2)[-1] < critical
-    assert groups.grouped_dips(equal.assign(end_square=run.end_count * scale), 1e-2)[0] > critical
+    assert shapes.grouped_dips(equal, 1e-2)[-1] < critical
+    assert shapes.grouped_dips(equal.assign(end_square=run.end_count * scale), 1e-2)[0] > critical
 
 
 def test_a_second_mode_that_groups_have_is_no_news(run):
@@ -74,9 +74,9 @@ def test_a_second_mode_that_groups_have_is_no_news(run):
     places = low.motility.copy(data=np.zeros_like(low.motility.values))
     places[dict(bin=np.r_[100:110, 160:170])] = 5
     split = low.assign(end_square=low.end_count * scale, motility=places)
-    found, null = shapes.modes(split, 1e-6), groups.grouped_dips(split, 1e-6)
+    found, null = shapes.modes(split, 1e-6), shapes.grouped_dips(split, 1e-6)
     assert found.dip > found.critical and null[0] > found.critical
-    assert groups.grouped_dips(split.assign(end_square=low.end_count * 1e-6), 1e-6)[-1] < found.critical
+    assert shapes.grouped_dips(split.assign(end_square=low.end_count * 1e-6), 1e-6)[-1] < found.critical
 
 
 def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains():
@@ -137,7 +137,7 @@ def test_where_no_network_has_learnt_the_remedy_is_named():
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):
     some = run.sel(temperature=[1e-2])
-    measured, null = shapes.motilities(some), groups.motilities(run, [1e-2])
+    measured, null = shapes.motilities(some), shapes.gaussian_motilities(run, [1e-2])
     assert float(abs(measured.sum() - null.sum())) < 0.02
     step = np.diff(null.bin)[0]
     assert (

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.data.fetch import state
-from deepmech_book.experiments.glass import fitted, phases, relaxation, transitions, walks, wells
+from deepmech_book.experiments.glass import phases, relaxation, transitions, walks, wells
 from deepmech_book.experiments.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
@@ -131,10 +131,10 @@ def test_places_of_both_transitions_on_made_up_losses():
     assert transitions.n_star(made) == pytest.approx((ratios[1] + ratios[2]) / 2)
     assert transitions.n_star(made, 1e-3) == pytest.approx(ratios[1])
     assert np.isnan(transitions.n_star(made, 1e-6))
-    star, share = fitted.fitted(made)
+    star, share = transitions.fitted(made)
     assert star.value == transitions.n_star(made) and star.known and (share.value, share.n) == (1.0, 3)
-    assert "too few runs" in fitted.fitted(made.isel(seed=[0]))[0].why
-    assert all("nowhere" in lost.why for lost in fitted.fitted(made.isel(width=[0, 1])))
+    assert "too few runs" in transitions.fitted(made.isel(seed=[0]))[0].why
+    assert all("nowhere" in lost.why for lost in transitions.fitted(made.isel(width=[0, 1])))
     points = transitions.collapse_points(made).isel(width=0)
     assert points.values.tolist() == [0.1, 0.1, 0.01] and float(points.median()) == 0.1
     # Single networks fall in one step by three quarters, all, all; their mean by less.

@@ -7,7 +7,7 @@ from scipy.special import erf
 
 from deepmech import SingleSample, over, train_lenet
 from deepmech.trainers.engines.compiled.lenet import padded
-from deepmech_book.experiments import lens_times, tangent_kernel, three_lenses
+from deepmech_book.experiments import tangent_kernel, three_lenses
 from deepmech_book.experiments.elastic_sde.data import images
 
 TIMES = [0.0, *np.geomspace(10, 10_000, 61)]
@@ -59,22 +59,22 @@ def waves(delay, width=0.2, times=TIMES):
 def test_half_times_do_not_depend_on_any_scale():
     delay = np.array([300.0, 700.0, 2000.0])
     curve = waves(delay)
-    found = lens_times.half_times(lens_times.progress(curve))
+    found = three_lenses.half_times(three_lenses.progress(curve))
     np.testing.assert_allclose(found, delay, rtol=2e-2)
-    np.testing.assert_allclose(lens_times.half_times(lens_times.progress(3 - 7 * curve)), found, rtol=1e-12)
+    np.testing.assert_allclose(three_lenses.half_times(three_lenses.progress(3 - 7 * curve)), found, rtol=1e-12)
     squared = curve.assign_coords(time=curve.time**2)
-    np.testing.assert_allclose(lens_times.half_times(lens_times.progress(squared)), found**2, rtol=1e-9)
+    np.testing.assert_allclose(three_lenses.half_times(three_lenses.progress(squared)), found**2, rtol=1e-9)
 
 
 def test_networks_that_share_their_delays_are_told_from_others():
     rng = np.random.default_rng(1)
     delay = np.exp(rng.normal(np.log(1000), 0.4, 40))
     one, same, other = waves(delay), waves(2 * delay, 0.3), waves(2 * rng.permutation(delay), 0.3)
-    at = [lens_times.half_times(lens_times.progress(c)).values for c in (one, same, other)]
-    assert lens_times.rank_over(at[0], at[1]).value > 0.95 > 0.4 > lens_times.rank_over(at[0], at[2]).value
-    assert lens_times.by_chance(at[0], at[1]) == pytest.approx(1.96 / np.sqrt(39), abs=0.05)
+    at = [three_lenses.half_times(three_lenses.progress(c)).values for c in (one, same, other)]
+    assert three_lenses.rank_over(at[0], at[1]).value > 0.95 > 0.4 > three_lenses.rank_over(at[0], at[2]).value
+    assert three_lenses.by_chance(at[0], at[1]) == pytest.approx(1.96 / np.sqrt(39), abs=0.05)
     for second, shared in ((waves(delay, 0.3), True), (waves(rng.permutation(delay), 0.3), False)):
-        rho = lens_times.paired(lens_times.rates(one), lens_times.rates(second))
+        rho = three_lenses.paired(three_lenses.rates(one), three_lenses.rates(second))
         more = np.diag(rho) - (rho.sum(1) - np.diag(rho)) / (len(rho) - 1)
         assert (more.mean() > 3 * more.std(ddof=1) / np.sqrt(len(more))) == shared
 
@@ -82,9 +82,9 @@ def test_networks_that_share_their_delays_are_told_from_others():
 def test_the_lag_is_found():
     """Twenty stops a decade: twice the time is six stops."""
     delay = np.exp(np.random.default_rng(2).normal(np.log(500), 0.3, 40))
-    first, second = (lens_times.own(lens_times.rates(waves(d))) for d in (delay, 2 * delay))
+    first, second = (three_lenses.own(three_lenses.rates(waves(d))) for d in (delay, 2 * delay))
     for x, y, lag in ((first, second, 6), (second, first, -6), (first, first, 0)):
-        found = lens_times.shifted(x, y, range(-10, 11)).mean("network")
+        found = three_lenses.shifted(x, y, range(-10, 11)).mean("network")
         assert int(found.lag[found.values.argmax()]) == lag
 
 
@@ -93,7 +93,7 @@ def test_the_interval_of_a_rank_correlation_covers():
     x = rng.standard_normal((300, n))
     y = true * x + np.sqrt(1 - true**2) * rng.standard_normal((300, n))
     rho = 6 / np.pi * np.arcsin(true / 2)
-    ends = [lens_times.rank_over(a, b).interval for a, b in zip(x, y, strict=True)]
+    ends = [three_lenses.rank_over(a, b).interval for a, b in zip(x, y, strict=True)]
     assert 0.91 < np.mean([low < rho < high for low, high in ends]) < 0.98
 
 
@@ -101,8 +101,8 @@ def test_what_a_third_time_explains_is_taken_out():
     rng = np.random.default_rng(4)
     third = rng.standard_normal(200)
     x, y = (third + 0.5 * rng.standard_normal(200) for _ in range(2))
-    assert lens_times.rank_over(x, y).value > 0.6
-    low, high = lens_times.rank_over(x, y, third).interval
+    assert three_lenses.rank_over(x, y).value > 0.6
+    low, high = three_lenses.rank_over(x, y, third).interval
     assert low < 0 < high
 
 
@@ -128,14 +128,14 @@ def by_the_model(alpha, beta, n=12, k=3):
 
 def test_the_gap_and_the_effects_are_those_of_the_model():
     run = by_the_model(3.0, -1.0)
-    found = lens_times.effects_in_log_time(run)
+    found = three_lenses.effects_in_log_time(run)
     np.testing.assert_allclose(found.intra, 3.0, rtol=0, atol=0.1)
     np.testing.assert_allclose(found.inter, -1.0, rtol=0, atol=0.1)
-    gap = lens_times.quantities(run).sel(lens="gap").mean("network")
+    gap = three_lenses.quantities(run).sel(lens="gap").mean("network")
     # Four for each e-fold of time, however large the noise is from which it is counted.
     np.testing.assert_allclose(np.diff(gap[1:]) / np.diff(np.log(TIMES[1:])), 4.0, rtol=0, atol=0.1)
 
 
 def test_every_lens_rises():
-    values = lens_times.quantities(by_the_model(3.0, -1.0)).mean("network")
+    values = three_lenses.quantities(by_the_model(3.0, -1.0)).mean("network")
     assert (values.isel(time=-1) > values.isel(time=0)).all()

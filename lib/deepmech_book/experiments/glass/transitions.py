@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.estimates import crossing
+from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
@@ -218,3 +218,21 @@ def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
     single = curves.isel(seed=slice(0, n)).rename(seed="kind").assign_coords(kind=names)
     both = xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
     return both.assign_attrs(left_out=int(curves.isnull().sum()))
+
+
+def fitted(sizes: xr.Dataset) -> tuple[Estimate, Estimate]:
+    """What networks of several sizes at rest, without weight decay, say of the transition between them.
+
+    N*/P_D of :func:`.transitions.n_star`, and the share of the larger networks that are without loss; both are unknown
+    where the mean loss crosses the level nowhere.
+    """
+    star = n_star(sizes)
+    if np.isnan(star):
+        none = unknown(
+            "the mean loss crosses the level nowhere; give narrower or wider networks, or train them for longer"
+        )
+        return none, none
+    larger = by_ratio(sizes).sel(ratio=slice(star, None)).values
+    larger = larger[np.isfinite(larger)]
+    share = proportion(float((larger < LEVEL).mean()), len(larger))
+    return estimate(sizes, "seed", "symmetric", of=n_star), share
