@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy  # which imports scipy.stats when it is first asked for: half a second
 import xarray as xr
-from scipy.stats import binomtest, linregress, rankdata
-from scipy.stats import t as student
 
 from deepmech.core import checks
 from deepmech.core.random import Stream
@@ -259,7 +258,7 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
     error = np.sqrt(np.where(still, 1.0, variance))
     with np.errstate(invalid="ignore"):
         share = np.sum([(v / error**2) ** 2 / (k - 1) for k, v, _ in parts], 0) if len(parts) > 1 else 1 / (n - 1)
-        far = student.ppf((1 + LEVEL) / 2, 1 / np.where(still, 1.0, share))
+        far = scipy.stats.t.ppf((1 + LEVEL) / 2, 1 / np.where(still, 1.0, share))
         skewness = np.sum([m for _, _, m in parts], 0) / error**3 if scatter != "symmetric" else 0.0
     roots = (np.cbrt(1 + sign * skewness * far) for sign in (1, -1))
     # (c - 1)/skewness with c the cube root, without dividing by a skewness that may be zero.
@@ -301,10 +300,10 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     x, y = checks.array("linear_slope: x", x), checks.array("linear_slope: y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"linear_slope: x {x.shape} and y {y.shape}: give two equal lengths")
-    fit = linregress(x, y)
+    fit = scipy.stats.linregress(x, y)
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))
-    reach = student.ppf((1 + LEVEL) / 2, x.size - 2) * fit.stderr
+    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, x.size - 2) * fit.stderr
     return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach))
 
 
@@ -357,7 +356,7 @@ def proportion(share: Any, n: int) -> Estimate:
     if why := _too_few(n, "symmetric"):
         return replace(unknown(why, share), n=n)
     different, where = np.unique(counts.ravel(), return_inverse=True)
-    each = np.array([binomtest(int(k), n).proportion_ci(LEVEL, "wilson") for k in different])[where]
+    each = np.array([scipy.stats.binomtest(int(k), n).proportion_ci(LEVEL, "wilson") for k in different])[where]
     low, high = (each[:, k].reshape(shares.shape) for k in (0, 1))
     found = Estimate(share, low, high, n)
     if isinstance(share, xr.DataArray):
@@ -435,13 +434,13 @@ def bootstrap(
     weights = np.stack([np.bincount(p, minlength=n) for p in picks]) / n
     drawn = np.asarray(statistic(*(np.tensordot(weights, r, 1) for r in runs)), float)
     # Means of n resampled runs scatter by √((n - 1)/n) less than those of n new ones.
-    reach = student.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(0) * np.sqrt(n / (n - 1))
+    reach = scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1) * drawn.std(0) * np.sqrt(n / (n - 1))
     return Estimate(value, value - reach, value + reach, n)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Spearman's rank correlation along the last axis; nan where one of the two is constant."""
-    a, b = rankdata(x, axis=-1), rankdata(y, axis=-1)
+    a, b = scipy.stats.rankdata(x, axis=-1), scipy.stats.rankdata(y, axis=-1)
     a, b = a - a.mean(-1, keepdims=True), b - b.mean(-1, keepdims=True)
     norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
     return np.divide((a * b).sum(-1), norm, out=np.full(norm.shape, np.nan), where=norm > 0)
