@@ -46,7 +46,7 @@ from deepmech.sweeps.assemble import missing  # noqa: E402
 from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
-from deepmech.trainers.engines.torch_walk import OneByOne, Walking  # noqa: E402
+from deepmech.trainers.engines.torch_walk import OneByOne, TorchWalk  # noqa: E402
 from deepmech.trainers.lenet import drawn  # noqa: E402
 from deepmech.trainers.modules import BiasFree, LeNet, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
@@ -120,7 +120,7 @@ def _walked(device: str) -> float:
     stream, sizes = Stream.of("gpu", 0), layer_sizes(4, 6, 3)
     x, y = stream.normal("x", 0, (50, 4)), np.sign(stream.normal("y", 0, 50))
     weights = 2 * initial(sizes, stream)
-    many = Walking(sizes, x, y, "float64", 2, device)
+    many = TorchWalk(sizes, x, y, "float64", 2, device)
     many.set(np.tile(weights, (2, 1)))
     expected = np.asarray(_oracle().hinge_gradient(weights, sizes, x, y))
     return float(abs(many.gradient() - expected).max() / abs(expected).max())
@@ -259,7 +259,7 @@ def _langevin(device: str, toy: bool) -> tuple[float, float, float, float]:
     stream, sizes = Stream.of("gpu", 0), layer_sizes(10, 30, 6)
     x, y = stream.normal("x", 0, (n, 10)), np.sign(stream.normal("y", 0, n))
     weights = 2 * initial(sizes, stream)
-    many = Walking(sizes, x, y, "mixed", members, device)
+    many = TorchWalk(sizes, x, y, "mixed", members, device)
     many.set(np.tile(weights, (members, 1)))
     how = [np.full(members, v) for v in (1e-6, 0.0, 1e-9)]
     streams = [Stream.of("gpu", k) for k in range(members)]

@@ -21,8 +21,8 @@ import numpy as np
 import torch
 
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.langevin import Blocked, initial, layer_sizes, n_weights
-from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, layer_sizes, n_weights
+from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.modules import BiasFree
 from deepmech.trainers.run import device_in_words, products_in, require_device
 
@@ -111,14 +111,14 @@ def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> Non
         for n in (60_000, 1000):
             x, y = stream.normal("x", n, (n, 10)), np.sign(stream.normal("y", n, n))
             weights = 2 * initial(sizes, stream)
-            many = Walking(sizes, x, y, "mixed", members, device)
+            many = TorchWalk(sizes, x, y, "mixed", members, device)
             many.set(np.tile(weights, (members, 1)))
             tx, ty = (torch.tensor(v, dtype=torch.float32, device=device) for v in (x, y))
             one = eager(weights, sizes, tx, ty)
             rate, decay, noise = (np.full(members, v) for v in (RATE, 0.0, NOISE))
             streams = [Stream.of("benchmark", k) for k in range(members)]
 
-            def walk(many: Walking = many, arguments: tuple = (rate, decay, noise, streams)) -> None:
+            def walk(many: TorchWalk = many, arguments: tuple = (rate, decay, noise, streams)) -> None:
                 many.walk(steps, 0, *arguments)
 
             runs = {"torch engine": walk, "eager torch": one, "products": lambda: a @ b}
@@ -153,13 +153,13 @@ def main() -> None:
         x, y = stream.normal("x", n, (n, 10)), np.sign(stream.normal("y", n, n))
         weights = 2 * initial(sizes, stream)
         tx, ty = (torch.tensor(v, dtype=torch.float32) for v in (x, y))
-        networks = [Blocked(sizes, x, y) for _ in range(members)]
+        networks = [CompiledWalk(sizes, x, y) for _ in range(members)]
         for network in networks:
             network.set(weights)
         steps = max(1, 4000 // n)
         pool = ThreadPoolExecutor(cores)
 
-        def walk(network: Blocked, steps: int = steps) -> None:
+        def walk(network: CompiledWalk, steps: int = steps) -> None:
             network.walk(steps, 0, RATE, 0.0, NOISE, stream)
 
         one = eager(weights, sizes, tx, ty)
@@ -176,11 +176,11 @@ def main() -> None:
         }
         if members > cores:
             runs["torch, batched products"] = (on(cores, batched(weights, sizes, tx, ty, members)), members)
-            many = Walking(sizes, x, y, "float32", members)
+            many = TorchWalk(sizes, x, y, "float32", members)
             many.set(np.tile(weights, (members, 1)))
             rate, decay, noise = (np.full(members, v) for v in (RATE, 0.0, NOISE))
 
-            def together(many: Walking = many, arguments: tuple = (rate, decay, noise, [stream] * members)) -> None:
+            def together(many: TorchWalk = many, arguments: tuple = (rate, decay, noise, [stream] * members)) -> None:
                 many.walk(1, 0, *arguments)
 
             runs["this library's torch engine"] = (on(cores, together), members)

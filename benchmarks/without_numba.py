@@ -38,7 +38,7 @@ def install(always: bool = False) -> bool:
     philox.fill_bits, philox.fill_normal = _fill_bits, _fill_normal
     from deepmech.trainers.engines.compiled import cnn, langevin, lenet, mlp
 
-    for engine in (cnn.FusedCNN, langevin.Blocked, lenet.Engine, mlp.Fused):
+    for engine in (cnn.FusedCNN, langevin.CompiledWalk, lenet.Engine, mlp.Fused):
         engine.KNOWN = {}  # so that every spec goes to torch
     return True
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from deepmech_book.press.sources import PROFILES, House
+from deepmech_book.press.sources import PROFILES, Checkout
 
 ROOT = Path(__file__).parents[1]
-HOUSE = House(ROOT)
+HOUSE = Checkout(ROOT)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 DECLARED = [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]

@@ -1,4 +1,4 @@
-"""Fixtures for the press: a miniature house in a temporary folder."""
+"""Fixtures for the press: a miniature checkout in a temporary folder."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from miniature import make_house
 
 from deepmech.core import provenance
 from deepmech_book.press import kernels, press
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,5 +17,5 @@ def warm() -> None:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return make_house(tmp_path / "house")
+def checkout(tmp_path: Path) -> Checkout:
+    return make_house(tmp_path / "checkout")

@@ -1,15 +1,15 @@
-"""A miniature house: the real configuration and assets around two small notebooks, and ways to rewrite it."""
+"""A miniature checkout: the real configuration and assets around two small notebooks, and ways to rewrite it."""
 
 import shutil
 from pathlib import Path
 
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
 ROOT = Path(__file__).parents[2]
 MINI = Path(__file__).parent / "mini"
 
 
-def make_house(folder: Path) -> House:
+def make_house(folder: Path) -> Checkout:
     """A checkout in miniature; its library is one file that nobody imports, there to be edited."""
     shutil.copytree(MINI, folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")
@@ -23,7 +23,7 @@ def make_house(folder: Path) -> House:
     (profiles / "quick.yml").write_text("")
     (profiles / "laptop.yml").write_text("springs/one: {points: 41}\n")
     (profiles / "paper.yml").write_text("springs/two: {stiffness: [1.0, 4.0]}\n")
-    return House(folder)
+    return Checkout(folder)
 
 
 HEADER = """\
@@ -55,18 +55,18 @@ def notebook_text(*cells: str, parameters: str = 'profile = "quick"\nn = 3', tit
     return text + "".join(f"\n```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells)
 
 
-def write_notebooks(house: House, **texts: str) -> House:
-    """Replace the notebooks of a house; ``a="..."`` becomes ``springs/a``. Profiles and verdicts become empty."""
-    folder = house.root / "notebooks" / "springs"
+def write_notebooks(checkout: Checkout, **texts: str) -> Checkout:
+    """Replace the notebooks of a checkout; ``a="..."`` becomes ``springs/a``. Profiles and verdicts become empty."""
+    folder = checkout.root / "notebooks" / "springs"
     for path in folder.glob("*"):
         path.unlink()
-    (house.book / "verdicts.tsv").unlink(missing_ok=True)
+    (checkout.book / "verdicts.tsv").unlink(missing_ok=True)
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text)
     chapters = "".join(f"      - file: generated/springs/{name}\n" for name in texts)
-    (house.root / "_toc.yml").write_text(
+    (checkout.root / "_toc.yml").write_text(
         f"format: jb-book\nroot: intro\nparts:\n  - caption: Springs\n    chapters:\n{chapters}"
     )
     for profile in ("quick", "laptop", "paper"):
-        (house.root / "notebooks" / "profiles" / f"{profile}.yml").write_text("")
-    return House(house.root)
+        (checkout.root / "notebooks" / "profiles" / f"{profile}.yml").write_text("")
+    return Checkout(checkout.root)

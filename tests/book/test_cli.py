@@ -16,9 +16,9 @@ def test_every_command_explains_itself(command, capsys):
     assert done.value.code == 0 and "usage: deepmech" in capsys.readouterr().out
 
 
-def test_book_from_a_folder_inside_the_house(house, monkeypatch, capsys):
-    write_notebooks(house, a=notebook_text("print(n)"))
-    monkeypatch.chdir(house.root / "notebooks")
+def test_book_from_a_folder_inside_the_house(checkout, monkeypatch, capsys):
+    write_notebooks(checkout, a=notebook_text("print(n)"))
+    monkeypatch.chdir(checkout.root / "notebooks")
     assert cli.main(["book", "--no-site"]) == 0
     assert "[1/1] springs/a executed in" in capsys.readouterr().err
     assert cli.main(["book", "--no-site", "--chapters", "winter"]) == 1

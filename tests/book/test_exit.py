@@ -7,7 +7,7 @@ from miniature import notebook_text, write_notebooks
 
 from deepmech_book.press import exit as leave
 from deepmech_book.press import press, site
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import BookError, Checkout
 
 DRAWS = """\
 ---
@@ -21,20 +21,20 @@ Picture(lambda f, t: f.subplots().plot([0, 1]), alt="A line that rises.", height
 
 
 @pytest.mark.slow
-def test_sphinx_alone_prints_the_same_pages(house, tmp_path):
-    write_notebooks(house, a=notebook_text(DRAWS))
-    (house.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
-    house = House(house.root)
+def test_sphinx_alone_prints_the_same_pages(checkout, tmp_path):
+    write_notebooks(checkout, a=notebook_text(DRAWS))
+    (checkout.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
+    checkout = Checkout(checkout.root)
     with pytest.raises(BookError, match="no finished site"):
-        leave.project(house, tmp_path / "plain")
-    site.build(house, press.press(house), "quick", whole=False)
-    source = leave.project(house, tmp_path / "plain")
+        leave.project(checkout, tmp_path / "plain")
+    site.build(checkout, press.press(checkout), "quick", whole=False)
+    source = leave.project(checkout, tmp_path / "plain")
     assert "jupyter_book" not in (source / "conf.py").read_text().splitlines()[-1]
     html = leave.build(sys.executable, source)
-    assert leave.differences(house.html, html) == []
+    assert leave.differences(checkout.html, html) == []
     page = html / "generated/springs/a.html"
     page.write_text(page.read_text().replace("fig-line", "fig-other"))
     (html / "intro.html").unlink()
-    found = leave.differences(house.html, html)
+    found = leave.differences(checkout.html, html)
     assert [line.partition(":")[0] for line in found] == ["intro.html", "generated/springs/a.html"]
     assert "fig-line" in found[1] and "fig-other.svg" in found[1]

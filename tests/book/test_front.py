@@ -9,11 +9,11 @@ from sphinx import addnodes
 
 from deepmech_book.press import pages, press
 from deepmech_book.press.extension import meanings
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
 CHAPTERS = {
     entry["file"]: [page["file"] for page in entry["sections"]]
-    for part in House(ROOT).toc["parts"]
+    for part in Checkout(ROOT).toc["parts"]
     for entry in part["chapters"]
     if "sections" in entry and not entry["file"].startswith("generated/")
 }
@@ -26,9 +26,9 @@ def test_the_map_of_a_chapter_shows_all_its_pages_in_their_order(chapter):
 
 
 def test_the_explorer_is_taken_from_its_page():
-    source = House(ROOT).source("spring_block/explorer")
+    source = Checkout(ROOT).source("spring_block/explorer")
     output = {"output_type": "display_data", "data": {"text/html": ["<div data-deepmech-chain>", "x</div>"]}}
-    sheet = press.Sheet(source, {}, "", {"cells": [{"cell_type": "markdown"}, {"outputs": [output]}]})
+    sheet = press.PageBuild(source, {}, "", {"cells": [{"cell_type": "markdown"}, {"outputs": [output]}]})
     assert pages.pieces([sheet], [])["explorer.html"] == "<div data-deepmech-chain>x</div>"
     assert "not part of this build" in pages.pieces([], [])["explorer.html"]
 

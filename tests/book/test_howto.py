@@ -18,9 +18,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from deepmech import cli, load
 from deepmech_book.press import site
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
-HTML = House(ROOT).html
+HTML = Checkout(ROOT).html
 HOWTO = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
 built = pytest.mark.skipif(not (HTML / site.SEAL).is_file(), reason="the book is not built yet: make book")
 

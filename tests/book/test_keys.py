@@ -14,11 +14,11 @@ from deepmech.core.files import write_whole
 from deepmech_book.press import keys
 
 
-def key_of(house, name="springs/one", profile="quick"):
-    from deepmech_book.press.sources import House
+def key_of(checkout, name="springs/one", profile="quick"):
+    from deepmech_book.press.sources import Checkout
 
-    house = House(house.root)
-    return keys.key(house.source(name), house.profile(profile)[name], keys.surroundings(house))
+    checkout = Checkout(checkout.root)
+    return keys.key(checkout.source(name), checkout.profile(profile)[name], keys.surroundings(checkout))
 
 
 def edit(path, text="\n# changed\n"):
@@ -37,37 +37,37 @@ def edit(path, text="\n# changed\n"):
         "requirements.lock",
     ],
 )
-def test_the_key_sees(house, path):
-    before = key_of(house)
-    edit(house.root / path)
-    assert key_of(house) != before
+def test_the_key_sees(checkout, path):
+    before = key_of(checkout)
+    edit(checkout.root / path)
+    assert key_of(checkout) != before
 
 
-def test_the_key_sees_profile_and_parameters(house):
-    before = key_of(house, profile="laptop")
-    assert before != key_of(house, profile="quick")
-    (house.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/one: {points: 42}")
-    assert key_of(house, profile="laptop") != before
+def test_the_key_sees_profile_and_parameters(checkout):
+    before = key_of(checkout, profile="laptop")
+    assert before != key_of(checkout, profile="quick")
+    (checkout.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/one: {points: 42}")
+    assert key_of(checkout, profile="laptop") != before
 
 
-def test_the_key_sees_data(house, tmp_path, monkeypatch):
+def test_the_key_sees_data(checkout, tmp_path, monkeypatch):
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "data"))
-    before = key_of(house)
+    before = key_of(checkout)
     edit(tmp_path / "data" / "mnist" / "train.gz")
-    after = key_of(house)
+    after = key_of(checkout)
     assert after != before
     os.utime(tmp_path / "data" / "mnist" / "train.gz", (1, 1))
-    assert key_of(house) not in (before, after)
+    assert key_of(checkout) not in (before, after)
 
 
 @pytest.mark.parametrize(
     "path",
     ["notebooks/springs/two.md", "book/intro.md", "lib/deepmech_book/press/site.py", "lib/deepmech/__pycache__/x.pyc"],
 )
-def test_the_key_does_not_mind(house, path):
-    before = key_of(house)
-    edit(house.root / path)
-    assert key_of(house) == before
+def test_the_key_does_not_mind(checkout, path):
+    before = key_of(checkout)
+    edit(checkout.root / path)
+    assert key_of(checkout) == before
 
 
 @pytest.fixture

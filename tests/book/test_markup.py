@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from miniature import make_house, notebook_text, write_notebooks
 
 from deepmech_book.press import pages, press, site
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
 SCRIPT = "<script>window.fired = 1</script>"
 IMAGE = "<img src=x onerror='window.fired = 2'>"
@@ -27,15 +27,15 @@ Picture(lambda f, t: f.subplots().plot([0, 1]), alt={NASTY!r}, height=2)"""
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
-    house = make_house(tmp_path_factory.mktemp("markup") / "house")
+    checkout = make_house(tmp_path_factory.mktemp("markup") / "checkout")
     parameters = f'profile = "quick"\nwhat = {NASTY!r}'
     title = f'Titled & {SCRIPT} | "quoted" `{IMAGE}`\n\n## Below `{IMAGE}` &'
-    write_notebooks(house, a=notebook_text(DRAWS, parameters=parameters, title=title))
-    (house.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
-    with (house.root / "_toc.yml").open("a") as toc:
+    write_notebooks(checkout, a=notebook_text(DRAWS, parameters=parameters, title=title))
+    (checkout.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
+    with (checkout.root / "_toc.yml").open("a") as toc:
         toc.write("      - file: generated/gallery\n      - file: generated/status\n")
-    house = House(house.root)
-    return site.build(house, press.press(house), "quick", whole=False)
+    checkout = Checkout(checkout.root)
+    return site.build(checkout, press.press(checkout), "quick", whole=False)
 
 
 def soup(html, page):

@@ -17,11 +17,11 @@ from playwright.sync_api import TimeoutError
 
 from deepmech_book import ledger
 from deepmech_book.press import press, site
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
-REAL = House(ROOT).html
+REAL = Checkout(ROOT).html
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
@@ -65,8 +65,8 @@ def book(tmp_path_factory):
     """The real book, or a miniature, built now, where that one is missing or of another day."""
     folder = REAL
     if not of_today():
-        house = make_house(tmp_path_factory.mktemp("pages") / "house")
-        folder = site.build(house, press.press(house), "quick", whole=False)
+        checkout = make_house(tmp_path_factory.mktemp("pages") / "checkout")
+        folder = site.build(checkout, press.press(checkout), "quick", whole=False)
     served = Site(folder)
     yield served
     served.server.shutdown()

@@ -47,8 +47,8 @@ def test_it_is_printed(html, tmp_path):
     assert b"(https://a.org/)" in printed and sorted(html.rglob("*.html")) == before
 
 
-def test_what_is_missing_is_said(html, house, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(house.root)
+def test_what_is_missing_is_said(html, checkout, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(checkout.root)
     assert cli.main(["pdf", "--output", str(tmp_path / "book.pdf")]) == 1
     assert "holds no site: build it first" in capsys.readouterr().err
     monkeypatch.setattr(pdf.shutil, "which", lambda name: None)

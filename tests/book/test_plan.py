@@ -10,9 +10,9 @@ from deepmech import cli, over
 from deepmech.sweeps import Sweep, run, ship
 from deepmech.sweeps.results import folder
 from deepmech_book.press import plan
-from deepmech_book.press.sources import PROFILES, BookError, House
+from deepmech_book.press.sources import PROFILES, BookError, Checkout
 
-REAL = House(ROOT)
+REAL = Checkout(ROOT)
 IMPORTS = """\
 from pathlib import Path
 from deepmech import over
@@ -36,13 +36,13 @@ LOST = f"{IMPORTS}\nmade = result(powers([1.0]))['no such variable'] + result(po
 
 
 @pytest.fixture
-def own(house, monkeypatch):
+def own(checkout, monkeypatch):
     sweep = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2})
-    ship(run(sweep), house.book / "results")
-    monkeypatch.setenv("DEEPMECH_RESULTS", str(house.book / "results"))
-    monkeypatch.chdir(house.root)
+    ship(run(sweep), checkout.book / "results")
+    monkeypatch.setenv("DEEPMECH_RESULTS", str(checkout.book / "results"))
+    monkeypatch.chdir(checkout.root)
     plan.shipped.cache_clear()
-    yield write_notebooks(house, a=notebook_text(PAGE, parameters=OWN), b=notebook_text(SAME))
+    yield write_notebooks(checkout, a=notebook_text(PAGE, parameters=OWN), b=notebook_text(SAME))
     plan.shipped.cache_clear()
 
 
@@ -55,8 +55,8 @@ def test_sweeps_are_found_and_nothing_is_computed(own):
 
 
 def test_what_may_be_more_is_said(own):
-    house = write_notebooks(own, a=notebook_text(LOST))
-    (words,) = plan.asked(house.source("springs/a"), {}).unsure
+    checkout = write_notebooks(own, a=notebook_text(LOST))
+    (words,) = plan.asked(checkout.source("springs/a"), {}).unsure
     assert "stopped after 1 sweeps" in words and "no such variable" in words
 
 
@@ -81,14 +81,14 @@ def test_cells_are_priced_as_those_of_the_most_similar_result_that_ships(own, ca
     assert "all ship" in capsys.readouterr().out and (own.root / "left.csv").read_text() == "\n"
 
 
-def test_profiles_extend_one_another(house):
-    profiles = house.root / "notebooks" / "profiles"
+def test_profiles_extend_one_another(checkout):
+    profiles = checkout.root / "notebooks" / "profiles"
     (profiles / "laptop.yml").write_text("springs/one: {points: 41, stiffness: 2.0}\n")
     (profiles / "paper.yml").write_text("extends: laptop\nsprings/one: {points: 50}\n")
-    assert house.profile("paper")["springs/one"] == {"profile": "paper", "points": 50, "stiffness": 2.0}
+    assert checkout.profile("paper")["springs/one"] == {"profile": "paper", "points": 50, "stiffness": 2.0}
     (profiles / "paper.yml").write_text("extends: paper\n")
     with pytest.raises(BookError, match=r"extends: 'paper': must be one of quick, laptop"):
-        house.profile("paper")
+        checkout.profile("paper")
 
 
 # --- the book itself --------------------------------------------------------------------------------------------------

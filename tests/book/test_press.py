@@ -16,13 +16,13 @@ from miniature import notebook_text, write_notebooks
 
 from deepmech.core import provenance
 from deepmech_book.press import execution, keys, press
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import BookError, Checkout
 
 
-def run(house, *arguments, **options):
+def run(checkout, *arguments, **options):
     """Press with the messages it gave: (sheets by name, lines)."""
     lines: list[str] = []
-    sheets = press.press(House(house.root), *arguments, say=lines.append, **options)
+    sheets = press.press(Checkout(checkout.root), *arguments, say=lines.append, **options)
     return {s.name: s for s in sheets}, lines
 
 
@@ -33,32 +33,32 @@ def outputs(sheet):
 SAY = "import os, sys\nprint('n =', n, 'profile =', profile)"
 
 
-def test_executes_once_then_reuses_until_something_changes(house):
-    write_notebooks(house, a=notebook_text(SAY), b=notebook_text(SAY))
-    (house.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/a: {n: 7}")
-    sheets, lines = run(house)
+def test_executes_once_then_reuses_until_something_changes(checkout):
+    write_notebooks(checkout, a=notebook_text(SAY), b=notebook_text(SAY))
+    (checkout.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/a: {n: 7}")
+    sheets, lines = run(checkout)
     assert all(s.fresh for s in sheets.values()) and "2 to execute" in lines[0]
     assert outputs(sheets["springs/a"]) == "n = 3 profile = quick\n"
 
-    sheets, lines = run(house)
+    sheets, lines = run(checkout)
     assert not any(s.fresh for s in sheets.values()) and len(lines) == 1
 
-    sheets, _ = run(house, "laptop", ["springs/a"])
+    sheets, _ = run(checkout, "laptop", ["springs/a"])
     assert outputs(sheets["springs/a"]) == "n = 7 profile = laptop\n" and sheets["springs/b"].notebook is None
-    assert not any(s.fresh for s in run(house)[0].values()), "another profile must not overwrite the first"
+    assert not any(s.fresh for s in run(checkout)[0].values()), "another profile must not overwrite the first"
 
-    (house.root / "lib" / "deepmech" / "physics.py").write_text("G = 9.82\n")
-    sheets, lines = run(house, "quick", ["springs/b"])
+    (checkout.root / "lib" / "deepmech" / "physics.py").write_text("G = 9.82\n")
+    sheets, lines = run(checkout, "quick", ["springs/b"])
     assert sheets["springs/b"].fresh and sheets["springs/a"].notebook is None, "a stale page must not be bound"
     assert "in all last time" in lines[0], "an estimate from the earlier run"
 
 
-def test_what_an_executed_notebook_holds(house, monkeypatch):
+def test_what_an_executed_notebook_holds(checkout, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     code = "import os, sys\nprint(os.environ['OMP_NUM_THREADS'])\nprint('aside', file=sys.stderr)"
-    write_notebooks(house, a=notebook_text(code, parameters='profile = "quick"\nn = 3  # springs\nm = 4'))
-    (house.root / "notebooks" / "profiles" / "paper.yml").write_text("springs/a: {n: 7}")
-    sheets, lines = run(house, "paper")
+    write_notebooks(checkout, a=notebook_text(code, parameters='profile = "quick"\nn = 3  # springs\nm = 4'))
+    (checkout.root / "notebooks" / "profiles" / "paper.yml").write_text("springs/a: {n: 7}")
+    sheets, lines = run(checkout, "paper")
     notebook = sheets["springs/a"].notebook
     cells = [c["source"] for c in notebook["cells"] if "parameters" in "".join(c["metadata"].get("tags", []))]
     shown = "# Parameters of the profile paper\nprofile = 'paper'\nn = 7  # springs\nm = 4"
@@ -68,50 +68,50 @@ def test_what_an_executed_notebook_holds(house, monkeypatch):
     assert made["seconds"] > 0 and "numpy" in made["versions"] and "cores" in made["machine"]
     assert outputs(sheets["springs/a"]) == f"{len(os.sched_getaffinity(0))}\n", "a lone notebook has all cores"
     assert any("aside" in line for line in lines), "standard error goes to the terminal, not to the page"
-    assert str(house.root) not in json.dumps(notebook)
+    assert str(checkout.root) not in json.dumps(notebook)
 
 
-def test_a_failure_is_told_and_spoils_nothing_else(house):
+def test_a_failure_is_told_and_spoils_nothing_else(checkout):
     bad = notebook_text("x = 1", "def f():\n    return x / 0\nf()")
     tag = notebook_text("x = 1", ":tags: [raises-exception]\n\nx / 0")
     blank = notebook_text("---\nmystnb:\n  figure:\n    name: fig-x\n    caption: Nothing.\n---\nNone")
-    write_notebooks(house, bad=bad, good=notebook_text(SAY), tag=tag, blank=blank)
+    write_notebooks(checkout, bad=bad, good=notebook_text(SAY), tag=tag, blank=blank)
     with pytest.raises(BookError) as told:
-        run(house)
+        run(checkout)
     message = str(told.value)
     assert "3 of 4 notebooks failed" in message
     assert "notebook springs/bad, code cell 3 of 3:\n    def f():" in message
     assert "ZeroDivisionError: division by zero" in message and "\x1b" not in message
     assert "notebook springs/tag, code cell 3 of 3" in message, "an error that was allowed is still an error page"
     assert "the cell shows no picture" in message
-    assert keys.trusted(house.executed("quick", "springs/good"))
-    assert not any(house.executed("quick", f"springs/{name}").exists() for name in ("bad", "tag", "blank"))
+    assert keys.trusted(checkout.executed("quick", "springs/good"))
+    assert not any(checkout.executed("quick", f"springs/{name}").exists() for name in ("bad", "tag", "blank"))
 
 
-def test_what_never_ends_is_stopped_and_told(house):
+def test_what_never_ends_is_stopped_and_told(checkout):
     endless = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
-    write_notebooks(house, endless=notebook_text(endless))
+    write_notebooks(checkout, endless=notebook_text(endless))
     with pytest.raises(BookError) as told:
-        run(house, cell_minutes=0.1)
+        run(checkout, cell_minutes=0.1)
     why = r"it was stopped after 6\.0 s \(deepmech's option --cell-minutes"
     assert re.search(rf"notebook springs/endless, code cell 2 of 2:\n(    .*\n)+\n{why}", str(told.value))
 
 
-def test_what_dies_or_floods_is_stopped_and_told(house):
+def test_what_dies_or_floods_is_stopped_and_told(checkout):
     texts = {"flood": "print('x' * 2**26)", "dead": "import os\nos._exit(3)", "wordy": "raise ValueError('x' * 10**6)"}
-    write_notebooks(house, **{name: notebook_text(code) for name, code in texts.items()})
+    write_notebooks(checkout, **{name: notebook_text(code) for name, code in texts.items()})
     with pytest.raises(BookError) as told:
-        run(house)
+        run(checkout)
     for name, why in (("flood", "stopped: the outputs of a notebook may have 32 MB"), ("dead", "its kernel died")):
         assert re.search(rf"notebook springs/{name}, code cell 2 of 2:\n(    .*\n)+\n.*{why}", str(told.value))
     assert re.search(r"ValueError: x+ … \d{7} characters … x+", str(told.value)) and len(str(told.value)) < 40_000
 
 
-def test_a_result_that_cannot_be_kept_is_told(house, monkeypatch):
+def test_a_result_that_cannot_be_kept_is_told(checkout, monkeypatch):
     """The disk is full; a folder is in the way; a link to nothing stands where pictures belong."""
-    write_notebooks(house, **{name: notebook_text(SAY) for name in "abc"})
-    house.executed("quick", "springs/b").mkdir(parents=True)
-    keys.figures(house.executed("quick", "springs/c")).symlink_to("nothing")
+    write_notebooks(checkout, **{name: notebook_text(SAY) for name in "abc"})
+    checkout.executed("quick", "springs/b").mkdir(parents=True)
+    keys.figures(checkout.executed("quick", "springs/c")).symlink_to("nothing")
     write = execution.write_whole
 
     def full(path, text):
@@ -121,24 +121,24 @@ def test_a_result_that_cannot_be_kept_is_told(house, monkeypatch):
 
     monkeypatch.setattr(execution, "write_whole", full)
     with pytest.raises(BookError, match="3 of 3 notebooks failed") as told:
-        run(house)
+        run(checkout)
     for name in "abc":
         assert f"notebook springs/{name}, its result cannot be kept: " in str(told.value)
 
 
-def test_a_change_while_it_runs_is_not_trusted_next_time(house):
+def test_a_change_while_it_runs_is_not_trusted_next_time(checkout):
     code = "from pathlib import Path\nPath('lib/deepmech/physics.py').write_text('G = 10')"
-    write_notebooks(house, a=notebook_text(code))
-    sheets, lines = run(house)
+    write_notebooks(checkout, a=notebook_text(code))
+    sheets, lines = run(checkout)
     assert sheets["springs/a"].notebook is not None and any("changed while it ran" in line for line in lines)
-    assert run(house)[0]["springs/a"].fresh
+    assert run(checkout)[0]["springs/a"].fresh
 
 
-def start(house):
+def start(checkout):
     command = [sys.executable, "-m", "deepmech.cli", "book", "--no-site"]
     # A shell that runs the tests in the background has them ignore SIGINT, and so would the press.
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, cwd=house.root, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
+    return subprocess.Popen(command, cwd=checkout.root, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
 
 
 def gone(processes, patience=15.0):
@@ -155,30 +155,30 @@ def descendants(process):
 
 
 @pytest.mark.slow
-def test_killed_at_random_points(house):
+def test_killed_at_random_points(checkout):
     """Nothing half-made is trusted, nothing keeps running, and the next run completes the work."""
-    write_notebooks(house, **{name: notebook_text("import time\ntime.sleep(0.3)", SAY) for name in "abc"})
+    write_notebooks(checkout, **{name: notebook_text("import time\ntime.sleep(0.3)", SAY) for name in "abc"})
     pause = random.Random(1)
     for _ in range(3):
-        process = start(house)
+        process = start(checkout)
         time.sleep(pause.uniform(0.3, 5.0))
         family = descendants(process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert gone(family), "a process outlives the press"
-        for path in house.generated.rglob("*.ipynb"):
+        for path in checkout.generated.rglob("*.ipynb"):
             assert keys.trusted(path), f"{path.name} is there but not whole"
-    before = {s.name for s in press.sheets(House(house.root), "quick") if s.notebook}
-    sheets, _ = run(house)
+    before = {s.name for s in press.sheets(Checkout(checkout.root), "quick") if s.notebook}
+    sheets, _ = run(checkout)
     assert all(s.notebook for s in sheets.values())
     assert {name for name, s in sheets.items() if not s.fresh} == before, "what was finished is not done again"
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.slow
-def test_a_long_notebook_ends_with_the_press(house, ending):
-    write_notebooks(house, a=notebook_text("import time\ntime.sleep(600)"))
-    process = start(house)
+def test_a_long_notebook_ends_with_the_press(checkout, ending):
+    write_notebooks(checkout, a=notebook_text("import time\ntime.sleep(600)"))
+    process = start(checkout)
     deadline = time.monotonic() + 120
     while len(descendants(process)) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -191,10 +191,10 @@ def test_a_long_notebook_ends_with_the_press(house, ending):
     assert gone(family)
 
 
-def test_a_page_that_another_spoils_is_made_as_it_was_and_not_trusted(house):
+def test_a_page_that_another_spoils_is_made_as_it_was_and_not_trusted(checkout):
     spoil = "from pathlib import Path\nPath('notebooks/springs/b.md').write_text('# No parameters')"
-    write_notebooks(house, a=notebook_text(spoil), b=notebook_text(SAY))
-    sheets, lines = run(house, jobs=1)
+    write_notebooks(checkout, a=notebook_text(spoil), b=notebook_text(SAY))
+    sheets, lines = run(checkout, jobs=1)
     assert outputs(sheets["springs/b"]) == "n = 3 profile = quick\n", "as it was when the press began"
     assert any("springs/b: something it depends on changed while it ran" in line for line in lines)
 
@@ -208,17 +208,17 @@ sys.stain = True
 torch.set_num_threads(3)"""
 
 
-def test_kernels_share_imports_and_nothing_else(house):
+def test_kernels_share_imports_and_nothing_else(checkout):
     """One after the other, forked from one process: what one leaves in a module, the next does not find."""
-    write_notebooks(house, **{name: notebook_text(STAIN) for name in "ab"})
-    sheets, _ = run(house, jobs=1)
+    write_notebooks(checkout, **{name: notebook_text(STAIN) for name in "ab"})
+    sheets, _ = run(checkout, jobs=1)
     assert {outputs(sheet) for sheet in sheets.values()} == {f"{sys.platform == 'linux'} False {provenance.cores()}\n"}
 
 
-def test_two_presses_do_not_work_in_one_house(house):
+def test_two_presses_do_not_work_in_one_house(checkout):
     from deepmech_book.press.site import only_press
 
-    with only_press(house), pytest.raises(BookError, match="another press is at work"), only_press(house):
+    with only_press(checkout), pytest.raises(BookError, match="another press is at work"), only_press(checkout):
         pass
-    with only_press(house):
+    with only_press(checkout):
         pass

@@ -15,7 +15,7 @@ from miniature import notebook_text, write_notebooks
 
 from deepmech.data import DataCorrupt, catalogue, fingerprint, load
 from deepmech_book.press import press
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import BookError, Checkout
 
 ROOT = Path(__file__).parents[2]
 MODULE = """\
@@ -55,17 +55,17 @@ def shipped(tmp_path_factory):
 
 
 @pytest.fixture
-def built(house, shipped, monkeypatch):
-    """A house whose page draws a shipped result, made by a trainer beside it."""
-    shutil.copytree(shipped, house.root, dirs_exist_ok=True)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(house.root / "code"), *sys.path]))
-    monkeypatch.syspath_prepend(house.root / "code")  # of this process, from which those of the press take it
+def built(checkout, shipped, monkeypatch):
+    """A checkout whose page draws a shipped result, made by a trainer beside it."""
+    shutil.copytree(shipped, checkout.root, dirs_exist_ok=True)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(checkout.root / "code"), *sys.path]))
+    monkeypatch.syspath_prepend(checkout.root / "code")  # of this process, from which those of the press take it
     page = notebook_text(PAGE, parameters='profile = "quick"\nsteps = 5')
-    return write_notebooks(house, a=page)
+    return write_notebooks(checkout, a=page)
 
 
-def pressed(house, **options):
-    (sheet,) = press.press(House(house.root), **options)
+def pressed(checkout, **options):
+    (sheet,) = press.press(Checkout(checkout.root), **options)
     made = sheet.notebook["metadata"]["deepmech"]["results"]
     text = "".join("".join(o.get("text", "")) for c in sheet.notebook["cells"] for o in c.get("outputs", []))
     return float(text), made

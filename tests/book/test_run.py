@@ -24,10 +24,10 @@ OWN = 'profile = "quick"\nn = 3  # springs\nhighest = 2\nbases = [1.0, 2.0]\nwha
 
 
 @pytest.fixture
-def own(house, monkeypatch):
-    (house.book / "results").mkdir()
-    monkeypatch.chdir(house.root)
-    return write_notebooks(house, a=notebook_text(PAGE, parameters=OWN))
+def own(checkout, monkeypatch):
+    (checkout.book / "results").mkdir()
+    monkeypatch.chdir(checkout.root)
+    return write_notebooks(checkout, a=notebook_text(PAGE, parameters=OWN))
 
 
 def test_a_notebook_comes_with_its_figures_results_and_claims(own, capsys):
@@ -58,16 +58,16 @@ def test_a_grid_is_gathered_and_completed(own, capsys):
     assert "2 to have, 1 to execute" in capsys.readouterr().err
 
 
-def test_a_point_that_fails_spoils_no_other(house, monkeypatch, capsys):
-    monkeypatch.chdir(house.root)
+def test_a_point_that_fails_spoils_no_other(checkout, monkeypatch, capsys):
+    monkeypatch.chdir(checkout.root)
     page = 'import ipykernel, json\nprint(json.loads(ipykernel.get_connection_info())["transport"], 1 / n)'
-    write_notebooks(house, a=notebook_text(page))
+    write_notebooks(checkout, a=notebook_text(page))
     assert cli.main(["run", "springs/a", "--grid", "n=0,1", "-o", "out"]) == 1
     said = capsys.readouterr().err
     assert "1 of 2 executions failed" in said and "ZeroDivisionError" in said
     # Kernels that start together cannot be given one port: they have none.
-    assert "ipc 1.0" in (house.root / "out" / "n=1" / "a.ipynb").read_text()
-    assert not (house.root / "out" / "n=0" / "a.ipynb").exists()
+    assert "ipc 1.0" in (checkout.root / "out" / "n=1" / "a.ipynb").read_text()
+    assert not (checkout.root / "out" / "n=0" / "a.ipynb").exists()
 
 
 def test_parameters_come_from_a_profile_a_file_and_the_command_in_that_order(own, tmp_path):
@@ -136,6 +136,6 @@ def test_the_commands_on_the_page_about_it_are_understood(monkeypatch):
     assert len(commands) == 4
     for command in commands:
         options = cli.parser().parse_args(shlex.split(command.replace("$n", "3")))
-        source = run.notebook_of(run.House.find(), options.notebook)
-        run.parameters_of(run.House.find(), source, given={name: run.value(text) for name, text in options.given})
+        source = run.notebook_of(run.Checkout.find(), options.notebook)
+        run.parameters_of(run.Checkout.find(), source, given={name: run.value(text) for name, text in options.given})
         run.points(source, {}, dict(map(run.values, options.grid)), ROOT / "never")

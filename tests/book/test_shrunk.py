@@ -11,9 +11,9 @@ from sklearn.datasets import load_digits
 
 from deepmech.data import datasets, files
 from deepmech.data.catalogue import SOURCES
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
-REAL = House(ROOT)
+REAL = Checkout(ROOT)
 LEAST = 3  # networks have an interval, paths a middle
 
 SMALL = {"name": "mnist", "size": 10, "n_train": 60}

@@ -16,34 +16,34 @@ import deepmech
 from deepmech_book import ledger
 from deepmech_book.ledger import tables
 from deepmech_book.press import api, execution, press, site
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import BookError, Checkout
 
 
-def build(house, **options):
-    house = House(house.root)
-    return site.build(house, press.press(house), "quick", whole=False, **options)
+def build(checkout, **options):
+    checkout = Checkout(checkout.root)
+    return site.build(checkout, press.press(checkout), "quick", whole=False, **options)
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """A house whose one notebook is executed already; copy it before building."""
+    """A checkout whose one notebook is executed already; copy it before building."""
     from miniature import make_house
 
-    house = make_house(tmp_path_factory.mktemp("plain") / "house")
-    write_notebooks(house, a=notebook_text("1 + 1"))
-    (house.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
-    press.press(House(house.root))
-    return house
+    checkout = make_house(tmp_path_factory.mktemp("plain") / "checkout")
+    write_notebooks(checkout, a=notebook_text("1 + 1"))
+    (checkout.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
+    press.press(Checkout(checkout.root))
+    return checkout
 
 
 @pytest.fixture
 def ready(plain, tmp_path):
-    return House(shutil.copytree(plain.root, tmp_path / "house"))
+    return Checkout(shutil.copytree(plain.root, tmp_path / "checkout"))
 
 
 def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, monkeypatch):
     write_notebooks(ready, a=notebook_text("1 + 1"), b=notebook_text("2", title="Another page"))
-    ready = House(ready.root)
+    ready = Checkout(ready.root)
     (ready.book / "assets" / "stray.js").write_text("alert('stray')")
     (ready.book / "assets" / "stray.css").write_text("body { display: none }")
     stale = ready.html / "generated" / "springs" / "b.html"
@@ -63,8 +63,8 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     build()
     assert lines == ["a partial build: 1 of 2 notebooks are left out", "the site is up to date"]
 
-    again: list[House] = []
-    monkeypatch.setattr(site, "_jupyter_book", lambda house, made: again.append(house))
+    again: list[Checkout] = []
+    monkeypatch.setattr(site, "_jupyter_book", lambda checkout, made: again.append(checkout))
     (ready.book / "assets" / "deepmech.css").write_text("")
     build()
     assert len(again) == 1, "a change of style is a change of site"
@@ -78,10 +78,10 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     page = ready.html / "generated" / "a.html"
     built: list[int] = []
 
-    def print_pages(house, made):
+    def print_pages(checkout, made):
         built.append(1)
         page.parent.mkdir(parents=True, exist_ok=True)
-        (house.html / "index.html").write_text("<p>0.562</p>")
+        (checkout.html / "index.html").write_text("<p>0.562</p>")
         page.write_text("<p>1.5</p>")
 
     def forge():
@@ -168,7 +168,7 @@ def test_cells_that_draw_or_check_are_folded_unless_they_teach(ready):
 
     plain, draws, checks = cell(), cell(figure=True), cell(record={"claim": {}})
     teaches = cell(["show-input"], figure=True)
-    sheet = press.Sheet(ready.source("springs/a"), {}, "", {"cells": [plain, draws, checks, teaches]})
+    sheet = press.PageBuild(ready.source("springs/a"), {}, "", {"cells": [plain, draws, checks, teaches]})
     shown = json.loads(site._printable(sheet))["cells"]
     assert ["hide-input" in c["metadata"]["tags"] for c in shown] == [False, True, True, False]
     assert draws["metadata"]["tags"] == [], "the executed notebook stays as it is"
@@ -176,10 +176,10 @@ def test_cells_that_draw_or_check_are_folded_unless_they_teach(ready):
 
 def test_a_promised_figure_that_nobody_drew_stops_the_build(ready):
     promised = next(iter(ledger.figures().values()))
-    house = House(ready.root)
+    checkout = Checkout(ready.root)
     with pytest.raises(BookError, match=f"figure {promised.id}: not drawn by {promised.page}"):
-        site.build(house, press.press(house), "quick", whole=True)
-    assert not house.html.exists()
+        site.build(checkout, press.press(checkout), "quick", whole=True)
+    assert not checkout.html.exists()
 
 
 def test_a_figure_that_the_registry_does_not_know_stops_the_build(ready):

@@ -5,47 +5,47 @@ from hypothesis import given
 from hypothesis import strategies as st
 from miniature import notebook_text, write_notebooks
 
-from deepmech_book.press.sources import BookError, House, with_values
+from deepmech_book.press.sources import BookError, Checkout, with_values
 
 
-def test_order_of_the_contents(house):
-    assert house.names == ("springs/one", "springs/two")
-    assert house.select(["springs/two"]) == ("springs/two",)
-    assert house.select(["springs"]) == house.select(None) == house.names
+def test_order_of_the_contents(checkout):
+    assert checkout.names == ("springs/one", "springs/two")
+    assert checkout.select(["springs/two"]) == ("springs/two",)
+    assert checkout.select(["springs"]) == checkout.select(None) == checkout.names
 
 
 @pytest.mark.parametrize(
     "raw", [b"---\njupytext:\n  langua\n", "é: ü".encode("latin-1"), b"---\n- 1\n---\n", b"\0" * 9, b""]
 )
-def test_a_notebook_that_cannot_be_read_is_named(house, raw):
-    (house.root / "notebooks" / "springs" / "two.md").write_bytes(raw)
+def test_a_notebook_that_cannot_be_read_is_named(checkout, raw):
+    (checkout.root / "notebooks" / "springs" / "two.md").write_bytes(raw)
     with pytest.raises(BookError, match="notebook springs/two: "):
-        house.source("springs/two")
+        checkout.source("springs/two")
 
 
-def test_find_looks_upwards_and_says_what_it_misses(house, tmp_path, monkeypatch):
-    monkeypatch.chdir(house.root / "notebooks" / "springs")
-    assert House.find().root == house.root
+def test_find_looks_upwards_and_says_what_it_misses(checkout, tmp_path, monkeypatch):
+    monkeypatch.chdir(checkout.root / "notebooks" / "springs")
+    assert Checkout.find().root == checkout.root
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BookError, match=r"_toc\.yml"):
-        House.find()
+        Checkout.find()
 
 
-def test_unknown_chapter(house):
+def test_unknown_chapter(checkout):
     with pytest.raises(BookError, match=r"'springz' is unknown; chapters are springs"):
-        house.select(["springz"])
+        checkout.select(["springz"])
 
 
-def test_notebook_without_place_in_the_contents(house):
-    (house.root / "notebooks" / "springs" / "three.md").write_text(notebook_text())
+def test_notebook_without_place_in_the_contents(checkout):
+    (checkout.root / "notebooks" / "springs" / "three.md").write_text(notebook_text())
     with pytest.raises(BookError, match=r"generated/springs/three"):
-        _ = house.names
+        _ = checkout.names
 
 
-def test_contents_without_notebook(house):
-    (house.root / "notebooks" / "springs" / "two.md").unlink()
+def test_contents_without_notebook(checkout):
+    (checkout.root / "notebooks" / "springs" / "two.md").unlink()
     with pytest.raises(BookError, match=r"springs/two.*no such file"):
-        _ = house.names
+        _ = checkout.names
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_contents_without_notebook(house):
         ("format: jb-book", f"format: {'[' * 5000}", "cannot be read"),
     ],
 )
-def test_faulty_contents(house, old, new, complaint):
-    text = (house.root / "_toc.yml").read_text()
+def test_faulty_contents(checkout, old, new, complaint):
+    text = (checkout.root / "_toc.yml").read_text()
     assert old in text
-    (house.root / "_toc.yml").write_bytes(text.replace(old, new).encode("latin-1"))
+    (checkout.root / "_toc.yml").write_bytes(text.replace(old, new).encode("latin-1"))
     with pytest.raises(BookError, match=rf"(?s)_toc\.yml.*{complaint}"):
-        _ = House(house.root).names
+        _ = Checkout(checkout.root).names
 
 
 @pytest.mark.parametrize(
@@ -83,21 +83,21 @@ def test_faulty_contents(house, old, new, complaint):
         ("springs/one: {profile: paper}", r"no parameter 'profile'"),
     ],
 )
-def test_faulty_profile(house, profile, complaint):
-    (house.root / "notebooks" / "profiles" / "paper.yml").write_text("extends: laptop")
-    (house.root / "notebooks" / "profiles" / "laptop.yml").write_text(profile)
+def test_faulty_profile(checkout, profile, complaint):
+    (checkout.root / "notebooks" / "profiles" / "paper.yml").write_text("extends: laptop")
+    (checkout.root / "notebooks" / "profiles" / "laptop.yml").write_text(profile)
     with pytest.raises(BookError, match=complaint):
-        house.profile("laptop")
+        checkout.profile("laptop")
 
 
-def test_unknown_profile(house):
+def test_unknown_profile(checkout):
     with pytest.raises(BookError, match=r"'quik': must be one of quick, laptop, paper"):
-        house.profile("quik")
+        checkout.profile("quik")
 
 
-def test_profile_values(house):
-    assert house.profile("laptop")["springs/one"] == {"profile": "laptop", "points": 41}
-    assert house.profile("laptop")["springs/two"] == {"profile": "laptop"}
+def test_profile_values(checkout):
+    assert checkout.profile("laptop")["springs/one"] == {"profile": "laptop", "points": 41}
+    assert checkout.profile("laptop")["springs/two"] == {"profile": "laptop"}
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_profile_values(house):
         (notebook_text(title="").replace("# \n", ""), "no '# Title'"),
     ],
 )
-def test_faulty_notebook(house, text, complaint):
+def test_faulty_notebook(checkout, text, complaint):
     with pytest.raises(BookError, match=complaint):
-        write_notebooks(house, a=text).profile("quick")
+        write_notebooks(checkout, a=text).profile("quick")
 
 
 names = st.sampled_from(["n", "alpha", "size", "label"])

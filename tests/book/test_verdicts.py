@@ -187,19 +187,19 @@ def test_the_table_of_this_repository_is_whole_and_as_it_is_written(tmp_path):
 CLAIM = "from deepmech_book import ledger\n\nledger.check('A.3.concave', measured={})"
 
 
-def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(house, monkeypatch, capsys):
+def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkeypatch, capsys):
     """From the command line: nothing of the site is touched, and what did not change is not executed again."""
     built: list[str] = []
 
-    def jupyter_book(house, made):
+    def jupyter_book(checkout, made):
         built.append("site")
-        (house.html / "index.html").parent.mkdir(parents=True)
-        (house.html / "index.html").write_text("pages")
+        (checkout.html / "index.html").parent.mkdir(parents=True)
+        (checkout.html / "index.html").write_text("pages")
 
     monkeypatch.setattr(site, "_jupyter_book", jupyter_book)
     monkeypatch.setattr(tables, "missing", lambda records, pages: [])  # the registry is that of the real book
-    monkeypatch.chdir(house.root)
-    write_notebooks(house, a=notebook_text(CLAIM.format(0.2)))
+    monkeypatch.chdir(checkout.root)
+    write_notebooks(checkout, a=notebook_text(CLAIM.format(0.2)))
 
     def book(*options):
         status = cli.main(["book", *options])
@@ -211,17 +211,17 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(house, monkeypat
     status, words = book()
     assert status == 0 and "0 to execute" in words and "1 claims as in" in words and "up to date" in words
 
-    (house.root / "notebooks" / "springs" / "a.md").write_text(notebook_text(CLAIM.format(-0.2)))
+    (checkout.root / "notebooks" / "springs" / "a.md").write_text(notebook_text(CLAIM.format(-0.2)))
     for options in ([], ["--no-site"], ["--chapters", "springs"]):
         status, words = book(*options)
         assert status == 1 and "A.3.concave: holds → fails; measured 0.2 → -0.2" in words
-    assert built == ["site"] and (house.html / "index.html").read_text() == "pages"
+    assert built == ["site"] and (checkout.html / "index.html").read_text() == "pages"
     status, words = book("--profile", "laptop", "--accept")
     assert status == 1 and "leave out --profile" in words
     status, words = book("--accept")
     assert status == 0 and "holds → fails" in words and built == ["site", "site"]
-    assert "A.3.concave\tfails\t-0.2" in (house.book / verdicts.FILE).read_text()
+    assert "A.3.concave\tfails\t-0.2" in (checkout.book / verdicts.FILE).read_text()
 
-    with open(house.book / verdicts.FILE, "a") as table:
+    with open(checkout.book / verdicts.FILE, "a") as table:
         table.write("A.3.eq8\tholds\t-0.05\t-\t-\t-\t-\n")
     assert book("--chapters", "springs")[0] == 0 and len(built) == 2, "the table of other pages is no part of the site"

@@ -46,7 +46,7 @@ def test_numbers_that_follow_are_found_to_follow_and_others_are_not(lawful):
 
 
 def test_cells_dealt_anew_follow_nothing_on_average(lawful):
-    drawn = fitted.dealt(lawful, "friction_right", "slope")
+    drawn = fitted.permutation_null(lawful, "friction_right", "slope")
     assert abs(float(drawn.mean())) < 0.05 and 0.1 < float(drawn.std()) < 0.3
 
 

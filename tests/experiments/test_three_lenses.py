@@ -82,7 +82,7 @@ def test_networks_that_share_their_delays_are_told_from_others():
 def test_the_lag_is_found():
     """Twenty stops a decade: twice the time is six stops."""
     delay = np.exp(np.random.default_rng(2).normal(np.log(500), 0.3, 40))
-    first, second = (three_lenses.own(three_lenses.rates(waves(d))) for d in (delay, 2 * delay))
+    first, second = (three_lenses.deviations(three_lenses.rates(waves(d))) for d in (delay, 2 * delay))
     for x, y, lag in ((first, second, 6), (second, first, -6), (first, first, 0)):
         found = three_lenses.shifted(x, y, range(-10, 11)).mean("network")
         assert int(found.lag[found.values.argmax()]) == lag

@@ -6,9 +6,9 @@ from deepmech_book.ledger import claim
 from deepmech_book.ledger.rules import FAILS, HOLDS
 from deepmech_book.ledger.tables import Finding, findings, findings_markdown
 from deepmech_book.press import verdicts
-from deepmech_book.press.sources import House
+from deepmech_book.press.sources import Checkout
 
-TABLE = verdicts.read(House.find().book / verdicts.FILE)
+TABLE = verdicts.read(Checkout.find().book / verdicts.FILE)
 
 
 def record(name, **more):

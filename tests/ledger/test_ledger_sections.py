@@ -6,10 +6,10 @@ import pytest
 
 from deepmech_book.ledger import figures
 from deepmech_book.ledger.tables import Section, formulas, papers_markdown, sections
-from deepmech_book.press.sources import House, files_of
+from deepmech_book.press.sources import Checkout, files_of
 
 ROOT = Path(__file__).parents[2]
-HOUSE = House(ROOT)
+HOUSE = Checkout(ROOT)
 
 
 def test_every_page_named_is_a_page_of_the_book():

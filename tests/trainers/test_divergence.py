@@ -11,8 +11,8 @@ from trainer_data import clusters
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
-from deepmech.trainers.engines.compiled.langevin import Blocked, Loss, initial, layer_sizes
-from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, initial, layer_sizes
+from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
 
 DATA = clusters(90, 6, 3)
@@ -176,7 +176,7 @@ def test_no_gradient_hides_what_overflows():
     agreed = set()
     for gain in np.geomspace(1, 1e12, 25):
         weights = gain * initial(sizes, Stream.of("overflow", 0))
-        compiled, many = Blocked(sizes, data.x, data.y, "float32"), Walking(sizes, data.x, data.y, "float32", 2)
+        compiled, many = CompiledWalk(sizes, data.x, data.y, "float32"), TorchWalk(sizes, data.x, data.y, "float32", 2)
         compiled.set(weights)
         many.set(np.stack([weights, weights]))
         found = bool(np.isfinite(compiled.gradient()).all())

@@ -10,8 +10,8 @@ from oracle import hinge_gradient
 
 from deepmech import over
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.langevin import Blocked, evaluate, initial, layer_sizes, n_weights
-from deepmech.trainers.engines.torch_walk import BLOCK, Walking
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes, n_weights
+from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
 from deepmech.trainers.langevin import ENGINES, Dynamics, Preparation, Unresolved, log_times, settle, walk
 from deepmech.trainers.langevin_walker import ASLEEP, Walker, prepare
 from deepmech.trainers.run import Call
@@ -33,7 +33,7 @@ def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
     expected = hinge_gradient(weights, sizes, data.x, data.y)
     assert np.abs(expected).max() > 0
     for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
-        network = Blocked(sizes, data.x, data.y, dtype)
+        network = CompiledWalk(sizes, data.x, data.y, dtype)
         network.set(weights)
         np.testing.assert_allclose(network.gradient(), expected, atol=tolerance * np.abs(expected).max(), rtol=0)
 
@@ -43,7 +43,7 @@ def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
     data, sizes = problem(n), layer_sizes(4, 9, 4)
     weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
     for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
-        many = Walking(sizes, data.x, data.y, dtype, 3)
+        many = TorchWalk(sizes, data.x, data.y, dtype, 3)
         many.set(weights)
         loss, error, active = many.evaluate()
         for k, gradient in enumerate(many.gradient()):
@@ -59,7 +59,7 @@ def test_a_walk_is_the_oracle_s_step_by_step():
     data, sizes, streams = problem(), layer_sizes(4, 5, 3), [Stream.of("walk", s) for s in (0, 1, 0)]
     rate, decay, noise = np.array([0.05, 0.02, 0.1]), np.array([0.0, 0.02, 0.3]), np.array([0.01, 0.0, 0.02])
     start = np.stack([2 * initial(sizes, s) for s in streams])
-    many = Walking(sizes, data.x, data.y, "float64", 3)
+    many = TorchWalk(sizes, data.x, data.y, "float64", 3)
     many.set(start)
     many.walk(20, 7, rate, decay, noise, streams)
     orders = [s.permutation("order", 0, 150) for s in streams]
@@ -77,7 +77,7 @@ def test_a_walk_is_the_oracle_s_step_by_step():
 def test_the_gradient_is_the_slope_of_the_loss():
     data, sizes = problem(), layer_sizes(4, 6, 3)
     weights = 2 * initial(sizes, Stream.of("slope", 0))
-    network = Blocked(sizes, data.x, data.y, "float64")
+    network = CompiledWalk(sizes, data.x, data.y, "float64")
     network.set(weights)
     direction = Stream.of("slope", 1).normal("direction", 0, len(weights))
     above, below = (evaluate(weights + s * 1e-6 * direction, sizes, data.x, data.y)[0] for s in (1, -1))
@@ -122,7 +122,7 @@ def test_members_of_one_group_may_differ_in_every_number_but_shape():
     many, slow = everything(engine="torch"), everything(engine="compiled")
     assert (many.state == "diverged").all("seed").values.tolist() == [False, False, False, True, False]
     assert float(many.sigma.isel(cell=4).max()) < ASLEEP
-    need = Walking.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
+    need = TorchWalk.bytes_per_member((4, 4, 4, 4, 1), 150, 40, "float64")
     for other in (slow, everything(engine="torch", memory=3.5 * need)):
         xr.testing.assert_allclose(many, other, rtol=1e-7, atol=1e-14)
     for cell in range(5):
@@ -205,7 +205,7 @@ def test_on_a_quadratic_loss_every_step_is_exact(dtype):
     stream = Stream.of("exact", 0)
     start = initial(sizes, stream)
     start[:12] = -np.abs(start[:12]) - 0.5
-    network = Blocked(sizes, x, y, dtype)
+    network = CompiledWalk(sizes, x, y, dtype)
     network.set(start)
     rate, decay, noise = 0.01, 0.3, 1e-4
     network.walk(200, 0, rate, decay, noise, stream)
@@ -227,7 +227,7 @@ def test_single_precision_loses_small_noise_and_says_so():
     start[:12] = -np.abs(start[:12]) - 0.5
     moved = {}
     for dtype in ("float32", "mixed"):
-        network = Blocked(sizes, x, y, dtype)
+        network = CompiledWalk(sizes, x, y, dtype)
         network.set(start)
         before = network.w.astype(float)
         network.walk(400, 0, 1e-3, 0.0, 1e-9, stream)
@@ -241,7 +241,7 @@ def test_the_walk_samples_the_boltzmann_distribution():
     n, decay, temperature, rate = 16, 0.2, 2.0, 0.02
     x = np.linspace(0.2, 1.8, n)[:, None]
     y = np.where(np.arange(n) % 3 > 0, 1.0, -1.0)
-    network = Blocked((1, 1, 1), x, y, "float64")
+    network = CompiledWalk((1, 1, 1), x, y, "float64")
     stream = Stream.of("boltzmann", 0)
     network.set(np.array([0.3, 0.3]))
 

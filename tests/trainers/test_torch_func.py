@@ -20,7 +20,7 @@ from trainer_data import clusters
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.draws import Draws
-from deepmech.trainers.engines.torch_func import Rows, Together, Torch, structure
+from deepmech.trainers.engines.torch_func import Rows, StackedModules, Torch, structure
 from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
@@ -453,7 +453,7 @@ def test_only_modules_that_differ_in_nothing_but_tensors_run_together():
     frozen.bias.requires_grad_(False)
     assert structure(frozen) != structure(nn.Linear(3, 2))
     with pytest.raises(ValueError, match="differ in more than the values of their tensors"):
-        Together([nn.LeakyReLU(0.1), nn.LeakyReLU(0.2)], torch.float32)
+        StackedModules([nn.LeakyReLU(0.1), nn.LeakyReLU(0.2)], torch.float32)
 
 
 def test_weights_of_one_s_own_network_come_from_its_seed_alone():

@@ -17,15 +17,15 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.trainers.engines.compiled.langevin import Blocked
-from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk
+from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all, sizes_of
 from deepmech.trainers.records import Plan
 from deepmech.trainers.run import Call, moments
 from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
-ENGINES: dict[str, Any] = {"compiled": Blocked, "torch": Walking}
+ENGINES: dict[str, Any] = {"compiled": CompiledWalk, "torch": TorchWalk}
 #: What every variable is, as its ``long_name``.
 WORDS = {
     "loss": "loss without weight decay",
@@ -269,7 +269,7 @@ def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list
     def need(i: int) -> int:
         one = walkers[i]
         batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
-        return Walking.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
+        return TorchWalk.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
 
     return call.jobs([walker.shape for walker in walkers], need)
 

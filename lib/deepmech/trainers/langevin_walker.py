@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.langevin import Alone, Blocked, initial, layer_sizes
-from deepmech.trainers.engines.torch_walk import Walking
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, SingleWalkAdapter, initial, layer_sizes
+from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.records import Log, Plan
 from deepmech.trainers.specs import Dynamics, Preparation
 
@@ -141,7 +141,9 @@ def follow_all(
     return [log.out for log in logs]
 
 
-def _evaluated(network: Alone | Walking, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def _evaluated(
+    network: SingleWalkAdapter | TorchWalk, lost: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """``network.evaluate()``; marks in ``lost`` which networks have diverged, and puts those at the origin.
 
     They are not carried on: beyond what numbers can hold, processors take many times longer.
@@ -162,17 +164,17 @@ def sizes_of(walker: Walker, data: Any) -> tuple[int, ...]:
 
 def _group(
     walkers: Sequence[Walker], data: Any, engine: str, experiment: str, device: str
-) -> tuple[Alone | Walking, list[Stream], tuple[int, ...]]:
+) -> tuple[SingleWalkAdapter | TorchWalk, list[Stream], tuple[int, ...]]:
     """The networks of walkers of one shape, their random streams, and their sizes."""
     sizes, dtype = sizes_of(walkers[0], data), walkers[0].dynamics.dtype
     streams = [Stream.of(experiment, w.seed) for w in walkers]
     if engine == "torch":
-        return Walking(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
-    return Alone(Blocked(sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
+        return TorchWalk(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
+    return SingleWalkAdapter(CompiledWalk(sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
 
 
 def _stochastic(
-    network: Alone | Walking,
+    network: SingleWalkAdapter | TorchWalk,
     streams: Sequence[Stream],
     purpose: str,
     n: int,

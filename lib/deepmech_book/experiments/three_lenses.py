@@ -305,7 +305,7 @@ def paired(x: xr.DataArray, y: xr.DataArray) -> np.ndarray:
     return np.stack([spearman(np.broadcast_to(row, b.shape), b) for row in a])
 
 
-def own(values: xr.DataArray) -> xr.DataArray:
+def deviations(values: xr.DataArray) -> xr.DataArray:
     """What is a network's own: without the mean over networks at each time."""
     return values - values.mean("network")
 

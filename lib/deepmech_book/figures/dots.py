@@ -47,12 +47,12 @@ def dots(
     >>> dots(found, row="rule", x_label="regret (%)", alt="Two rows of dots.").figure is None
     True
     """
-    ready = drawn.fitted("dots", [row, by] if by else [row], data, interval)
+    ready = drawn.arrange_inputs("dots", [row, by] if by else [row], data, interval)
     if by is None:
         ready = {k: a.expand_dims(series=[""], axis=1) for k, a in ready.items()}
     measured = ready["data"]
     series = measured[by or "series"].values
-    drawn.told_apart("dots", len(series), f"series along {by!r}")
+    drawn.require_few_kinds("dots", len(series), f"series along {by!r}")
     names = [str(v) for v in measured[row].values]
     # Dots of one row stand a little apart, in the order of the legend.
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))

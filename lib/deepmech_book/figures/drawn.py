@@ -36,7 +36,7 @@ def takes(draw: Callable[Given, Picture]) -> Callable[Given, Picture]:
     return drawing
 
 
-def fitted(
+def arrange_inputs(
     owner: str,
     dims: Sequence[str],
     data: xr.DataArray,
@@ -58,7 +58,7 @@ def fitted(
     return ready
 
 
-def told_apart(owner: str, kinds: int, words: str) -> None:
+def require_few_kinds(owner: str, kinds: int, words: str) -> None:
     """Raise a ValueError where there are more kinds of points to draw than there are marks."""
     if kinds > len(style.MARKS):
         raise ValueError(f"{owner}: {kinds} {words}: at most {len(style.MARKS)} can be told apart")

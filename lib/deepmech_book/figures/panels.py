@@ -69,7 +69,7 @@ def curve_panels(
         missing = "theory" if theory is None else "interval"
         raise ValueError(f"curve_panels band_of_theory = True: needs {missing}; give it, or leave band_of_theory out")
     around = "theory" if band_of_theory else "data"
-    ready = drawn.fitted("curve_panels", (panel, by, x), data, interval, theory, around)
+    ready = drawn.arrange_inputs("curve_panels", (panel, by, x), data, interval, theory, around)
     data, model, base = ready["data"], ready.get("theory"), ready[around]
     if model is not None:
         same_labels("curve_panels theory", model, data, [panel, by])

@@ -63,7 +63,7 @@ def lines(
     ValueError
         If dimensions or ``log`` do not fit, or ``alt`` is missing.
     """
-    ready = drawn.fitted("lines", [by, x] if by else [x], data, interval, theory)
+    ready = drawn.arrange_inputs("lines", [by, x] if by else [x], data, interval, theory)
     if by is None:
         ready = {k: a.expand_dims(curve=[0]) for k, a in ready.items()}
     sampled = ready["data"]
@@ -142,7 +142,7 @@ def scatter(
     at_x, at_y = [arranged(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
     shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
     kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
-    drawn.told_apart("scatter", len(kinds), "kinds of points in colour")
+    drawn.require_few_kinds("scatter", len(kinds), "kinds of points in colour")
 
     def draw(fig: Figure, theme: Theme) -> None:
         import seaborn  # takes a second to import, and most pages do without

@@ -54,7 +54,7 @@ def clouds(
     same_labels("clouds group", group, points, [panel, point])
     if points.sizes[axes] != 2:
         raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
-    drawn.told_apart("clouds names", len(names), "groups")
+    drawn.require_few_kinds("clouds names", len(names), "groups")
     strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
     if strangers:
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")

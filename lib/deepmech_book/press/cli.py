@@ -72,33 +72,33 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
 @needs_book
 def _book(options: argparse.Namespace) -> int:
     from deepmech_book.press import press, site, verdicts
-    from deepmech_book.press.sources import House
+    from deepmech_book.press.sources import Checkout
 
-    house = House.find()
+    checkout = Checkout.find()
     if options.accept and options.profile != verdicts.PROFILE:
         raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
-    house.select(options.chapters)  # what is misspelt is said first
-    with site.only_press(house):
+    checkout.select(options.chapters)  # what is misspelt is said first
+    with site.only_press(checkout):
         how = {"jobs": options.jobs, "anew": options.anew, "cell_minutes": options.cell_minutes}
-        sheets = press.press(house, options.profile, options.chapters, **how, say=say)
+        sheets = press.press(checkout, options.profile, options.chapters, **how, say=say)
         here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
-        table = house.book / verdicts.FILE
+        table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
         if not options.no_site:
-            html = site.build(house, sheets, options.profile, whole=not options.chapters, say=say)
-            say(f"open {html.relative_to(house.root) / 'index.html'}")
+            html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
+            say(f"open {html.relative_to(checkout.root) / 'index.html'}")
     return 0
 
 
 @needs_book
 def _pdf(options: argparse.Namespace) -> int:
     from deepmech_book.press import pdf
-    from deepmech_book.press.sources import House
+    from deepmech_book.press.sources import Checkout
 
-    house = House.find()
-    pages = pdf.contents(house.html)
+    checkout = Checkout.find()
+    pages = pdf.contents(checkout.html)
     say(f"{len(pages)} pages are being printed")
-    say(f"{pdf.write(house.html, Path(options.output), pages)} is written")
+    say(f"{pdf.write(checkout.html, Path(options.output), pages)} is written")
     return 0
 
 
@@ -106,9 +106,9 @@ def _pdf(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace) -> int:
     from deepmech_book.ledger import tables
     from deepmech_book.press import plan
-    from deepmech_book.press.sources import House
+    from deepmech_book.press.sources import Checkout
 
-    made = plan.plan(House.find(), options.profile, options.chapters, say=say)
+    made = plan.plan(Checkout.find(), options.profile, options.chapters, say=say)
     sys.stdout.write(f"{made.table()}\n")
     if options.csv:
         write_whole(Path(options.csv), tables.csv_text(made.by_page()))
@@ -118,19 +118,19 @@ def _plan(options: argparse.Namespace) -> int:
 @needs_book
 def _run(options: argparse.Namespace) -> int:
     from deepmech_book.press import run
-    from deepmech_book.press.sources import House
+    from deepmech_book.press.sources import Checkout
 
-    house = House.find()
-    source = run.notebook_of(house, options.notebook)
+    checkout = Checkout.find()
+    source = run.notebook_of(checkout, options.notebook)
     if options.help_notebook:
         sys.stdout.write(f"{run.describe(source)}\n")
         return 0
     given = {name: run.value(text) for name, text in options.given}
-    base = run.parameters_of(house, source, options.profile, options.file, given)
+    base = run.parameters_of(checkout, source, options.profile, options.file, given)
     grid = dict(run.values(text) for text in options.grid)
     several = run.points(source, base, grid, Path(options.out))
     how = {"jobs": options.jobs, "cell_minutes": options.cell_minutes, "scheduler": options.scheduler}
-    run.run(house, source, several, **how, say=say)
+    run.run(checkout, source, several, **how, say=say)
     if grid:
         table = Path(options.out) / "claims.csv"
         say(f"{run.gather(several, table)} verdicts in {table}")

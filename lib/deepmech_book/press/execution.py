@@ -15,7 +15,7 @@ from typing import Any
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
 from deepmech_book.press import keys
-from deepmech_book.press.sources import BookError, House, Source, with_values
+from deepmech_book.press.sources import BookError, Checkout, Source, with_values
 
 RECORD = "application/vnd.deepmech+json"
 FIGURES = "figures"
@@ -28,7 +28,7 @@ class NotebookFailed(Exception):
 
 
 def execute(
-    house: House,
+    checkout: Checkout,
     source: Source,
     parameters: dict[str, Any],
     key: str,
@@ -36,7 +36,7 @@ def execute(
     environment: Mapping[str, str],
     seconds: int | None = None,
 ) -> str:
-    """Execute one notebook in the root of its house, and keep it as the file ``target`` beside its figures.
+    """Execute one notebook in the root of its checkout, and keep it as the file ``target`` beside its figures.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def execute(
     """
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
-        notebook = _executed(house.root, source, parameters, folder, environment, seconds)
+        notebook = _executed(checkout.root, source, parameters, folder, environment, seconds)
         chatter = _tidy(source, notebook, parameters)
-        check(notebook, house.root)
+        check(notebook, checkout.root)
         drawn, figures = folder / "drawn", folder / FIGURES
         threads = environment.get("OMP_NUM_THREADS", provenance.cores())
         notebook["metadata"]["deepmech"] = {
-            "key": key if _key_now(house, source.name, parameters) == key else "changed while it ran",
+            "key": key if _key_now(checkout, source.name, parameters) == key else "changed while it ran",
             "parameters": {**source.parameters, **parameters},
             "seconds": round(notebook["metadata"]["papermill"]["duration"], 1),
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -109,9 +109,9 @@ def _executed(
     return json.loads(nbformat.writes(done))
 
 
-def _key_now(house: House, name: str, parameters: dict[str, Any]) -> str | None:
+def _key_now(checkout: Checkout, name: str, parameters: dict[str, Any]) -> str | None:
     try:
-        return keys.key(house.source(name), parameters, keys.surroundings(house))
+        return keys.key(checkout.source(name), parameters, keys.surroundings(checkout))
     except BookError:  # it cannot be read any more
         return None
 

@@ -17,7 +17,7 @@ import venv
 from pathlib import Path
 
 import deepmech
-from deepmech_book.press.sources import BookError, House
+from deepmech_book.press.sources import BookError, Checkout
 
 #: What prints the book without Jupyter Book, in the newest versions that work together.
 NEWEST = (
@@ -29,15 +29,15 @@ NEWEST = (
 _ITS_OWN = ("jupyter_book", "sphinx_comments", "sphinx_jupyterbook_latex")
 
 
-def project(house: House, folder: Path) -> Path:
+def project(checkout: Checkout, folder: Path) -> Path:
     """A plain Sphinx project of the pages that a build left in ``book/generated``; returns its folder of sources."""
-    if not (house.html / "index.html").is_file():
+    if not (checkout.html / "index.html").is_file():
         raise BookError("there is no finished site to compare with; run deepmech book first")
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "book"
-    shutil.copytree(house.book, source, ignore=shutil.ignore_patterns("_build", "results", ".stores"))
-    if (house.root / "lib").is_dir():  # the reference offers the library's sources
-        shutil.copytree(house.root / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(checkout.book, source, ignore=shutil.ignore_patterns("_build", "results", ".stores"))
+    if (checkout.root / "lib").is_dir():  # the reference offers the library's sources
+        shutil.copytree(checkout.root / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     made = source / "generated" / ".site"
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "config", "sphinx", str(source)]
     command += ["--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
@@ -103,11 +103,11 @@ def _of_the_book(names: list[str]) -> list[str]:
 
 
 def main() -> None:
-    house = House(Path.cwd())
-    folder = house.root / "build" / "exit"
-    source = project(house, folder / "project")
+    checkout = Checkout(Path.cwd())
+    folder = checkout.root / "build" / "exit"
+    source = project(checkout, folder / "project")
     html = build(newest(folder / "venv"), source)
-    if odd := differences(house.html, html):
+    if odd := differences(checkout.html, html):
         raise SystemExit("the newest Sphinx prints another book:\n" + "\n".join(odd))
     print(f"{len(_anchors(html))} pages by Sphinx alone, as by Jupyter Book; open {html / 'index.html'}")
 

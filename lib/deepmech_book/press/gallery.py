@@ -16,8 +16,8 @@ from docutils import nodes
 import deepmech
 from deepmech_book.ledger import PAPERS, figures
 from deepmech_book.press import keys
-from deepmech_book.press.press import Sheet
-from deepmech_book.press.sources import House
+from deepmech_book.press.press import PageBuild
+from deepmech_book.press.sources import Checkout
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
@@ -48,8 +48,8 @@ def put_beside(app: Any, doctree: nodes.document, page: str) -> None:
     """The pictures of a page become files of the site, and a line below each offers it and its numbers."""
     if (made := executed(app, page)) is None:
         return
-    house, out = House(Path(app.srcdir).parent), Path(app.outdir) / FOLDER
-    drawn = keys.figures(house.executed(made["parameters"]["profile"], page.removeprefix("generated/")))
+    checkout, out = Checkout(Path(app.srcdir).parent), Path(app.outdir) / FOLDER
+    drawn = keys.figures(checkout.executed(made["parameters"]["profile"], page.removeprefix("generated/")))
     up = "../" * page.count("/")
     out.mkdir(exist_ok=True)
     for figure in list(doctree.findall(nodes.figure)):
@@ -122,7 +122,7 @@ or PNG, with the numbers drawn, and the words to cite it with.
 """
 
 
-def page(sheets: list[Sheet]) -> str:
+def page(sheets: list[PageBuild]) -> str:
     """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure."""
     parts = ["---", "html_theme.sidebar_secondary.remove: true", "---", "", "# Gallery", "", HEAD]
     for sheet in sheets:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core.spec import digest
-from deepmech_book.press.sources import House, Source
+from deepmech_book.press.sources import Checkout, Source
 
 # The press itself does not reach into notebooks, except through these files.
 _PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("engine", "execution", "kernels", "sources"))
@@ -45,15 +45,15 @@ def data_digest() -> str:
     return digest([[name, s.st_size, s.st_mtime_ns] for name, s in stats])
 
 
-def surroundings(house: House) -> dict[str, str]:
+def surroundings(checkout: Checkout) -> dict[str, str]:
     """Digests of what all notebooks share: library, data, shipped results, lock file, Python."""
-    library = house.root / "lib"
-    lock = house.root / "requirements.lock"
+    library = checkout.root / "lib"
+    lock = checkout.root / "requirements.lock"
     return {
         "library": tree_digest(library, _seen),
         "data": data_digest(),
         # Notes of who verified what change no number.
-        "results": tree_digest(house.book / "results", lambda name: name.endswith(".nc")),
+        "results": tree_digest(checkout.book / "results", lambda name: name.endswith(".nc")),
         "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "no lock file",
         "python": platform.python_version(),
     }

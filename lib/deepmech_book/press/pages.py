@@ -9,7 +9,7 @@ from typing import Any
 
 from deepmech_book.ledger import PAPERS, tables
 from deepmech_book.press import api
-from deepmech_book.press.press import Sheet
+from deepmech_book.press.press import PageBuild
 from deepmech_book.press.sources import clock
 
 STATUS_HEAD = """\
@@ -22,7 +22,7 @@ changed since it was. Each page offers its executed notebook as a download.
 """
 
 
-def status(sheets: list[Sheet], profile: str) -> str:
+def status(sheets: list[PageBuild], profile: str) -> str:
     """The status page in MyST markdown: time, date, parameters, versions and machine of each notebook."""
     ready = [(s, s.notebook["metadata"]["deepmech"]) for s in sheets if s.notebook is not None]
     lines = [STATUS_HEAD.format(profile=profile)]
@@ -117,7 +117,7 @@ def ledger_pages(records: list[dict[str, Any]], profile: str, names: list[str], 
     }
 
 
-def pieces(sheets: list[Sheet], records: list[dict[str, Any]]) -> dict[str, str]:
+def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
     page (``front-A.md``), and the chain explorer, taken from its page (``explorer.html``)."""
     made = {"explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain")}
@@ -127,7 +127,7 @@ def pieces(sheets: list[Sheet], records: list[dict[str, Any]]) -> dict[str, str]
     return made
 
 
-def _output(sheets: list[Sheet], name: str, mark: str) -> str:
+def _output(sheets: list[PageBuild], name: str, mark: str) -> str:
     """The HTML with ``mark`` in it that a notebook left in its outputs; without the notebook, a word in its place."""
     for notebook in (s.notebook for s in sheets if s.name == name and s.notebook is not None):
         for output in (o for cell in notebook["cells"] for o in cell.get("outputs", [])):

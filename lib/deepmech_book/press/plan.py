@@ -29,7 +29,7 @@ import xarray as xr
 from deepmech.sweeps import Sweep, results
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, House, Source, aligned, clock
+from deepmech_book.press.sources import BookError, Checkout, Source, aligned, clock
 
 
 @dataclass(frozen=True)
@@ -128,15 +128,17 @@ def span(seconds: float) -> str:
     return clock(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
 
 
-def plan(house: House, profile: str = "quick", chapters: list[str] | None = None, say: Say = lambda line: None) -> Plan:
+def plan(
+    checkout: Checkout, profile: str = "quick", chapters: list[str] | None = None, say: Say = lambda line: None
+) -> Plan:
     """Ask every page what it needs; ``profile`` is a name or a file of the same form."""
-    written, chosen = house.written(profile), house.select(chapters)
+    written, chosen = checkout.written(profile), checkout.select(chapters)
     rows: list[Row] = []
     owners: dict[str, str] = {}
     notes: list[str] = []
     for number, page in enumerate(chosen, 1):
-        parameters = {"profile": Path(profile).stem, **house.parameters(profile, page, written)}
-        found = asked(house.source(page), parameters)
+        parameters = {"profile": Path(profile).stem, **checkout.parameters(profile, page, written)}
+        found = asked(checkout.source(page), parameters)
         say(f"[{number}/{len(chosen)}] {page}: {len(found.sweeps)} sweeps")
         notes += [f"{page}: not sure of all: {words}" for words in found.unsure]
         for sweep in found.sweeps.values():

@@ -13,7 +13,7 @@ from typing import Any
 
 from deepmech.core import provenance
 from deepmech_book.press import execution, kernels, keys
-from deepmech_book.press.sources import BookError, House, Source, clock
+from deepmech_book.press.sources import BookError, Checkout, Source, clock
 
 Say = Callable[[str], None]
 #: Seconds that a page of the profile quick may spend on one result that does not ship.
@@ -23,7 +23,7 @@ CELL_MINUTES = 30.0
 
 
 @dataclass(frozen=True)
-class Sheet:
+class PageBuild:
     """One notebook of one pressing: what it takes and, once there, its executed form.
 
     ``notebook`` is None as long as no trustworthy result is there; ``fresh`` says that this run executed it.
@@ -45,20 +45,20 @@ class Sheet:
         return self.name.partition("/")[0]
 
 
-def sheets(house: House, profile: str) -> list[Sheet]:
+def sheets(checkout: Checkout, profile: str) -> list[PageBuild]:
     """Every notebook of the book, with its executed form where that may be reused."""
-    parameters = house.profile(profile)
-    shared = keys.surroundings(house)
+    parameters = checkout.profile(profile)
+    shared = keys.surroundings(checkout)
     found = []
-    for name in house.names:
-        source = house.source(name)
+    for name in checkout.names:
+        source = checkout.source(name)
         key = keys.key(source, parameters[name], shared)
-        found.append(Sheet(source, parameters[name], key, keys.trusted(house.executed(profile, name), key)))
+        found.append(PageBuild(source, parameters[name], key, keys.trusted(checkout.executed(profile, name), key)))
     return found
 
 
 def press(
-    house: House,
+    checkout: Checkout,
     profile: str = "quick",
     chapters: list[str] | None = None,
     *,
@@ -66,7 +66,7 @@ def press(
     anew: bool = False,
     cell_minutes: float | None = None,
     say: Say = lambda line: None,
-) -> list[Sheet]:
+) -> list[PageBuild]:
     """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date.
 
     Parameters
@@ -82,7 +82,7 @@ def press(
 
     Returns
     -------
-    list of Sheet
+    list of PageBuild
         All notebooks of the book in its order. Of those outside ``chapters``, the ones with a result that is up to
         date carry it.
 
@@ -92,10 +92,10 @@ def press(
         For faults in what is written (before anything runs), and after all notebooks have run, if any failed; the
         results of the others are kept.
     """
-    chosen = set(house.select(chapters))
-    found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in sheets(house, profile)]
+    chosen = set(checkout.select(chapters))
+    found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in sheets(checkout, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    earlier = {s.name: earlier_seconds(house.executed(profile, s.name)) for s in waiting}
+    earlier = {s.name: earlier_seconds(checkout.executed(profile, s.name)) for s in waiting}
     # Long ones first, so that none is left alone at the end; those without an estimate count as long. Among equals the
     # chapters take turns: their first pages compile different functions, which later pages then find compiled.
     turn = {s.name: sum(t.chapter == s.chapter for t in waiting[:i]) for i, s in enumerate(waiting)}
@@ -105,9 +105,9 @@ def press(
     took = f" (they took {clock(known)} in all last time{f', and {new} never ran' if new else ''})" if known else ""
     say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
 
-    done: dict[str, Sheet] = {}
-    todo = {house.executed(profile, s.name): s for s in waiting}
-    with closing(executions(house, todo, limits(profile), jobs, cell_minutes, say)) as executed:
+    done: dict[str, PageBuild] = {}
+    todo = {checkout.executed(profile, s.name): s for s in waiting}
+    with closing(executions(checkout, todo, limits(profile), jobs, cell_minutes, say)) as executed:
         for sheet, seconds, chatter in executed:
             done[sheet.name] = sheet
             how = "FAILED after" if sheet.failure else "executed in"
@@ -124,25 +124,25 @@ def press(
 
 
 def executions(
-    house: House,
-    todo: Mapping[Path, Sheet],
+    checkout: Checkout,
+    todo: Mapping[Path, PageBuild],
     environment: Mapping[str, str],
     jobs: int,
     cell_minutes: float | None,
     say: Say,
-) -> Generator[tuple[Sheet, float, str], None, None]:
+) -> Generator[tuple[PageBuild, float, str], None, None]:
     """Execute notebooks into the files ``todo``, each in a kernel of its own; yields (sheet with result or failure,
     seconds, standard error) as they come. Closing it ends those that run."""
     jobs = max(1, min(jobs, provenance.cores(), len(todo)))
-    environment = {**thread_limits(provenance.cores() // jobs), **places(house), **environment}
+    environment = {**thread_limits(provenance.cores() // jobs), **places(checkout), **environment}
 
-    def execute(target: Path, sheet: Sheet) -> tuple[Sheet, float, str]:
+    def execute(target: Path, sheet: PageBuild) -> tuple[PageBuild, float, str]:
         say(f"{sheet.name} starts")
         start, failure, chatter = time.monotonic(), "", ""
         minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else None)
         seconds = max(1, round(60 * minutes)) if minutes else None
         try:
-            what = House(house.root), sheet.source, sheet.parameters, sheet.key, target
+            what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.key, target
             chatter = execution.execute(*what, environment, seconds)
         except execution.NotebookFailed as failed:
             failure = str(failed)
@@ -169,9 +169,9 @@ def thread_limits(threads: int) -> dict[str, str]:
     return dict.fromkeys(provenance.THREADS, str(threads))
 
 
-def places(house: House) -> dict[str, str]:
+def places(checkout: Checkout) -> dict[str, str]:
     """Environment that tells notebooks where stored results lie and where long sweeps keep what they have computed."""
-    return {"DEEPMECH_RESULTS": str(house.book / "results"), "DEEPMECH_STORES": str(house.generated / ".stores")}
+    return {"DEEPMECH_RESULTS": str(checkout.book / "results"), "DEEPMECH_STORES": str(checkout.generated / ".stores")}
 
 
 def limits(profile: str) -> dict[str, str]:

@@ -24,7 +24,17 @@ from deepmech.core.files import write_whole
 from deepmech_book.ledger import tables
 from deepmech_book.press import execution, keys, press
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, House, Source, aligned, assignments, checked, kind, mapping, remark
+from deepmech_book.press.sources import (
+    BookError,
+    Checkout,
+    Source,
+    aligned,
+    assignments,
+    checked,
+    kind,
+    mapping,
+    remark,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +49,9 @@ class Point:
         return self.folder / f"{Path(source.name).name}.ipynb"
 
 
-def notebook_of(house: House, path: str | Path) -> Source:
+def notebook_of(checkout: Checkout, path: str | Path) -> Source:
     """The notebook of the book at ``path`` (``notebooks/glass/relaxation.md``, or ``glass/relaxation``)."""
-    return house.source("/".join(Path(path).with_suffix("").parts[-2:]))
+    return checkout.source("/".join(Path(path).with_suffix("").parts[-2:]))
 
 
 def describe(source: Source) -> str:
@@ -85,7 +95,7 @@ def values(text: str) -> tuple[str, list[Any]]:
 
 
 def parameters_of(
-    house: House,
+    checkout: Checkout,
     source: Source,
     profile: str = "quick",
     file: str | Path | None = None,
@@ -96,7 +106,9 @@ def parameters_of(
     ``profile`` is a name or a file of the same form (``chapter/notebook: {parameter: value}``); ``file`` holds the
     parameters of this notebook alone.
     """
-    chosen = house.parameters(profile, source.name, house.written(profile)) if source.name in house.names else {}
+    chosen = (
+        checkout.parameters(profile, source.name, checkout.written(profile)) if source.name in checkout.names else {}
+    )
     own = {} if file is None else checked(str(file), source, mapping(file))
     mine = checked(f"notebook {source.name}", source, dict(given or {}))
     return {"profile": Path(profile).stem, **chosen, **own, **mine}
@@ -118,7 +130,7 @@ def points(source: Source, base: Mapping[str, Any], grid: Mapping[str, Sequence[
 
 
 def run(
-    house: House,
+    checkout: Checkout,
     source: Source,
     several: Sequence[Point],
     *,
@@ -134,14 +146,14 @@ def run(
     BookError
         After all have run, if any failed; the folders of the others are kept.
     """
-    shared = keys.surroundings(house)
-    sheets = {p: press.Sheet(source, p.parameters, keys.key(source, p.parameters, shared)) for p in several}
+    shared = keys.surroundings(checkout)
+    sheets = {p: press.PageBuild(source, p.parameters, keys.key(source, p.parameters, shared)) for p in several}
     todo = {p: s for p, s in sheets.items() if keys.trusted(p.executed(source), s.key) is None}
     say(f"{source.name}: {len(several)} to have, {len(todo)} to execute")
     if scheduler:
-        outcomes = _on_cluster(house, source, list(todo), scheduler, cell_minutes)
+        outcomes = _on_cluster(checkout, source, list(todo), scheduler, cell_minutes)
     else:
-        outcomes = _here(house, todo, jobs, cell_minutes, say)
+        outcomes = _here(checkout, todo, jobs, cell_minutes, say)
     failures = {}
     with closing(outcomes):
         for done, (point, failure) in enumerate(outcomes, 1):
@@ -155,22 +167,22 @@ def run(
 
 
 def _here(
-    house: House, todo: Mapping[Point, press.Sheet], jobs: int, cell_minutes: float | None, say: Say
+    checkout: Checkout, todo: Mapping[Point, press.PageBuild], jobs: int, cell_minutes: float | None, say: Say
 ) -> Generator[tuple[Point, str], None, None]:
     points = {sheet.key: point for point, sheet in todo.items()}
     for point in todo:
         shutil.rmtree(point.folder / "data", ignore_errors=True)
     targets = {point.executed(sheet.source).resolve(): sheet for point, sheet in todo.items()}
-    with closing(press.executions(house, targets, {}, jobs, cell_minutes, say)) as executed:
+    with closing(press.executions(checkout, targets, {}, jobs, cell_minutes, say)) as executed:
         for done, _, chatter in executed:
             if chatter:
                 say(chatter.rstrip())
             if done.notebook is not None:
-                take_away(house, done, points[done.key].folder)
+                take_away(checkout, done, points[done.key].folder)
             yield points[done.key], done.failure
 
 
-def take_away(house: House, sheet: press.Sheet, folder: Path) -> None:
+def take_away(checkout: Checkout, sheet: press.PageBuild, folder: Path) -> None:
     """Put the results that a notebook drew (``data/``) and its claims (``claims.json``) beside it."""
     from deepmech.sweeps import ship
     from deepmech.sweeps.runner import load
@@ -182,9 +194,9 @@ def take_away(house: House, sheet: press.Sheet, folder: Path) -> None:
         name = f"{drawn['name']}-{drawn['key']}"
         (folder / "data").mkdir(exist_ok=True)
         if drawn["obtained"] == "shipped":
-            shutil.copy2(house.book / "results" / f"{name}.nc", folder / "data")
+            shutil.copy2(checkout.book / "results" / f"{name}.nc", folder / "data")
         else:
-            for store in (house.generated / ".stores").glob(f"{name}-*"):
+            for store in (checkout.generated / ".stores").glob(f"{name}-*"):
                 sweep = Sweep.from_json(read_manifest(store)["sweep"])
                 if store.name.endswith(f"-{sweep.code}"):  # others hold what earlier code computed
                     ship(load(sweep, store), folder / "data")
@@ -206,7 +218,7 @@ def gather(several: Sequence[Point], path: Path) -> int:
 
 
 def _on_cluster(
-    house: House, source: Source, todo: Sequence[Point], scheduler: str, cell_minutes: float | None
+    checkout: Checkout, source: Source, todo: Sequence[Point], scheduler: str, cell_minutes: float | None
 ) -> Generator[tuple[Point, str], None, None]:
     """On workers that see this checkout and the points' folders under the paths they have here."""
     from deepmech.sweeps import connect
@@ -216,7 +228,7 @@ def _on_cluster(
         for point in todo:
             given = [word for k, v in point.parameters.items() if k != "profile" for word in ("-p", k, repr(v))]
             given += ["--cell-minutes", str(cell_minutes)] if cell_minutes else []
-            task = (str(house.root), source.name, str(point.folder.resolve()), point.parameters["profile"], given)
+            task = (str(checkout.root), source.name, str(point.folder.resolve()), point.parameters["profile"], given)
             waiting[executor.submit(execute_there, *task)] = point
         for future in as_completed(waiting):
             yield waiting[future], future.result()

@@ -24,8 +24,8 @@ from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
 from deepmech_book.ledger import tables
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
-from deepmech_book.press.press import Say, Sheet
-from deepmech_book.press.sources import REFERENCE, BookError, House, files_of, mapping
+from deepmech_book.press.press import PageBuild, Say
+from deepmech_book.press.sources import REFERENCE, BookError, Checkout, files_of, mapping
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -33,10 +33,10 @@ _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref
 
 
 @contextlib.contextmanager
-def only_press(house: House) -> Iterator[None]:
+def only_press(checkout: Checkout) -> Iterator[None]:
     """No two presses at work in one checkout. The lock goes with the process, however it ends."""
-    house.generated.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(house.generated / ".lock", blocking=False)
+    checkout.generated.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(checkout.generated / ".lock", blocking=False)
     try:
         lock.acquire()
     except filelock.Timeout:
@@ -47,12 +47,14 @@ def only_press(house: House) -> Iterator[None]:
         lock.release()
 
 
-def harvest(sheets: list[Sheet]) -> list[dict[str, Any]]:
+def harvest(sheets: list[PageBuild]) -> list[dict[str, Any]]:
     """All records of all executed notebooks, in the order of the book."""
     return [r for s in sheets if s.notebook is not None for r in execution.records(s.name, s.notebook)]
 
 
-def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True, say: Say = lambda line: None) -> Path:
+def build(
+    checkout: Checkout, sheets: list[PageBuild], profile: str, *, whole: bool = True, say: Say = lambda line: None
+) -> Path:
     """Build the site from the sheets that have a result; returns the folder with ``index.html``.
 
     Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
@@ -69,32 +71,32 @@ def build(house: House, sheets: list[Sheet], profile: str, *, whole: bool = True
     names = [s.name for s in ready]
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(house.toc))
+    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(checkout.toc))
     made = pages.ledger_pages(records, profile, names, reference) | pages.pieces(ready, records)
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
     if reference:
-        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(house.book).items()}
+        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     partial = len(ready) < len(sheets)
-    made |= {".site/_config.yml": _config(house, partial), ".site/_toc.yml": _toc(house, set(names))}
-    seal = _seal(house, made, reference)
-    mark = house.html / SEAL
-    if mark.is_file() and mark.read_bytes() == f"{seal} {_built(house.html)}".encode():
+    made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, set(names))}
+    seal = _seal(checkout, made, reference)
+    mark = checkout.html / SEAL
+    if mark.is_file() and mark.read_bytes() == f"{seal} {_built(checkout.html)}".encode():
         say("the site is up to date")
-        return house.html
+        return checkout.html
     if partial:
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
-        write_whole(house.generated / name, text)
+        write_whole(checkout.generated / name, text)
     try:
-        keys.remove(house.html.parent)
+        keys.remove(checkout.html.parent)
     except OSError:
         raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it") from None
-    _jupyter_book(house, house.generated / ".site")
-    write_whole(mark, f"{seal} {_built(house.html)}")
-    return house.html
+    _jupyter_book(checkout, checkout.generated / ".site")
+    write_whole(mark, f"{seal} {_built(checkout.html)}")
+    return checkout.html
 
 
-def _printable(sheet: Sheet) -> str:
+def _printable(sheet: PageBuild) -> str:
     """The executed notebook as the site shows it.
 
     Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
@@ -112,10 +114,10 @@ def _printable(sheet: Sheet) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False)
 
 
-def _seal(house: House, made: dict[str, str], reference: bool) -> str:
+def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
     """Digest of everything a site is made of, except the status page, which tells how the last build went."""
     other = ("_build/", "generated/", "results/", verdicts.FILE)
-    prose = keys.tree_digest(house.book, lambda name: not name.startswith(other))
+    prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other))
     package = keys.tree_digest(Path(__file__).parent)
     library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
     return digest([prose, package, library, made])
@@ -126,8 +128,8 @@ def _built(html: Path) -> str:
     return keys.tree_digest(html, lambda name: name != SEAL)
 
 
-def _config(house: House, partial: bool) -> str:
-    config = mapping(house.root / "_config.yml")
+def _config(checkout: Checkout, partial: bool) -> str:
+    config = mapping(checkout.root / "_config.yml")
     sphinx = config
     for name in ("sphinx", "config"):
         sphinx[name] = sphinx.get(name) or {}
@@ -140,12 +142,12 @@ def _config(house: House, partial: bool) -> str:
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
-def _toc(house: House, ready: set[str]) -> str:
+def _toc(checkout: Checkout, ready: set[str]) -> str:
     """The table of contents without notebooks that have no result; parts and chapters left empty go as well."""
 
     def stays(entry: Any) -> bool:
         name = entry.get("file", "").removeprefix("generated/")
-        return name not in house.names or name in ready
+        return name not in checkout.names or name in ready
 
     def prune(node: Any) -> Any:
         if isinstance(node, list):
@@ -155,7 +157,7 @@ def _toc(house: House, ready: set[str]) -> str:
             return {k: v for k, v in pruned.items() if v != []}
         return node
 
-    toc = prune(house.toc)
+    toc = prune(checkout.toc)
     if "parts" in toc:
         toc["parts"] = [p for p in toc["parts"] if p.get("chapters")]
     return yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
@@ -170,13 +172,13 @@ main()
 """
 
 
-def _jupyter_book(house: House, made: Path) -> None:
+def _jupyter_book(checkout: Checkout, made: Path) -> None:
     command = [sys.executable, "-c", _PRINT, "build", "book"]
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     command += ["-n", "-W", "--keep-going"]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
     how: dict[str, Any] = {
-        "cwd": house.root,
+        "cwd": checkout.root,
         "env": utf8,
         "capture_output": True,
         "encoding": "utf-8",
@@ -189,7 +191,7 @@ def _jupyter_book(house: House, made: Path) -> None:
         os.close(held)
         os.close(heard)
     log = f"{done.stdout}\n{done.stderr}"
-    write_whole(house.book / "_build" / "sphinx.log", log)
-    if done.returncode or not (house.html / "index.html").is_file():
+    write_whole(checkout.book / "_build" / "sphinx.log", log)
+    if done.returncode or not (checkout.html / "index.html").is_file():
         warnings = [line for line in log.splitlines() if "WARNING" in line or "ERROR" in line or "Error" in line]
         raise BookError("Jupyter Book does not accept the pages:\n" + "\n".join(warnings or log.splitlines()[-40:]))

@@ -1,4 +1,4 @@
-"""What is written: the house's paths, the table of contents, notebooks and their parameters, profiles."""
+"""What is written: the checkout's paths, the table of contents, notebooks and their parameters, profiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BookError(ValueError):
 
 
 @dataclass(frozen=True)
-class House:
+class Checkout:
     """Paths of one checkout, all below ``root``.
 
     Raises
@@ -38,7 +38,7 @@ class House:
     _sources: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def find(cls) -> House:
+    def find(cls) -> Checkout:
         """The checkout that the working directory lies in."""
         start = Path.cwd()
         for folder in (start, *start.parents):

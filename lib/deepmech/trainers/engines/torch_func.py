@@ -125,7 +125,7 @@ def _import_sympy() -> None:
         importlib.import_module("sympy")
 
 
-class Together:
+class StackedModules:
     """The states of several modules of one :func:`structure` beside one another.
 
     ``rows`` (networks, numbers) are all trained parameters, layer after layer; ``buffers``, by name, have the shape
@@ -305,7 +305,7 @@ class Torch:
         self.layers = None if layers is None else list(layers)
         self.chosen: tuple[str, ...] | None = None
         modules = [self.module(m, d.stream, shared) for m, d in zip(members, draws, strict=True)]
-        self.together = Together(modules, self.dtype, self.device)
+        self.together = StackedModules(modules, self.dtype, self.device)
         if isinstance(members[0].network, Own):
             probe(self.together.module, shared["x"][:4])
         first = members[0].training

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers.engines.compiled.langevin import TYPES, WALKS, n_weights
-from deepmech.trainers.engines.torch_func import Together
+from deepmech.trainers.engines.torch_func import StackedModules
 from deepmech.trainers.interrupts import go_on
 from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
@@ -26,13 +26,14 @@ _DRAWN = 2**22
 """Normal numbers drawn in one go, about: on a GPU the draws of a single step are too small to keep it busy."""
 
 
-class Walking:
+class TorchWalk:
     """``members`` networks of equal shape, each with weights of its own.
 
     Weights are one matrix (members, N), layer after layer; ``rate``, ``decay`` and ``noise`` are arrays (members,),
     ``streams`` and ``orders`` sequences with an entry per member.
 
-    Other arguments are those of :class:`~deepmech.trainers.engines.compiled.langevin.Blocked`, and a device of torch.
+    Other arguments are those of :class:`~deepmech.trainers.engines.compiled.langevin.CompiledWalk`, and a device of
+    torch.
     """
 
     KNOWN: ClassVar[Known] = WALKS
@@ -48,7 +49,7 @@ class Walking:
     ):
         self.sizes, self.n, self.device = tuple(sizes), len(x), torch.device(device)
         self.rounds, self.type = TYPES[dtype][0] != "float64", getattr(torch, TYPES[dtype][1])
-        self.together = Together([BiasFree(sizes)], self.type, self.device)
+        self.together = StackedModules([BiasFree(sizes)], self.type, self.device)
         self._w = torch.zeros(members, n_weights(sizes), dtype=torch.float64, device=self.device)
         self.samples, self.labels = (torch.from_numpy(np.array(a, float)).to(self.device) for a in (x, y))
         # What is missing to whole blocks has the label 0, and with it no gradient.
@@ -158,7 +159,7 @@ class OneByOne:
     }
 
     def __init__(self, modules: Sequence[nn.Module], rates: Sequence[float], dtype: str, device: str = "cpu"):
-        self.together = Together(modules, getattr(torch, dtype), device)
+        self.together = StackedModules(modules, getattr(torch, dtype), device)
         self.rate = torch.tensor(rates, dtype=self.together.rows.dtype, device=device)[:, None]
 
     @staticmethod

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
-from deepmech.trainers.engines.compiled.langevin import Blocked, Loss, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
 from deepmech.trainers.langevin_walker import Walker, prepare
 from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass import walks
@@ -22,7 +22,7 @@ GLASS = "glass"
 
 
 @dataclass(frozen=True)
-class Ground:
+class Landscape:
     """One landscape and how to move in it; energies in units of the temperature, points flat.
 
     ``start`` and ``other`` are cold places reached independently, ``step(x, first, steps)`` walks, ``quench`` descends;
@@ -50,7 +50,7 @@ class Ground:
 
 def ground(
     cell: dict[str, Any], networks: dict[str, dict[str, Any]], temperatures: dict[str, float], descent: int
-) -> Ground:
+) -> Landscape:
     """The landscape of a cell of the sweep: ``system`` (:data:`GLASS` or a phase of networks) and ``seed``."""
     system, seed = str(cell["system"]), int(cell["seed"])
     if system == GLASS:
@@ -58,7 +58,7 @@ def ground(
     return _network(seed, temperatures[system], descent, **networks[system])
 
 
-def _glass(seed: int, temperature: float) -> Ground:
+def _glass(seed: int, temperature: float) -> Landscape:
     """The mixture, cooled from T = 1; its other minimum is cooled from another start and its particles renamed."""
     mixture = BinaryGlass()
     hot, cooling = np.full(2000, 1.0), np.append(np.linspace(1.0, temperature, 4000), np.full(1000, temperature))
@@ -86,7 +86,9 @@ def _glass(seed: int, temperature: float) -> Ground:
 
     other = matched(quench(start), quench(cooled(seed + 1000)[0]), mixture.species, mixture.side)
     # A step that is stable while particles keep their distance: pairs are some thousand times stiffer than ε/σ².
-    return Ground(value, gradient, start, other, step, quench, 2e-4 * temperature, 1e-4, 1.0, liquid / temperature, 3)
+    return Landscape(
+        value, gradient, start, other, step, quench, 2e-4 * temperature, 1e-4, 1.0, liquid / temperature, 3
+    )
 
 
 def matched(start: np.ndarray, other: np.ndarray, species: np.ndarray, side: float) -> np.ndarray:
@@ -137,7 +139,7 @@ def _network(
     width: int,
     regularisation: float,
     preparation: dict[str, Any],
-) -> Ground:
+) -> Landscape:
     """A prepared network; its other place is another seed's. Energies are P_D · loss / T."""
     loaded = binary(**data)
     sizes = layer_sizes(loaded.x.shape[1], width, 6)
@@ -145,7 +147,7 @@ def _network(
     dynamics = Dynamics(width=width, regularisation=regularisation, temperature=scaled, learning_rate=walks.RATE)
     start, other, left_out = _survivors(seed, dynamics, Preparation(**preparation), loaded)
     loss, factor = Loss(sizes, loaded.x, loaded.y, regularisation), walks.P_D / temperature
-    walker = Blocked(sizes, loaded.x, loaded.y, "float64")
+    walker = CompiledWalk(sizes, loaded.x, loaded.y, "float64")
     stream, noise = Stream.of("landscape walk", seed), float(dynamics.noise(len(loaded.x)))
     rate = float(preparation["learning_rate"])
 
@@ -168,4 +170,4 @@ def _network(
     unit = float(start.std())
     # Differences finer than the distances between kinks of ReLU units, of which every sample makes its own.
     fine = 1e-9 * unit
-    return Ground(value, gradient, start, other, step, quench, rate / factor, fine, unit, 0.5 * factor, 0, left_out)
+    return Landscape(value, gradient, start, other, step, quench, rate / factor, fine, unit, 0.5 * factor, 0, left_out)

@@ -28,7 +28,7 @@ from deepmech.metrics import landscape as shape
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import fingerprint
-from deepmech_book.experiments.glass.grounds import GLASS, Ground, ground
+from deepmech_book.experiments.glass.grounds import GLASS, Landscape, ground
 
 SYSTEMS = (GLASS, *walks.PHASES)
 WIDE = 0.25
@@ -147,7 +147,7 @@ def survey(
     return xr.Dataset(data, coords)
 
 
-def _walk(g: Ground, legs: int, leg: int, root: float) -> tuple[np.ndarray, dict[str, Any]]:
+def _walk(g: Landscape, legs: int, leg: int, root: float) -> tuple[np.ndarray, dict[str, Any]]:
     """The first quenched place, and the walk from it: hops, the farthest place, and the slice through three."""
     at, places = g.start, [g.quench(g.start)]
     for k in range(legs):
@@ -169,7 +169,7 @@ def _walk(g: Ground, legs: int, leg: int, root: float) -> tuple[np.ndarray, dict
 
 
 def _strays(
-    g: Ground, first: np.ndarray, kicks: Sequence[float], directions: int, stream: Stream, root: float
+    g: Landscape, first: np.ndarray, kicks: Sequence[float], directions: int, stream: Stream, root: float
 ) -> np.ndarray:
     calm = g.quench(first)
     out = np.empty((len(kicks), directions))
@@ -183,7 +183,7 @@ def _strays(
     return out
 
 
-def _descent(g: Ground, calls: Sequence[int], root: float) -> dict[str, np.ndarray]:
+def _descent(g: Landscape, calls: Sequence[int], root: float) -> dict[str, np.ndarray]:
     ends = [shape.quench(g.slope, g.start, n) for n in calls]
     return {
         "sunk": np.array([np.linalg.norm(e.x - g.start) for e in ends]) / root,
@@ -191,7 +191,7 @@ def _descent(g: Ground, calls: Sequence[int], root: float) -> dict[str, np.ndarr
     }
 
 
-def _curvatures(g: Ground, x: np.ndarray) -> dict[str, Any]:
+def _curvatures(g: Landscape, x: np.ndarray) -> dict[str, Any]:
     k = shape.curvatures(g.gradient, x, g.fine)
     k = np.sort(k[np.argsort(np.abs(k))][g.rigid :])
     stiff = max(float(np.abs(k).max()), np.finfo(float).tiny)
@@ -203,7 +203,7 @@ def _curvatures(g: Ground, x: np.ndarray) -> dict[str, Any]:
 
 
 def _paths(
-    g: Ground, first: np.ndarray, farthest: np.ndarray, images: int, relaxing: int, root: float
+    g: Landscape, first: np.ndarray, farthest: np.ndarray, images: int, relaxing: int, root: float
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, end in (("near", farthest), ("far", g.quench(g.other))):

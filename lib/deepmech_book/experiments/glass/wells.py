@@ -12,7 +12,7 @@ import xarray as xr
 from deepmech.core.random import Stream
 from deepmech.simulators.brownian import Well, well_overlap
 from deepmech.sweeps import Sweep, each, recomputed
-from deepmech.trainers.engines.compiled.langevin import Blocked
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk
 from deepmech.trainers.langevin_walker import Walker, prepare, sizes_of
 from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass.data import Binary, binary
@@ -53,7 +53,7 @@ def walked(
     """
     first, name = Walker(dynamics[0], Preparation(**preparation), seed), "glass walks"
     start, stream = prepare(first, data, experiment=name).weights, Stream.of(name, seed)
-    network, found = Blocked(sizes_of(first, data), data.x, data.y, dynamics[0].dtype), []
+    network, found = CompiledWalk(sizes_of(first, data), data.x, data.y, dynamics[0].dtype), []
     for one in dynamics:
         network.set(start)
         for begin, stop in pairwise([0, *stops]):

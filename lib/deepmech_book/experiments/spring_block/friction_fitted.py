@@ -114,7 +114,7 @@ def fades(fit: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({k: like.copy(data=curvature(v).reshape(like.shape)) for k, v in both.items()})
 
 
-def told_apart(known: xr.Dataset, fit: xr.Dataset) -> xr.Dataset:
+def tell_apart(known: xr.Dataset, fit: xr.Dataset) -> xr.Dataset:
     """Whether a chain that is concave now, and will not be for long, is told from one that friction keeps concave.
 
     Chains whose last curve is concave are of the first kind if they are straight or convex after :data:`LONGEST`, and
@@ -172,7 +172,7 @@ def wider(found: Estimate, looks: int) -> Estimate:
     return replace(found, low=low, high=high)
 
 
-def dealt(fit: xr.Dataset, number: str, parameter: str, n_draws: int = 1000) -> xr.DataArray:
+def permutation_null(fit: xr.Dataset, number: str, parameter: str, n_draws: int = 1000) -> xr.DataArray:
     """The mean over seeds of one of :func:`follows`, over draws that deal the cells of every row or column anew.
 
     The networks of a cell stay together, as seeds of one cell are more alike than cells are.

@@ -1,7 +1,7 @@
 """One network that walks on a CPU: the compiled engine.
 
 It holds the weights as one flat vector, layer after layer, each (units above, units below), and shares its draws with
-:class:`~deepmech.trainers.engines.torch_walk.Walking`, so both take the same path up to rounding.
+:class:`~deepmech.trainers.engines.torch_walk.TorchWalk`, so both take the same path up to rounding.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ PRODUCTS = 10**9
 """Weights times samples after which an interrupt is looked for: about a second."""
 
 
-class Blocked:
+class CompiledWalk:
     """Walks one network; samples go through all its layers and back block by block, inside the cache.
 
     Parameters
@@ -157,10 +157,10 @@ def evaluate(
     return float(0.5 * (np.maximum(0, 1 - margin) ** 2).mean()), float((margin <= 0).mean()), active
 
 
-class Alone:
-    """A network as a group of one, as :class:`~deepmech.trainers.engines.torch_walk.Walking` holds many."""
+class SingleWalkAdapter:
+    """A network as a group of one, as :class:`~deepmech.trainers.engines.torch_walk.TorchWalk` holds many."""
 
-    def __init__(self, network: Blocked, x: np.ndarray, y: np.ndarray):
+    def __init__(self, network: CompiledWalk, x: np.ndarray, y: np.ndarray):
         self.network, self.x, self.y = network, x, y
 
     @property
@@ -190,7 +190,7 @@ class Loss:
 
     Mean quadratic hinge loss with weight decay (Eqs. 1, 2) of a bias-free ReLU network, in float64.
 
-    ``sizes``, ``x`` and ``y`` are as for :class:`Blocked`; ``regularisation`` is λ ≥ 0.
+    ``sizes``, ``x`` and ``y`` are as for :class:`CompiledWalk`; ``regularisation`` is λ ≥ 0.
 
     Examples
     --------
@@ -206,7 +206,7 @@ class Loss:
         if not np.isfinite(regularisation) or regularisation < 0:
             raise ValueError(f"Loss: regularisation = {regularisation!r}: must be a number >= 0")
         self.sizes, self.regularisation = np.array(sizes, np.int64), float(regularisation)
-        self._engine = Blocked(sizes, x, y, "float64")
+        self._engine = CompiledWalk(sizes, x, y, "float64")
         self._x, self._y = np.ascontiguousarray(x.T, float), np.ascontiguousarray(y, float)
         self._a = np.empty((2, int(self.sizes[1:].max()), LOSS_BLOCK))
 
