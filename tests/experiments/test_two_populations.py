@@ -12,7 +12,9 @@ def test_the_walks_are_those_of_the_chapter():
     phase = "regularised"
     ours = result(two_populations.weights(phase))["weights"]
     shipped = result(walks.standard(phase, "mnist")).isel(waiting=0).sel(temperature=two_populations.COLDEST[phase])
-    ours = ours.sel(seed=shipped.seed)
+    seeds = np.intersect1d(ours.seed, shipped.seed)
+    ours, shipped = ours.sel(seed=seeds), shipped.sel(seed=seeds)
+    assert len(seeds) == 16
     begin, end = ours.isel(step=0), ours.isel(step=-1)
     time = float(ours.step[-1] - ours.step[0])
     np.testing.assert_allclose(((end - begin) ** 2).mean("weight"), shipped.msd.sel(time=time), rtol=1e-6)

@@ -100,7 +100,7 @@ def test_the_widget_is_the_same_picture_and_python_reads_the_walk(jupyter: Any) 
     sent = page.evaluate("Object.assign({}, ...host.sent)")
     assert sent["temperature"] == 0.01
     explorer.temperature = sent["temperature"]
-    assert explorer.walk().overlap.sizes["seed"] == 9  # of twelve, three lie at the origin
+    assert explorer.walk().overlap.sizes["seed"] == 16  # of 24, eight lie at the origin
     page.select_option("select", "overparameterised mnist")
     used = set(page.evaluate("[...host.asked(), ...host.sent.flatMap(Object.keys)]"))
     own = {n for n in explorer.traits(sync=True) if not n.startswith("_")} - {"layout", "tabbable", "tooltip", "comm"}
