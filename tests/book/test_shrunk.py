@@ -71,6 +71,8 @@ def shrunk(value, factor):
     In a list what differs stays different, in the same order. Of more than four entries it keeps the first, the middle
     and the last; of fractions all, since pages name some.
     """
+    if isinstance(value, dict):
+        return {name: shrunk(v, factor) for name, v in value.items()}
     if not isinstance(value, list):
         return max(LEAST, value // factor) if type(value) is int and value >= 10 else value
     if len(value) > 4 and not isinstance(value[0], float):
@@ -85,6 +87,7 @@ def shrunk(value, factor):
 
 def test_sizes_are_divided():
     assert [shrunk(v, 100) for v in (60_000, 7, 70, 0.5, "mnist")] == [600, 7, LEAST, 0.5, "mnist"]
+    assert shrunk({"a": {"sgd_steps": 200_000}}, 100) == {"a": {"sgd_steps": 2000}}
     assert shrunk([72, 30, 30], 100) == [4, 3, 3] and shrunk([1, 2, 4, 100, 60_000], 100) == [1, 4, 600]
     assert shrunk([[0.3, 0.2, 0.1, 0.0, 1.0], [900, 400]], 100) == [[0.3, 0.2, 0.1, 0.0, 1.0], [9, 4]]
 
