@@ -87,7 +87,7 @@ def test_a_number_outside_its_tolerance_is_named(table, changed):
 def test_numbers_within_tolerance_pass_and_no_others(share, size, width):
     """The allowance is that of the largest: the number, its interval, or the rule (this claim's: below a half)."""
     old = Row("C.2.cold_is_faster", "holds", size, None, size - width / 2, size + width / 2)
-    allowed = verdicts.RELATIVE * max(size, width, 0.5)
+    allowed = max(verdicts.RELATIVE * max(size, 0.5), verdicts.OF_WIDTH * width)
     inside, beyond = ((1 - 1e-6) * allowed, (1 + 1e-6) * allowed)
     moved = dataclasses.replace(old, measured=size + share * inside)
     assert verdicts.difference(old, moved) == ""

@@ -22,17 +22,18 @@ from deepmech_book.press.sources import BookError
 
 FILE = "verdicts.tsv"
 PROFILE = "quick"
-RELATIVE, ROUNDING = 1e-4, 1e-9
+RELATIVE, OF_WIDTH, ROUNDING = 1e-4, 2e-3, 1e-9
+SEEN = 5e-4  # the largest difference between processors so far, of an interval's width
 NONE = "-"
 HEAD = f"""\
 # What the book finds at the profile {PROFILE}, one line per claim: its verdict, the number measured (of an array: of
 # the element hardest to satisfy), the number expected, the ends of the interval, and the null. `deepmech book`
 # compares what its notebooks find and fails on a difference; `deepmech book --accept` writes the differences down.
-# Verdicts compare exactly. A number may be off by {RELATIVE:g} of whatever is largest: itself, the width of its
-# interval, or an end of its rule's region; and by {ROUNDING:g} in any case. Why at all: products of numpy and torch
-# differ in their last bits from one maker of processors to another, and training amplifies that. Measured between
-# kernels for Intel's and for AMD's: 1.5e-05 of the number where a page trains networks itself, at most 1e-09
-# elsewhere. Compiled engines give equal bits.
+# Verdicts compare exactly. A number may be off by {OF_WIDTH:g} of the width of its interval, or by {RELATIVE:g} of itself or
+# of an end of its rule's region, whichever is largest; and by {ROUNDING:g} in any case. Why at all: products of numpy
+# and torch differ in their last bits from one processor to another, and training and fits amplify that. Measured
+# between three families of processors: {SEEN:g} of the width of its interval (a fit on the page), 1.5e-05 of the number
+# where a page trains networks itself, at most 1e-09 elsewhere. Compiled engines give equal bits.
 """
 
 
@@ -124,8 +125,8 @@ def write(path: Path, rows: Mapping[str, Row]) -> None:
 
 
 def tolerance(row: Row, number: float) -> float:
-    """How far a number of this row may be off: :data:`RELATIVE` of the largest of the number itself, the width of the
-    row's interval and the finite ends of its rule's region, and never less than :data:`ROUNDING`.
+    """How far a number of this row may be off: :data:`OF_WIDTH` of its interval, or :data:`RELATIVE` of the number itself
+    or of a finite end of its rule's region, whichever is largest, and never less than :data:`ROUNDING`.
 
     A number near zero is often a difference of larger ones, so that its own size says nothing of its rounding.
 
@@ -137,7 +138,7 @@ def tolerance(row: Row, number: float) -> float:
     width = row.high - row.low if row.low is not None and row.high is not None else 0.0
     expected = None if row.expected is None else np.array(row.expected)
     ends = [abs(float(end)) for end in ledger.claim(row.claim).rule.region(expected) if np.isfinite(end)]
-    return max(RELATIVE * max(abs(number), width, *ends), ROUNDING)
+    return max(OF_WIDTH * width, RELATIVE * max(abs(number), *ends), ROUNDING)
 
 
 def difference(old: Row, new: Row) -> str:
