@@ -36,5 +36,5 @@ def test_the_page_shows_verdicts_where_there_are_any():
     name = one.claims[0]
     record = {"claim": {"id": name, "verdict": "fails"}, "page": ledger.claim(name).page}
     rows = [r for r in sentences_markdown([record], []).splitlines() if one.says in r]
-    assert len(rows) == 1 and "dm-verdict" in rows[0] and ">fails<" in rows[0]
+    assert len(rows) == 1 and "dm-verdict" in rows[0] and "dm-fails" in rows[0]
     assert "not in this build" in sentences_markdown([], [])

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.entry import CSS, number
+from deepmech_book.ledger.display import badge, number
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
 
 Record = Mapping[str, Any]
@@ -235,11 +235,6 @@ def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> li
 def claim_records(records: Iterable[Record]) -> dict[str, Record]:
     """The records of claims by the claim's id, each with its page, profile and seconds."""
     return {registry.claim(r["claim"]["id"]).id: {**r["claim"], **r} for r in records if "claim" in r}
-
-
-def badge(state: str) -> str:
-    """A verdict as the coloured word of the pages."""
-    return f'<span class="dm-verdict {CSS.get(state, "dm-unbuilt")}">{state}</span>'
 
 
 def cell(text: str) -> str:
