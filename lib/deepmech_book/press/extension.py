@@ -65,7 +65,7 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
-    """The cell of parameters and the imports below it become one quiet line, which unfolds: a page begins with a picture."""
+    """The cell of parameters and the imports below it become one quiet line: a page begins with a picture."""
     cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
     for cell in (c for c in cells if "tag_parameters" in c["classes"]):
         words = "Parameters"
