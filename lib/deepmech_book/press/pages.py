@@ -118,8 +118,8 @@ def ledger_pages(records: list[dict[str, Any]], profile: str, names: list[str], 
 
 
 def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:
-    """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
-    page (``front-A.md``); the chain explorer and a claim, taken from their pages (``explorer.html``, ``claim.html``)."""
+    """What pages of prose include, by file name: findings of each paper, whole (``found-A.md``) and for the front page
+    (``front-A.md``); the chain explorer and a claim, taken from their pages (``explorer.html``, ``claim.html``)."""
     made = {
         "explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain"),
         "claim.html": _output(sheets, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
