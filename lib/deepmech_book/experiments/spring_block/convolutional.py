@@ -107,7 +107,10 @@ def train_through_stages(
         spec, Training(epochs=ends[-1], schedule=changes, **fixed), images, record=at, class_means=True, **common
     )
     twice = ends[:2]
-    without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
+    # The first stage has no dropout anyway.
+    without = made.sel(at_epoch=twice)
+    if stages > 1:
+        without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
     # BatchNorm needs its averages: the images pass through while the weights stay as they are.
     still = {**fixed, "learning_rate": 1e-30, "epochs": 50}
     before = train(spec, Training(**still), images, metrics=(), class_means=True, **common)
