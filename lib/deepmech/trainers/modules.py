@@ -282,9 +282,12 @@ class BiasFree(Network):
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
-def of_member(member: Member, shape: Sequence[int], n_outputs: int) -> nn.Module:
-    """A member's network with its initial weights, in its precision; ``shape`` is that of one sample."""
-    spec, stream = member.network, member.stream
+def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream | None = None) -> nn.Module:
+    """A member's network with its initial weights, in its precision; ``shape`` is that of one sample.
+
+    Random numbers are those of ``stream``, if it is given, and not of the member's own.
+    """
+    spec, stream = member.network, stream or member.stream
     dtype = getattr(torch, str(member.training.dtype))
     if isinstance(spec, Own):
         return made(spec.factory, stream, **spec.arguments).to(dtype)

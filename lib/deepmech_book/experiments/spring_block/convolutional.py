@@ -67,7 +67,12 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | soon, [*curves, "accuracy", "accuracy_train", "loss", "class_width_before"]
 
 
-@recomputed(part=_begin)
+#: The shipped networks were trained by a compiled engine that is gone. Of what the torch engine finds at the first
+#: record of the four, no number is off by more than 3.9e-3 of itself (or of the variable's median size).
+OFF = 1e-2
+
+
+@recomputed(part=_begin, tolerance={"*": OFF})
 def train_through_stages(
     cells: xr.Dataset,
     data: dict[str, Any],

@@ -175,9 +175,10 @@ class Fused:
         }  # fmt: skip
 
     def __init__(self, member: Member, shared: dict[str, Any]):
-        self.member, self.shared = member, shared
+        assert isinstance(member.network, MLP)
+        self.member, self.spec, self.shared = member, member.network, shared
         self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
-        self.normed = bool(member.network.batch_norm)
+        self.normed = bool(self.spec.batch_norm)
         self.dtype = str(member.training.dtype)
         self.net = self._net()
         self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
@@ -185,7 +186,7 @@ class Fused:
         self.masked = np.array([purpose_word(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
 
     def _net(self) -> Net:
-        sizes, spec = self.sizes, self.member.network
+        sizes, spec = self.sizes, self.spec
         wide = [padded(s) for s in sizes]
         starts: dict[str, list[int]] = {"gain": [], "shift": [], "weight": []}
         end = 0
