@@ -75,6 +75,4 @@ def _second_scale(ax: Axes, t: np.ndarray, force: np.ndarray, label: str, theme:
     twin.plot(t, force, color=theme.text, lw=1.4, linestyle=style.DASHES)
     twin.set_ylabel(label + " (dashed)")
     twin.spines["right"].set_visible(True)
-    (low, high), top = ax.get_ylim(), twin.get_ylim()[1]
-    zero = top * low / high if low < 0 < high else 0.0  # both scales have their zero at one height
-    twin.set_ylim(bottom=min(zero, float(np.nanmin(force))))
+    twin.set_ylim(bottom=min(0.0, float(np.nanmin(force))))
