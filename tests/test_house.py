@@ -28,7 +28,6 @@ BOOK_ONLY = [
     "docutils",
     "IPython",
     "nbformat",
-    "seaborn",
     "yaml",
 ]
 
