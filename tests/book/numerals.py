@@ -77,8 +77,8 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("its own time below 5 % of"),
     ],
     "elastic_sde/collapse": [
-        Setting(r"$\beta = -0.4\,e^{-t}$, which obey that", ("deepmech_book.experiments.elastic_sde.separation",)),
-        Setting("stays above $-0.4$", ("deepmech_book.experiments.elastic_sde.separation",)),
+        Setting(r"$\beta = -0.4\,e^{-t}$, which obey that"),
+        Setting("stays above $-0.4$"),
     ],
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],

@@ -5,6 +5,7 @@ import functools
 import http.server
 import json
 import re
+import statistics
 import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
@@ -164,6 +165,19 @@ def test_every_page_renders_without_complaint_and_can_be_heard_on_a_phone_and_a_
                     visit.complaints.clear()  # axe-core asks for styles where they are not
     assert silent == []
     assert sum(page in HEARD for page in book.pages) > 4
+
+
+FIRST = """(() => {
+  const first = document.querySelector("main figure, main .deepmech-explorer");
+  return first && first.getBoundingClientRect().top + scrollY;
+})()"""
+
+
+def test_a_page_begins_with_a_picture(book, chromium):
+    """Half of the pages show their first figure above this height (1,538 with parameters and imports unfolded)."""
+    with Visit(chromium, book, viewport=DESK) as visit:
+        heights = [visit.open(page).evaluate(FIRST) for page in book.pages if book.soup(page).select(".dm-stamp")]
+    assert statistics.median(height for height in heights if height is not None) < 1300
 
 
 def test_dark_mode_shows_the_dark_pictures(book, chromium):

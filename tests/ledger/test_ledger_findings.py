@@ -31,7 +31,7 @@ def test_another_verdict_never_gets_the_sentence_of_this_one():
     flipped = [record(name) for name in one.claims]
     flipped[1]["claim"]["verdict"] = FAILS
     lines = findings_markdown(flipped, "A").splitlines()
-    assert len([line for line in lines if ">fails<" in line]) == 1
+    assert len([line for line in lines if "dm-fails" in line]) == 1
     assert all(claim(name).statement in "\n".join(lines) for name in one.claims), "each claim speaks for itself"
     assert "whichever way it enters" not in "\n".join(lines)
 

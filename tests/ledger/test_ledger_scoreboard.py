@@ -9,7 +9,8 @@ import pytest
 from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
 from deepmech_book.ledger import registry, tables
-from deepmech_book.ledger.rules import FAILS
+from deepmech_book.ledger.display import badge
+from deepmech_book.ledger.rules import FAILS, HOLDS
 from deepmech_book.ledger.tables import findings
 
 EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
@@ -41,10 +42,7 @@ def test_every_claim_and_every_figure_has_a_row():
 
 def test_verdicts_are_counted_and_shown_failing_ones_too():
     text = board(EQ8, JERKY)
-    assert (
-        'papers: 1 <span class="dm-verdict dm-holds">holds</span>, 1 <span class="dm-verdict dm-fails">fails</span>'
-        in text
-    )
+    assert f"papers: 1 {badge(HOLDS)}, 1 {badge(FAILS)}" in text
     (row,) = (r for r in rows(text) if r.startswith("| A.3.eq8 "))
     assert "−0.05 | within 2 %" in row and "| 0.1 |" in row and "| 20 |" in row
     assert row.endswith("[phase diagram](/generated/spring_block/phase_diagram.ipynb) (12 s) |")
@@ -56,7 +54,7 @@ def test_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted()
     judged = ledger.check("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
     drawn = ledger.check("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     text = board(judged, EQ8, ledger.check("A.remark.stuck_blocks", measured=4, null=0), drawn)
-    holds = '<span class="dm-verdict dm-holds">holds</span>'
+    holds = badge(HOLDS)
     assert f"papers: 2 {holds}. Consequences that this book draws, which no sentence of a paper makes: 1 <" in text
     assert f"Errata and remarks, counted apart: 1 {holds}." in text
     assert (

@@ -12,11 +12,11 @@ from torch import nn
 
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.evaluation import evaluation
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import BEND, read, read_each
+from deepmech.metrics.reading import BEND, read
 from deepmech.metrics.separation import data_separation
-from deepmech.metrics.untouched import undisturbed
 
 N, WIDTH, CLASSES = 60, 8, 3
 
@@ -121,7 +121,7 @@ def test_mixed_precision_of_the_training_does_not_reach_the_measurement(sample):
 def test_untouched_also_after_an_error():
     model = network()
     before, state = {k: v.clone() for k, v in model.state_dict().items()}, torch.get_rng_state()
-    with pytest.raises(RuntimeError, match="midway"), undisturbed(model):
+    with pytest.raises(RuntimeError, match="midway"), evaluation(model):
         assert not model.training and not torch.is_grad_enabled()
         model(torch.ones(4, WIDTH))
         assert model.restless.passes == 1
@@ -273,7 +273,7 @@ def test_uses_that_depend_on_the_batch_are_refused(sample):
         def forward(self, x):
             return self.act(self.act(x)) if len(x) > 20 else self.act(x)
 
-    with pytest.raises(ValueError, match="layer 'act:2': 'act' is called 1 times"):
+    with pytest.raises(ValueError, match="layer 'act' is called 2 times for one batch and 1 times for another"):
         load_curve(Fickle(), *sample, batch_size=40)
 
 
@@ -328,12 +328,6 @@ def test_thresholds_in_terms_of_the_layers_work(bend, depth):
 def test_shapes_without_a_bend(curve, verdict):
     assert read(curve).verdict == verdict
     assert str(read(curve)).startswith(verdict) and f"**{verdict}**" in read(curve)._repr_markdown_()
-
-
-def test_several_readings_make_a_list():
-    both = read_each({"one": [2.0, 1.9, 0.0], "two": [2.0, 1.0, 0.0]})
-    assert str(both) == f"one: {read([2.0, 1.9, 0.0])}\ntwo: {read([2.0, 1.0, 0.0])}"
-    assert both._repr_markdown_().splitlines()[1].startswith("- two: **balanced**")
 
 
 def test_a_reading_names_the_layers(sample):

@@ -220,10 +220,15 @@ def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, 
     y = y.long()
     if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
         raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
-    # The sum is the cheaper question; it may also overflow.
-    if not bool(x.sum().isfinite()) and not bool((finite := torch.isfinite(x)).all()):
-        raise NotFinite(f"features: {int((~finite).sum())} of {x.numel()} values are nan or infinite")
+    require_finite(x)
     return x, y
+
+
+def require_finite(features: torch.Tensor) -> None:
+    """Raise :class:`NotFinite` if a feature is nan or infinite."""
+    # The sum is the cheaper question; it may also overflow.
+    if not bool(features.sum().isfinite()) and not bool((finite := torch.isfinite(features)).all()):
+        raise NotFinite(f"features: {int((~finite).sum())} of {features.numel()} values are nan or infinite")
 
 
 def _shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:

@@ -6,7 +6,6 @@ means that the last layer contributes (1 + 6c) / (1 − 6c) times as much as the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -133,29 +132,6 @@ than noise. Layer '4' does the most, 50% of all that is separated.
     return Reading(
         verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0, rising, left_out
     )
-
-
-class Readings(dict[str, Reading]):
-    """Several readings by name; a notebook shows them as a list."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {reading}" for name, reading in self.items())
-
-    def _repr_markdown_(self) -> str:
-        return "\n".join(f"- {name}: {reading._repr_markdown_()}" for name, reading in self.items())
-
-
-def read_each(curves: Mapping[str, Any]) -> Readings:
-    """:func:`read` several curves, given by name.
-
-    Examples
-    --------
-    >>> read_each({"a": [2.0, 1.9, 0.0], "b": [2.0, 1.0, 0.1]})["b"].verdict
-    'balanced'
-    """
-    if not isinstance(curves, Mapping):
-        raise ValueError(f"read_each: curves of type {type(curves).__name__}: give a mapping from names to curves")
-    return Readings({name: read(curve) for name, curve in curves.items()})
 
 
 def _signed(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
@@ -19,6 +19,10 @@ PAPERS = {
     "B": "Imitating deep learning dynamics (Zhang, Wang, Su)",
     "C": "How glassy are neural networks? (Kerr Winter, Janssen)",
 }
+
+
+#: Where the errata of a paper stand.
+ERRATA = {"A": "beyond/errata", "B": "beyond/errata_b", "C": "glass/errata"}
 
 
 @dataclass(frozen=True)
@@ -51,16 +55,18 @@ class Figure(Numbered):
 class Claim(Numbered):
     """One statement that a machine can check; ``page`` is the notebook that measures it.
 
+    ``kind`` is ``check`` where it says no more than that a simulator or a program obeys its formula. ``figure`` is left
+    out where the id begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata).
     ``answer`` is what the authors could reply where it does not hold, shown beside that verdict.
     """
 
-    figure: str
     where: str
     statement: str
     measure: str
-    kind: str
     rule: Rule
-    page: str
+    figure: str = ""
+    page: str = ""
+    kind: str = "claim"
     against: str | None = None
     better_than_null: bool = False
     expected: Any = None
@@ -69,8 +75,14 @@ class Claim(Numbered):
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
-        if self.kind not in ("exact", "number", "order"):
-            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be exact, number or order")
+        if self.kind not in ("claim", "check"):
+            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim or check")
+        figure = self.figure or ".".join(self.id.split(".")[:2])
+        if figure not in figures():
+            raise ValueError(unknown(figure, figures(), "figure"))
+        object.__setattr__(self, "figure", figure)
+        page = self.page or (ERRATA[self.paper] if self.aside else figures()[figure].page)
+        object.__setattr__(self, "page", page)
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
@@ -113,8 +125,10 @@ def written(text: str) -> Any:
         raise ValueError(f"cannot be read as YAML ({error})") from None
 
 
-def read(name: str, kind: Any) -> list[Any]:
+def read(name: str, kind: Any, *headings: str, **told: Any) -> list[Any]:
     """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples.
+
+    Entries may stand under headings, which are their fields of these names; ``told`` are fields that all have.
 
     Raises
     ------
@@ -124,8 +138,8 @@ def read(name: str, kind: Any) -> list[Any]:
     known = {f.name: f.type for f in fields(kind)}
     place, made = name, []
     try:
-        for entry in written(files("deepmech_book.ledger").joinpath(name).read_text(encoding="utf-8")):
-            place = f"{name}, {entry.get('id')}"
+        for entry in _beneath(written(files(__package__).joinpath(name).read_text(encoding="utf-8")), headings, told):
+            place = f"{name}, {entry.get('id', next(iter(entry.values())))}"
             if strange := sorted(set(entry) - set(known)):
                 raise ValueError(f"unknown field {strange[0]!r}; known: {sorted(known)}")
             if odd := [k for k, v in entry.items() if known[k] == "str" and not isinstance(v, str)]:
@@ -134,6 +148,15 @@ def read(name: str, kind: Any) -> list[Any]:
     except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise ValueError(f"{place}: {error}") from None
     return made
+
+
+def _beneath(entries: Any, headings: Sequence[str], told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The entries beneath their headings, with what the headings say as fields."""
+    if not headings:
+        yield from ({**entry, **told} for entry in entries)
+    else:
+        for heading, inside in entries.items():
+            yield from _beneath(inside, headings[1:], {**told, headings[0]: heading})
 
 
 def by_id(items: list[Any]) -> Mapping[str, Any]:
@@ -166,18 +189,12 @@ def claims() -> Mapping[str, Claim]:
     >>> claims()["A.5b.limit"].rule.words
     'within 2 % of the expected value'
     """
-    found = []
-    for name in (*names("claims_"), *names("errata_")):
-        for claim in read(name, Claim):
-            if claim.figure not in figures():
-                raise ValueError(f"{name}, {claim.id}: {unknown(claim.figure, figures(), 'figure')}")
-            found.append(claim)
-    return by_id(found)
+    return by_id([c for start in ("claims_", "errata_") for name in names(start) for c in read(name, Claim)])
 
 
 def names(start: str) -> list[str]:
     """The registry's files whose names start so, sorted."""
-    there = (entry.name for entry in files("deepmech_book.ledger").iterdir())
+    there = (entry.name for entry in files(__package__).iterdir())
     return sorted(name for name in there if name.startswith(start) and name.endswith(".yml"))
 
 

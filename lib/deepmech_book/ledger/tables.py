@@ -17,11 +17,11 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.entry import CSS, number
+from deepmech_book.ledger.display import badge, number
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
 
 Record = Mapping[str, Any]
-N = TypeVar("N", bound=registry.Numbered)
+N = TypeVar("N", registry.Figure, registry.Claim, "Formula", "Section", "Choice", "Sentence")
 ABSENT = "not in this build"
 _BAR = r"\vert "
 
@@ -64,13 +64,14 @@ class Section(registry.Numbered):
 
 
 @dataclass(frozen=True)
-class Choice(registry.Numbered):
-    """One choice of an experiment, of ``done_a.yml`` and so on, whose ids begin with the paper.
+class Choice:
+    """One choice of an experiment, of ``done_a.yml`` and so on.
 
     ``text``, ``program`` and ``here`` say how it was made in each; ``changes`` what that alters in the results, if they
     differ. ``group`` is the heading under which it stands, ``page`` where it matters most.
     """
 
+    paper: str
     group: str
     what: str
     text: str
@@ -81,13 +82,14 @@ class Choice(registry.Numbered):
 
 
 @dataclass(frozen=True)
-class Sentence(registry.Numbered):
+class Sentence:
     """One claim of a paper's text, in our words, of ``sentences.yml``.
 
     ``claims`` are the ids of the ledger that judge it; a sentence without any says in ``why`` what keeps it from being
     judged.
     """
 
+    paper: str
     where: str
     says: str
     claims: tuple[str, ...] = ()
@@ -95,7 +97,7 @@ class Sentence(registry.Numbered):
 
     def __post_init__(self) -> None:
         if bool(self.claims) == bool(self.why):
-            raise ValueError(f"sentence {self.id}: must have either claims or a reason (why) to have none")
+            raise ValueError(f"sentence {self.says!r}: must have either claims or a reason (why) to have none")
         for name in self.claims:
             registry.claim(name)
 
@@ -181,15 +183,16 @@ def sections() -> Mapping[str, Section]:
 
 
 @cache
-def choices() -> Mapping[str, Choice]:
-    """All choices by id, in the order of the files."""
-    return registry.by_id([choice for name in registry.names("done_") for choice in registry.read(name, Choice)])
+def choices() -> tuple[Choice, ...]:
+    """All choices, in the order of the files."""
+    of_file = [registry.read(f"done_{paper.lower()}.yml", Choice, "group", paper=paper) for paper in registry.PAPERS]
+    return tuple(choice for each in of_file for choice in each)
 
 
 @cache
-def sentences() -> Mapping[str, Sentence]:
-    """All sentences by id, in the papers' order."""
-    return registry.by_id(registry.read("sentences.yml", Sentence))
+def sentences() -> tuple[Sentence, ...]:
+    """All sentences, in the papers' order."""
+    return tuple(registry.read("sentences.yml", Sentence, "paper", "where"))
 
 
 @cache
@@ -200,7 +203,7 @@ def findings() -> tuple[Finding, ...]:
 
 def ours() -> list[registry.Claim]:
     """The claims of the ledger that no sentence of a paper makes: consequences that this book draws, no errata."""
-    said = {name for sentence in sentences().values() for name in sentence.claims}
+    said = {name for sentence in sentences() for name in sentence.claims}
     return [c for c in registry.claims().values() if c.id not in said and not c.aside]
 
 
@@ -232,11 +235,6 @@ def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> li
 def claim_records(records: Iterable[Record]) -> dict[str, Record]:
     """The records of claims by the claim's id, each with its page, profile and seconds."""
     return {registry.claim(r["claim"]["id"]).id: {**r["claim"], **r} for r in records if "claim" in r}
-
-
-def badge(state: str) -> str:
-    """A verdict as the coloured word of the pages."""
-    return f'<span class="dm-verdict {CSS.get(state, "dm-unbuilt")}">{state}</span>'
 
 
 def cell(text: str) -> str:
@@ -272,13 +270,13 @@ def _by_paper(table: Callable[[str], list[str]]) -> str:
     )
 
 
-def _of(paper: str, entries: Mapping[str, N]) -> list[N]:
-    return [one for one in entries.values() if one.paper == paper]
+def _of(paper: str, entries: Iterable[N]) -> list[N]:
+    return [one for one in entries if one.paper == paper]
 
 
 def _figures(paper: str, pages: Collection[str], shows: bool = False) -> list[str]:
     rows = []
-    for f in _of(paper, registry.figures()):
+    for f in _of(paper, registry.figures().values()):
         title, part = f"{cell(f.title)}: {cell(f.shows)}" if shows else cell(f.title), f" ({f.part})" if f.part else ""
         rows.append((f.label, title, f"{page_link(f.page, pages)}{part}"))
     return _table(("figure", "shows", "page"), rows)
@@ -297,7 +295,7 @@ def formulas_markdown(pages: Collection[str], entry: Callable[[str, str], str | 
         return f.number, says, f"${f.formula.replace('|', _BAR)}$", f"{page_link(f.page, pages)}<br>{where}"
 
     head = ("Eq.", "says", "formula", "page, and object in the library")
-    return _by_paper(lambda paper: _table(head, map(row, _of(paper, formulas())), "--:"))
+    return _by_paper(lambda paper: _table(head, map(row, _of(paper, formulas().values())), "--:"))
 
 
 def papers_markdown(pages: Collection[str]) -> str:
@@ -305,7 +303,7 @@ def papers_markdown(pages: Collection[str]) -> str:
 
     def table(paper: str) -> list[str]:
         rows = []
-        for s in _of(paper, sections()):
+        for s in _of(paper, sections().values()):
             where = ", ".join(page_link(page, pages) for page in s.pages) or f"none: {s.why}"
             rows.append((cell(s.name), where))
         return [*_table(("section", "pages of this book"), rows), "", *_figures(paper, pages)]
@@ -425,7 +423,7 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Collecti
     head = ("claim", "statement", "ours", "rule", "null", "verdict", "seeds", "page")
 
     def table(paper: str) -> list[str]:
-        claims = _table(head, map(row, _of(paper, registry.claims())))
+        claims = _table(head, map(row, _of(paper, registry.claims().values())))
         return ["### Claims", "", *claims, "", "### Figures", "", *_figures(paper, pages, shows=True)]
 
     return "\n".join([*counts, _by_paper(table)])

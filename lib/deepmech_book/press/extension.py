@@ -64,6 +64,23 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
         title.parent.append(nodes.raw("", foot(made), format="html"))
 
 
+def fold_setting_up(app: Any, doctree: nodes.document) -> None:
+    """The cell of parameters and the imports below it become one quiet line: a page begins with a picture."""
+    cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
+    for cell in (c for c in cells if "tag_parameters" in c["classes"]):
+        words = "Parameters"
+        below = cell.next_node(descend=False, siblings=True)
+        if below in cells and below.astext().startswith(("import ", "from ")) and "hide_mode" not in below:
+            words = "Parameters and imports"
+            source = below.children[0]
+            below.remove(source)
+            cell.children[0].extend(source.children)
+            if not below.children:  # it showed nothing
+                below.parent.remove(below)
+        cell.update_basic_atts({"classes": ["tag_hide-input"]})
+        cell.attributes |= {"hide_mode": "input", "prompt_show": words, "prompt_hide": words}
+
+
 def show_markup(app: Any, doctree: nodes.document) -> None:
     """What looks like HTML in a title, in a caption or in the gallery, which quotes captions, is shown as written."""
     everywhere = app.env.docname == "generated/gallery"
@@ -130,6 +147,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("env-before-read-docs", read_together)
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("doctree-read", add_stamp)
+    app.connect("doctree-read", fold_setting_up)
     app.connect("env-updated", api.add_addresses)
     app.connect("missing-reference", api.leave_inside)
     if "sphinx.ext.autodoc" in app.extensions:
