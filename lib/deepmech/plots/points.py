@@ -213,9 +213,9 @@ def clouds(
     fig = style.canvas(fig, 0.7 + 5.8 / columns * rows_of(len(titles), columns), theme)
     drawn = panels(fig, titles, columns, x_label, y_label)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
-        _kinds(ax, *at.T, [names[k] for k in kind], names, colours, s=22, alpha=0.9)
-        for k, colour in enumerate(colours if path is not None else []):
-            ax.plot(*path[k].values.T, color=colour, lw=1.2)
+        _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
+        for colour, way in zip(colours, [] if path is None else path.values, strict=False):
+            ax.plot(*way.T, color=colour, lw=1.2)
         ax.set_aspect("equal", adjustable="datalim")
         ax.grid()
     legend(fig, drawn[0])
