@@ -104,7 +104,7 @@ def connect(address: str, timeout: float = 10.0) -> Iterator[ClusterExecutor]:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
     except ImportError as error:
-        raise ValueError(f"scheduler = {address!r}: needs Dask ({error}): pip install deepmech[cluster]") from error
+        raise ValueError(f"scheduler = {address!r}: needs Dask ({error}): pip install 'distributed'") from error
     try:
         client = Client(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:
