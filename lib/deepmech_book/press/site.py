@@ -73,7 +73,9 @@ def build(
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(checkout.toc))
-    made = pages.ledger_pages(records, profile, names, reference) | pages.pieces(ready, records)
+    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
+        ready, records
+    )
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
