@@ -1,7 +1,6 @@
 """A Dask cluster of two worker processes: workers and scheduler fail, and the store holds each cell once. What happens
 in this process (full disks, chunks that raise) is the same for every executor: :mod:`test_sweep_store` has it."""
 
-import operator
 import os
 import subprocess
 import sys
@@ -126,27 +125,6 @@ def test_a_lost_scheduler_stops_the_run_and_another_completes_it(tmp_path, whole
     with nothing_recomputed(store):
         assert same(run(sweep, store, chunk=1, executor=executor), whole)
     assert cells_of(store) == [*range(12)]
-
-
-class Counted:
-    """Counts how often it leaves this process; it arrives as a range."""
-
-    left = 0
-
-    def __reduce__(self):
-        Counted.left += 1
-        return range, (100,)
-
-
-def test_what_chunks_share_is_sent_once(executor):
-    shared, counts = Counted(), []
-    for _ in range(2):
-        answers = [executor.submit(operator.getitem, shared, i) for i in range(12)]
-        assert [a.result() for a in answers] == [*range(12)]
-        counts.append(Counted.left)
-    assert counts[0] == counts[1] > 0
-    assert executor.submit(operator.getitem, Counted(), 1).result() == 1
-    assert Counted.left == 2 * counts[0]
 
 
 def test_the_command_line_runs_completes_and_shows_progress(tmp_path, whole, address, capsys):
