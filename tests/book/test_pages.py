@@ -174,7 +174,7 @@ FIRST = """(() => {
 
 
 def test_a_page_begins_with_a_picture(book, chromium):
-    """Half of the pages show their first figure above this height; with parameters and imports unfolded it was 1,538."""
+    """Half of the pages show their first figure above this height (1,538 with parameters and imports unfolded)."""
     with Visit(chromium, book, viewport=DESK) as visit:
         heights = [visit.open(page).evaluate(FIRST) for page in book.pages if book.soup(page).select(".dm-stamp")]
     assert statistics.median(height for height in heights if height is not None) < 1300

@@ -27,6 +27,7 @@ from deepmech.sweeps import (
     ship,
     verify,
 )
+from deepmech.sweeps.assemble import sweep_of
 from deepmech.sweeps.runner import chunks_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
 
@@ -107,6 +108,17 @@ def test_what_ships_is_taken_and_says_what_was_ever_recomputed(place):
     assert all(r.passed for r in verify(shipped, n=3))
     forget()
     assert "3 of 3 cells, 3 by today" in result(sweep()).attrs["obtained"]
+
+
+def test_a_part_of_a_grid_that_ships_is_taken_from_it(place, capsys):
+    """Three of ten seeds are known; a finer grid, other steps or other data are not."""
+    ship(run(sweep(n=10)), place / "results")
+    found = result(sweep(n=3))
+    assert found.attrs["obtained"].startswith("shipped") and sweep_of(found).key == sweep(n=3).key
+    assert found.drop_attrs().identical(run(sweep(n=3)).drop_attrs())
+    assert capsys.readouterr().err == ""
+    for other in (sweep(n=11), sweep(n=3, steps=5), sweep(n=3, data="other")):
+        assert result(other).attrs["obtained"] == "computed by this code"
 
 
 def test_a_page_cannot_change_what_the_next_one_gets(place):

@@ -119,8 +119,11 @@ def ledger_pages(records: list[dict[str, Any]], profile: str, names: list[str], 
 
 def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
-    page (``front-A.md``), and the chain explorer, taken from its page (``explorer.html``)."""
-    made = {"explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain")}
+    page (``front-A.md``); the chain explorer and a claim, taken from their pages (``explorer.html``, ``claim.html``)."""
+    made = {
+        "explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain"),
+        "claim.html": _output(sheets, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
+    }
     for paper in PAPERS:
         for name, front in (("found", False), ("front", True)):
             made[f"{name}-{paper}.md"] = f"{tables.findings_markdown(records, paper, front=front)}\n"

@@ -30,7 +30,7 @@ HEAD = f"""\
 # the element hardest to satisfy), the number expected, the ends of the interval, and the null. `deepmech book`
 # compares what its notebooks find and fails on a difference; `deepmech book --accept` writes the differences down.
 # Verdicts compare exactly. A number may be off by {OF_WIDTH:g} of its interval's width, or by {RELATIVE:g} of itself
-# or of an end of its rule's region, whichever is largest; and by {ROUNDING:g} in any case. Why at all: products of numpy
+# or of an end of its rule's region, whichever is largest; by {ROUNDING:g} in any case. Why at all: products of numpy
 # and torch differ in their last bits from one processor to another, and training and fits amplify that. Measured
 # between three families of processors: {SEEN:g} of the width of its interval (a fit on the page), 1.5e-05 of the number
 # where a page trains networks itself, at most 1e-09 elsewhere. Compiled engines give equal bits.
