@@ -156,6 +156,8 @@ SLIPS = {
     "pool of text": (lambda: load_curve(NET, X, Y, pool="mean"), "pool = 'mean': must be a function"),
     "complex features": (lambda: data_separation(X * 1j, Y), "features are of type complex64: must be an array"),
     "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, Y), "x is a DataLoader, whose batches hold the"),
+    "no cadence": (lambda: LoadCurveMonitor(NET, X, Y, every=0), f"every = 0: {WHOLE} of steps"),
+    "budget of zero": (lambda: LoadCurveMonitor(NET, X, Y, budget=0.0), "budget = 0.0: must be a share"),
     "no budget": (lambda: LoadCurveMonitor(NET, X, Y, budget=None), "budget = None: must be a share"),
     "misspelt": (lambda: LoadCurveMonitor(NET, X, Y, metrik="D"), "metrik: load_curve takes layers, metric"),
     "losses": (lambda: LoadCurveMonitor(NET, X, Y).step(loss=torch.zeros(3)), "loss = tensor([0., 0., 0.]): must be a"),
