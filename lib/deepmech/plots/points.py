@@ -76,7 +76,7 @@ def scatter(
     if colour is None or shade is None:
         ax.scatter(at_x, at_y, s=34, color=style.lead(theme), alpha=0.85, lw=0)
     elif kinds:
-        _kinds(ax, at_x, at_y, shade, kinds, style.categories(len(kinds), theme), s=34, alpha=0.85)
+        _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds), theme), s=34, alpha=0.85)
         legend(fig, ax, 2, title=colour_label or named(colour))
     else:
         norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
