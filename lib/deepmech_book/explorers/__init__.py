@@ -12,15 +12,15 @@
 from typing import TYPE_CHECKING
 
 from deepmech.core import lazy
-from deepmech_book.explorers.chain import chain_page
-from deepmech_book.explorers.elastic import elastic_page
 from deepmech_book.explorers.file import cli_explore
 from deepmech_book.explorers.page import Page
-from deepmech_book.explorers.ruler import ruler_page
 
 if TYPE_CHECKING:
+    from deepmech_book.explorers.chain import chain_page
     from deepmech_book.explorers.diagram import diagram_page
+    from deepmech_book.explorers.elastic import elastic_page
     from deepmech_book.explorers.relaxation import relaxation_page
+    from deepmech_book.explorers.ruler import ruler_page
     from deepmech_book.explorers.training import training_page
     from deepmech_book.explorers.widgets import (
         ChainExplorer,
@@ -48,5 +48,5 @@ __all__ = [
     "training_page",
 ]
 
-# Widgets need Jupyter's packages, which servers lack; results bring the trainers, which the chain does without.
+# Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
 __getattr__, __dir__, _ = lazy.homes(__name__, extra="book")
