@@ -46,11 +46,11 @@ from deepmech.sweeps.assemble import missing  # noqa: E402
 from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
-from deepmech.trainers.engines.torch_walk import OneByOne, TorchWalk  # noqa: E402
-from deepmech.trainers.lenet import drawn  # noqa: E402
+from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
+from deepmech.trainers.lenet import OneByOne, drawn  # noqa: E402
+from deepmech.trainers.member import Member  # noqa: E402
 from deepmech.trainers.modules import BiasFree, LeNet, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
-from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.experiments.glass import phases, transitions  # noqa: E402
 from deepmech_book.experiments.spring_block import convolutional, networks  # noqa: E402
 
@@ -107,11 +107,9 @@ def _trained(network: Any, device: str) -> float:
         Training(epochs=4, batch_size=20, dtype="float64"),
     )
     made = train(network, how, data, seed=1, engine="torch", device=device, experiment="gpu")
-    member = Member(network, how, 1)
+    member = Member(network, how, 1, "gpu")
     shape = data.x_train.shape[1:] if isinstance(network, MLP) else (1, 8, 8)
-    stream = Stream.of("gpu", 1)
-    module = of_member(member, shape, data.n_classes, stream)
-    one = oracle.Oracle(module, member, data, "gpu")
+    one = oracle.Oracle(of_member(member, shape, data.n_classes), member, data)
     expected = np.array([one.run_epoch(epoch) for epoch in range(1, 5)])
     return float(abs(made.loss.values.ravel() - expected).max() / abs(expected).max())
 

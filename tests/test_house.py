@@ -85,6 +85,7 @@ PACKAGE = {
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",
     "bs4": "beautifulsoup4",
+    "PIL": "matplotlib",
     "llvmlite": "numba",
     "traitlets": "anywidget",
     "nbformat": "papermill",

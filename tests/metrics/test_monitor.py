@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 from torch import nn
 
 from deepmech.core.random import Stream
+from deepmech.metrics import separation
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import evaluation
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import BEND, read
-from deepmech.metrics.separation import data_separation
 
 N, WIDTH, CLASSES = 60, 8, 3
+
+
+def data_separation(features, labels, metric="D", weights="samples"):
+    """What a load curve shows by default."""
+    return separation.data_separation(features, labels, metric, weights=weights, debias=metric == "D")
 
 
 @pytest.fixture
@@ -341,3 +346,32 @@ def test_a_reading_names_the_layers(sample):
         read(made.expand_dims("seed"))
     with pytest.raises(ValueError, match="2 layers"):
         read([1.0, 0.0])
+
+
+def test_only_fully_connected_networks_are_placed_in_the_phase_diagram(sample):
+    """Of others a reading says the shape; its words are told by load_curve, or by who knows."""
+    x, y = sample
+    curve = load_curve(quiet(), x, y)
+    curve.values[:] = [3.0, 2.9, 0.0]
+    assert "In the phase diagram: more nonlinearity" in str(read(curve))
+    wrapped = load_curve(nn.Sequential(Shared()), x, y)
+    wrapped.values[:] = [3.0, 2.9, 0.0]
+    assert read(wrapped).verdict == "lazy" and "phase diagram" not in str(read(wrapped))
+    assert "phase diagram" not in str(read([3.0, 2.9, 0.0]))
+    assert read([3.0, 2.9, 0.0], architecture="fully connected").phase == "more nonlinearity than noise"
+
+
+def test_a_reading_refuses_what_chance_shows_as_well(sample):
+    """With shuffled labels in either form; with true labels and enough samples there is a word."""
+    x, y = sample
+    shuffled = y[torch.tensor(Stream.of("test shuffled", 0).permutation("labels", 0, N))]
+    for debias in (True, False):
+        null = load_curve(quiet(), x, shuffled, debias=debias)
+        assert null.attrs["ceiling"] == pytest.approx(np.log((N - CLASSES) / (CLASSES - 1)))
+        said = read(null)
+        assert said.verdict == "too few samples" and set(said.chance) <= {"norm0", "relu1", "relu2"}
+        assert "what chance shows, too" in str(said)
+        assert read(load_curve(quiet(), x, y, debias=debias)).verdict != "too few samples"
+    assert load_curve(quiet(), x, shuffled).attrs.get("unresolved", "").split(", ")[0] in ("", *null.layer.values)
+    constant = load_curve(nn.Sequential(nn.Linear(WIDTH, 2), nn.Threshold(1e9, 0.0), nn.ReLU()), x, y)
+    assert np.isnan(constant[1:]).all() and read(constant).verdict == "no shape"

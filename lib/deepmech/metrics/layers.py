@@ -63,6 +63,20 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
+def is_fully_connected(model: nn.Module) -> bool:
+    """Whether a model is a plain stack of linear layers, normalisations, activations and dropout, in ``nn.Sequential``.
+
+    Of other classes of modules nobody can say from outside what ``forward`` adds up.
+
+    Examples
+    --------
+    >>> is_fully_connected(nn.Sequential(nn.Linear(3, 3), nn.ReLU())), is_fully_connected(nn.Conv1d(1, 1, 1))
+    (True, False)
+    """
+    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
+    return all(isinstance(module, parts) or is_activation(module) for module in model.modules())
+
+
 def choose(
     model: nn.Module, layers: Sequence[str] | str | None, run: Callable[[], Any], main: torch.Tensor | None
 ) -> Selection:

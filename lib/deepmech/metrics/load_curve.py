@@ -17,10 +17,10 @@ from torch import nn
 from deepmech.core import checks
 from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
 from deepmech.metrics.evaluation import evaluation, unwrap
-from deepmech.metrics.layers import BLOCKS, Selection, choose, plain_attention, stream
-from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite
+from deepmech.metrics.layers import BLOCKS, Selection, choose, is_fully_connected, plain_attention, stream
+from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite, separation_ceiling
 from deepmech.metrics.probing import Call, LayerProbe
-from deepmech.metrics.reading import Reading, read
+from deepmech.metrics.reading import FULLY_CONNECTED, Reading, read
 from deepmech.metrics.regression import probe_error
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def load_curve(
     target: Target = "classes",
     n_samples: int | None = None,
     autocast: torch.dtype | None = None,
+    debias: bool = True,
 ) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
@@ -113,14 +114,22 @@ def load_curve(
         Measure on the first so many (of batches: read no further when so many are reached).
     autocast
         Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
+    debias
+        Take from the between-class scatter its share of sampling noise
+        (:meth:`~deepmech.metrics.moments.ClassMoments.separation`), so that D does not depend on the number of samples.
+        False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the error of
+        a probe have the plain form only.
 
     Returns
     -------
     DataArray
         ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, and
         ``kind`` names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each
-        position of a feature map or sequence counts as features of its own. Attributes say what was measured, and in
-        ``left_out`` which activations the default could not see.
+        position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
+        whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
+        many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
+        not positive; in ``left_out`` which activations the default could not see; and ``architecture`` where it is that
+        of paper A's networks, ``"fully connected"``.
 
     Raises
     ------
@@ -149,7 +158,7 @@ def load_curve(
     """
     measurement = Measurement(
         model, x, y, layers, metric, batch_size, n_classes, weights, pool, diverged_to_nan, forward, target, n_samples,
-        autocast,
+        autocast, debias,
     )  # fmt: skip
     return measurement()
 
@@ -160,7 +169,7 @@ class Measurement:
     def __init__(
         self, model: nn.Module, x: Any, y: Any, layers: Iterable[str] | str | None, metric: Metric, batch_size: int,
         n_classes: int | None, weights: Weights, pool: Pool | None, diverged_to_nan: bool, forward: Forward | None,
-        target: Target, n_samples: int | None, autocast: torch.dtype | None,
+        target: Target, n_samples: int | None, autocast: torch.dtype | None, debias: bool,
     ) -> None:  # fmt: skip
         checks.instance("load_curve: model", model, nn.Module)
         checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
@@ -176,6 +185,7 @@ class Measurement:
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         checks.switch("load_curve: diverged_to_nan", diverged_to_nan)
+        checks.switch("load_curve: debias", debias)
         for name, function, allowed in (
             ("pool", pool, "a function of what a layer returns, such as over_positions"),
             ("forward", forward, "a function of model and batch"),
@@ -188,7 +198,7 @@ class Measurement:
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
         self.pool, self.diverged_to_nan = pool, diverged_to_nan
         self.metric: str = metric if target == "classes" else "probe_error"
-        self.weights, self.n_classes = weights, n_classes
+        self.weights, self.n_classes, self.debias = weights, n_classes, debias and self.metric == "D"
         self.batches = Batches(x, y, batch_size, target, n_samples)
         if target == "classes":
             self._classes()
@@ -230,7 +240,13 @@ class Measurement:
             attributes |= {"units": "1", "weights": self.weights, "classes": classes.classes}
         if probe.selection.left_out:
             attributes["left_out"] = probe.selection.left_out
+        if is_fully_connected(model):
+            attributes["architecture"] = FULLY_CONNECTED
         curve = probe.curve()
+        if self.metric == "D":
+            attributes |= {"estimate": "debiased" if self.debias else "plain", "ceiling": probe.ceiling()}
+            if unresolved := [name for name, key in probe.names().items() if self.debias and probe.unresolved(key)]:
+                attributes["unresolved"] = ", ".join(unresolved)
         along = {"depth": np.arange(len(curve)), "kind": [probe.kind(name) for name in curve]}
         coords = {"layer": list(curve)} | {name: ("layer", values) for name, values in along.items()}
         return xr.DataArray(list(curve.values()), coords, "layer", _WORDS[self.metric][0], attributes)
@@ -287,9 +303,19 @@ class _Probe(LayerProbe):
         """Separation, or the error of the probe, by layer name, in the order of the curve."""
         return {name: float("nan") if key in self.diverged else self._value(key) for name, key in self.names().items()}
 
+    def ceiling(self) -> float:
+        """About what plain D shows with shuffled labels."""
+        count = next((m.count for key, m in self.moments.items() if key not in self.diverged), None)
+        return float("nan") if count is None else separation_ceiling(count, self.measurement.weights)
+
+    def unresolved(self, key: Call) -> bool:
+        """Whether nothing is left of the between-class scatter without its sampling noise."""
+        wide = key not in self.diverged and bool(self.moments[key].spread.sum() > 0)
+        return wide and np.isnan(self._value(key))
+
     def _value(self, key: Call) -> float:
         if self.classes is not None:
-            return self.moments[key].separation()
+            return self.moments[key].separation(self.measurement.debias)
         y = np.concatenate(self.targets)
         features = torch.cat(self.features[key])
         values = (features.float() if features.dtype.itemsize < 4 else features).numpy()

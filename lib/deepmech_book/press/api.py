@@ -27,8 +27,8 @@ _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("checks", "code", "compiled", "files", "lazy", "philox")),
     *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
     "deepmech.simulators.spring_block.kernels",
-    *(f"deepmech.trainers.{name}" for name in ("draws", "engines", "known", "langevin_walker", "records", "run")),
-    *("deepmech.data.files", "deepmech.sweeps.cli", "deepmech.sweeps.example", "deepmech.trainers.samples"),
+    *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
+    *("deepmech.data.files", "deepmech.sweeps.cli", "deepmech.sweeps.example"),
 )
 
 

@@ -59,7 +59,12 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | soon, [*curves, "accuracy", "accuracy_train", "loss", "class_width_before"]
 
 
-@recomputed(part=_begin)
+#: The shipped networks were trained by a compiled engine that is gone. Of what the torch engine finds at the first
+#: record of the four, no number is off by more than 3.9e-3 of itself (or of the variable's median size).
+OFF = 1e-2
+
+
+@recomputed(part=_begin, tolerance={"*": OFF})
 def train_through_stages(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -99,7 +104,10 @@ def train_through_stages(
         spec, Training(epochs=ends[-1], schedule=changes, **fixed), images, record=at, class_means=True, **common
     )
     twice = ends[:2]
-    without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
+    # The first stage has no dropout anyway.
+    without = made.sel(at_epoch=twice)
+    if stages > 1:
+        without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
     # BatchNorm needs its averages: the images pass through while the weights stay as they are.
     still = {**fixed, "learning_rate": 1e-30, "epochs": 50}
     before = train(spec, Training(**still), images, metrics=(), class_means=True, **common)
