@@ -81,17 +81,15 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     ],
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
-    "elastic_sde/geomnist": [
+    "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
+    "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
+    "elastic_sde/logits": [
         Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 towards 176 degrees"),
         Setting("ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
         Follows("triangles about %.0f wide and %.0f high", lambda: (2 * TRIANGLE[0], TRIANGLE[1] + TRIANGLE[2])),
         Setting(
             "rotated by up to 176 degrees and blurred by a Gaussian of 0.9 to 1.1 pixels", ("deepmech.data.geomnist",)
         ),
-    ],
-    "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
-    "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
-    "elastic_sde/logits": [
         Setting("with step size 0.005, many times", ("deepmech_book.experiments.elastic_sde.networks",)),
         Setting("with step size 0.001 and 5,000 samples", ("deepmech_book.experiments.elastic_sde.data",)),
         Paper("accuracies above 90 %, from 300,000 iterations with a step size of 0.005"),
