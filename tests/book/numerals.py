@@ -74,7 +74,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("descent below 0.5"),
         Setting("At $c = 0.05$ that is"),
         Words("nearly twice as much", "(1 + 6c)/(1 − 6c) at c = 0.05, as the formula beside it says"),
-        Setting("its own time below 5 % of"),
     ],
     "elastic_sde/collapse": [
         Setting(r"$\beta = -0.4\,e^{-t}$, which obey that"),

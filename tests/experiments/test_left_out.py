@@ -103,11 +103,6 @@ def test_networks_that_never_came_to_rest_are_counted():
     middle = transitions.typical(transitions.by_ratio(made))
     np.testing.assert_allclose(middle, [1e-1, 1e-3, 1e-5])
     assert middle.attrs["left_out"] == 1
-    points = transitions.collapse_points(made)
-    assert points.attrs["left_out"] == 2
-    # Not "the loss stayed below": whether this network had collapsed at 0.01 nobody knows.
-    np.testing.assert_array_equal(points.sel(width=4), [0.1, 0.1, np.nan])
-    np.testing.assert_array_equal(points.sel(width=6), [0.1, 0.1, 0.01])
     assert "2 of 27 diverged" in transitions.origin(made)
     assert transitions.single_and_mean(made, 2).attrs["left_out"] == 1
 

@@ -10,8 +10,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.engines.torch_walk import OneByOne
-from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, network, train_lenet, wrong_labels
+from deepmech.trainers.lenet import OneByOne, SingleSample, drawn, initial_weights, network, train_lenet, wrong_labels
 
 NONE = np.array([], np.int64)
 

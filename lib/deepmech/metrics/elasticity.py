@@ -32,14 +32,13 @@ from scipy.signal import savgol_filter
 
 from deepmech.core import checks
 from deepmech.core.labels import with_dims
-from deepmech.metrics.class_means import LogitLog, bootstrap, class_means
+from deepmech.metrics.class_means import LogitLog, class_means
 from deepmech.metrics.tails import log_slope, tail_index
 
 __all__ = [
     "V1",
     "V2",
     "LogitLog",
-    "bootstrap",
     "class_means",
     "effects",
     "integrated_effects",

@@ -89,6 +89,18 @@ def _with_files(text: str, name: str, up: str, kept: str = "(?s).*") -> str:
     return _IMAGE.sub(image, text)
 
 
+def with_links(notebook: str) -> str:
+    """The text of a notebook in the site, whose pictures are links to the files of its figures in place of copies."""
+    found = json.loads(notebook)
+    for cell in found["cells"]:
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+        for output in cell.get("outputs", []) if "name" in figure else []:
+            if "text/html" in output.get("data", {}):
+                text = "".join(output["data"]["text/html"])
+                output["data"]["text/html"] = _with_files(text, nodes.make_id(figure["name"]), "../../../")
+    return json.dumps(found, indent=1, ensure_ascii=False)
+
+
 def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], stem: str) -> str:
     """How to cite a figure, in words and as BibTeX, folded."""
     year, day = made["date"][:4], made["date"][:10]
