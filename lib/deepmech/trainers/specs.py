@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -382,5 +383,7 @@ def with_values(spec: Any, row: Mapping[str, Any], prefix: str = "") -> Any:
     """``spec`` for one member: plain values from a row of an aligned batch in place of its labelled arrays."""
     if isinstance(spec, Own):
         return replace(spec, arguments={k: row.get(f"network.{k}", v) for k, v in spec.arguments.items()})
+    one = copy(spec)  # what its labelled arrays may hold was looked at when it was made
     names = [f.name for f in fields(spec) if prefix + f.name in row]
-    return replace(spec, **{n: int(row[prefix + n]) if n in WHOLE else row[prefix + n] for n in names})
+    vars(one).update({n: int(row[prefix + n]) if n in WHOLE else row[prefix + n] for n in names})
+    return one
