@@ -1,7 +1,5 @@
 """A second data set, other sizes, and populations of Gaussian groups whose histograms are known."""
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,9 +8,7 @@ from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import uniform_dips
-from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.trainers.langevin import log_times
-from deepmech_book.experiments.glass import cifar, phases, relaxation, scaling, shapes, transitions, walks
+from deepmech_book.experiments.glass import cifar, phases, scaling, shapes, transitions, walks
 from deepmech_book.experiments.glass.data import Binary, binary
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -87,52 +83,19 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
     assert cifar.single_path(binary("digits", 600, shuffle=1)) < 0.5 * cifar.single_path(binary("digits", 600))
 
 
-def test_weight_decay_counts_what_the_preparation_did(run):
-    assert cifar.decayed(run) == pytest.approx(200 * 0.05 * 0.01)
-
-
-def made_up(size, rest, sigma):
-    """Free walks in a window of their own, cut off by a landscape."""
-    temperatures, times = [0.01, 1e-4, 0.0], log_times(20_000, 12)
-    sweep = scaling.standard("digits", [size], n_seeds=[3], steps=[30_000])[size]
-    free = [free_time(sigma / 2100, walks.RATE * t / walks.P_D) if t else np.inf for t in temperatures]
-    curves = [free_overlap(times, 1.0, free_time(1.0, 1.0) * (1 / f + 1 / rest)) for f in free]
-    overlap = np.broadcast_to(np.array(curves)[None, :, None, :, None], (3, 3, 1, len(times), 3))
-    flat = {k: (("seed", "temperature"), np.full((3, 3), v)) for k, v in (("sigma", sigma), ("n_weights", 200))}
-    waited = {k: (("seed", "temperature", "waiting"), np.full((3, 3, 1), 0.5)) for k in ("loss_waited", "alive_share")}
-    flat["diverged"] = (("seed", "temperature"), np.zeros((3, 3), bool))
-    return xr.Dataset(
-        {"overlap": (("seed", "temperature", "waiting", "time", "chi"), overlap), **flat, **waited},
-        {"seed": range(3), "temperature": temperatures, "time": times, "chi": [42.0, 300.0, 2100.0], "waiting": [500]},
-        {"spec": json.dumps(sweep.to_json())},
-    )
-
-
-def test_sizes_are_compared_in_their_own_windows():
-    runs = {1000: made_up(1000, 2000.0, 0.6), 1400: made_up(1400, 4000.0, 0.3), 1796: made_up(1796, 4000.0, 0.2)}
-    tables = {n: relaxation.taus(run, chi=relaxation.FINEST) for n, run in runs.items()}
-    table = relaxation.beside(tables, "size")
-    assert table.temperature.values.tolist() == [1e-4, 0.01]
-    free = np.array([free_time(s / 2100, walks.RATE * 0.01 / walks.P_D) for s in (0.6, 0.3, 0.2)])
-    np.testing.assert_allclose(scaling.hot(tables, 0.01).value, 1 / (1 + free / [2000, 4000, 4000]), rtol=0.01)
-    roots = {n: relaxation.taus(made_up(n, 2e5 / np.sqrt(n), 0.3), chi=relaxation.FINEST) for n in runs}
-    power, factor = scaling.carried_on(roots, 60_000, over=600)
-    assert power.value == pytest.approx(-0.5, abs=0.03) and factor.value == pytest.approx(0.1, rel=0.15)
-    assert power.low <= power.value <= power.high and factor.low <= factor.value
-    runs[1000]["loss_waited"] = runs[1000].loss_waited.where(runs[1000].loss_waited.seed > 0, 0.1)
-    words = scaling.table({n: phases.survivors(run, 0.51) for n, run in runs.items()})
-    assert phases.survivors(runs[1000]).attrs["fallen"] == 2 and words.loc["more, at the origin"].tolist() == ["0"] * 3
-    assert words.loc["weights at silent units"].tolist() == ["50 %"] * 3
-    assert float(words.loc["T*"].iloc[0]) > float(words.loc["T*"].iloc[1])
-
-
-def test_where_no_network_has_learnt_the_remedy_is_named():
+def test_where_no_network_has_learnt_the_remedy_is_named(run):
+    unlearnt = run.assign(loss_waited=run.loss_waited * 0 + 0.5)
     with pytest.raises(
-        ValueError, match=r"of 3 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
+        ValueError, match=r"of 2 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
     ):
-        phases.survivors(made_up(1000, 2000.0, 0.6))
-    for one in scaling.carried_on(scaling.times({1796: made_up(1796, 4000.0, 0.2)}), 60_000, over=600):
-        assert "fewer than two sizes" in one.why and relaxation.in_words(one) == "–"
+        phases.survivors(unlearnt)
+
+
+def test_sizes_keep_the_ratio_of_weights_to_data_and_refuse_a_wait_too_long():
+    made = scaling.standard("digits", [500, 1000], n_seeds=[3, 3])
+    assert [sweep.fixed["width"] for sweep in made.values()] == [2, 3]
+    with pytest.raises(ValueError, match="steps = 9000"):
+        scaling.standard("digits", [500], n_seeds=[3], steps=[9000])
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):

@@ -214,5 +214,4 @@ def test_cells_do_not_depend_on_their_chunk():
     assert (whole["slice"].min(["u", "v"]) == 0).all() and (whole.places.shape[-2:]) == (3, 2)
     ends = whole.far.isel(place=[0, -1])
     np.testing.assert_array_equal(ends.sel(path="straight"), ends.sel(path="relaxed"))
-    assert (ends.max("place") == 0).all() and (landscape.barriers(whole, "far") >= 0).all()
-    assert list(landscape.table(whole).columns) == list(networks)
+    assert (ends.max("place") == 0).all()

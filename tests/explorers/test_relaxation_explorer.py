@@ -10,9 +10,9 @@ from explorer_pages import resize
 
 from deepmech.simulators.brownian import free_time
 from deepmech_book import explorers
-from deepmech_book.experiments.glass import relaxation, walks
+from deepmech_book.experiments.glass import phases, walks
 from deepmech_book.explorers.bundle import bundle
-from deepmech_book.explorers.relaxation import CHI, PHASES, STEPS, phase_run, relaxation_state
+from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_state
 
 
 def unpacked(packed: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -25,11 +25,11 @@ def test_what_a_page_carries_is_what_ships(still: Any) -> None:
     state = relaxation_state()
     assert list(state["phases"]) == list(PHASES)
     run, shown = phase_run("regularised mnist"), state["phases"]["regularised mnist"]
-    wanted = run.overlap.isel(chi=CHI).transpose("temperature", "waiting", "seed", "time")
+    wanted = run.overlap.isel(chi=walks.PAPER_WINDOW).transpose("temperature", "waiting", "seed", "time")
     np.testing.assert_allclose(unpacked(shown["overlap"], wanted.shape), wanted, rtol=0, atol=0.5001 * STEPS["overlap"])
     msd = run.msd.transpose(*wanted.dims)
     np.testing.assert_allclose(10 ** unpacked(shown["log_msd"], msd.shape), msd, rtol=0.0012)
-    table = relaxation.taus(run, waiting=2)
+    table = phases.times(run, wait=2)
     tau = [row[0] for row in shown["taus"][2]]
     np.testing.assert_allclose(np.array(tau, float), table.tau, rtol=1e-3)
     one = free_time(walks.window(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
@@ -38,7 +38,7 @@ def test_what_a_page_carries_is_what_ships(still: Any) -> None:
 
 def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> None:
     page = visit().open(still("relaxation"))
-    table = relaxation.taus(phase_run("regularised mnist"))
+    table = phases.times(phase_run("regularised mnist"))
     assert page.inner_text(".state strong") == "Free"
     shown = float(re.search(r"τ₉₀ ([\d.,]+)", page.inner_text(".numbers"))[1].replace(",", ""))
     assert shown == pytest.approx(float(table.tau.sel(temperature=0.1)), rel=0.005)

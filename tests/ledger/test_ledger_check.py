@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from deepmech import over
 from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
+from deepmech_book.ledger.display import MOST
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
 NUMBER = st.floats(-10, 10)
@@ -104,11 +105,27 @@ def test_curves_may_not_rise():
 def test_the_hardest_element_is_reported_with_its_labels():
     mu = over("friction_right", [0.0, 0.1, 0.4])
     expected = (mu - 0.2) / 2
-    entry = ledger.check("A.3.eq8", expected + np.array([0.0, 0.0, 0.0015]), expected=expected, null=mu)
+    entry = ledger.check("A.3.eq8", expected + np.array([0.0, 0.0002, 0.0015]), expected=expected, null=mu)
     assert entry.verdict == HOLDS
     assert (entry.measured, entry.expected, entry.null, entry.count) == (pytest.approx(0.1015), 0.1, 0.4, 3)
     assert entry.at == "friction_right = 0.4"
-    assert "the hardest of 3 to satisfy (friction_right = 0.4)" in repr(entry)
+    assert "the worst of 3 (friction_right = 0.4)" in repr(entry)
+    assert entry.strip.count("<circle") == 6 and "3 distances" in entry.strip
+
+
+def test_one_value_is_a_line_and_many_are_drawn_but_a_thousand_not_one_by_one():
+    line = ledger.check("A.S1.jerky", [0.2])._repr_html_()
+    assert line.startswith("<details") and "<svg" not in line and "rule &lt; 1" in line
+    many = ledger.check("A.S1.jerky", np.linspace(0, 0.9, 1000))
+    assert many.strip.count("<circle") == MOST and "1000 values, 0 to 0.90" in many.strip
+    assert "strip" not in many.to_json(), "records stay small"
+
+
+def test_a_check_is_marked_and_a_null_that_is_as_good_somewhere_says_where():
+    assert "check</span>" in ledger.check("A.5b.noiseless", 0.1, expected=0.1)._repr_html_()
+    assert "check fails</span>" in ledger.check("A.5b.noiseless", 0.1, expected=0.2)._repr_html_()
+    found = ledger.check("A.1.c.each_layer", [0.3, 0.2], null=[0.1, 0.4])
+    assert found.verdict == TRIVIAL and "trivial in 1 of 2</span>" in found._repr_html_()
 
 
 def test_labelled_arrays_are_matched_by_name_not_by_position():

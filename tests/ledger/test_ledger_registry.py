@@ -55,8 +55,8 @@ def test_a_malformed_rule_is_refused(entry):
     ("text", "told"),
     [
         ("", "not iterable"),
-        ("a: 1", "no attribute"),
-        ("- 3", "no attribute"),
+        ("a: 1", "not a mapping"),
+        ("- 3", "not a mapping"),
         ("-\tid: 'A", "cannot be read"),
         ("- {id: A.1, id: A.2}", "'id' is set twice"),
         ("- {id: A.1, statment: x}", "A.1: unknown field 'statment'"),

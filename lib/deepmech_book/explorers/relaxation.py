@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.sweeps import result
-from deepmech_book.experiments.glass import phases, relaxation, walks
+from deepmech_book.experiments.glass import phases, walks
 from deepmech_book.explorers.packed import packed
 from deepmech_book.explorers.page import Page, page_of
 
@@ -23,8 +23,6 @@ PHASES = {
     f"{phase} {data}": (f"{phase.capitalize()}, {_DATA[data]}", phase, data) for data in _DATA for phase in _PHASES
 }
 """Every phase that ships: its title, its name and its data set."""
-CHI = 1
-"""Of the recorded windows, the paper's."""
 
 
 @cache
@@ -39,7 +37,7 @@ def _in_page(name: str) -> dict[str, Any]:
     run = phase_run(name)
     dims = ("temperature", "waiting", "seed", "time")
     log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
-    taus = [relaxation.taus(run, chi=CHI, waiting=w) for w in range(run.sizes["waiting"])]
+    taus = [phases.times(run, wait=w) for w in range(run.sizes["waiting"])]
     return {
         "title": PHASES[name][0],
         "about": phases.origin(run),
@@ -47,10 +45,10 @@ def _in_page(name: str) -> dict[str, Any]:
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),
         "seeds": run.sizes["seed"],
-        "window": float(f"{float(walks.window(run, CHI).mean()):.4g}"),
-        "overlap": packed(run["overlap"].isel(chi=CHI).transpose(*dims), STEPS["overlap"]),
+        "window": float(f"{float(walks.window(run).mean()):.4g}"),
+        "overlap": packed(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
         "log_msd": packed(log_msd, STEPS["log_msd"]),
-        "free": packed(walks.free_curve(run, CHI), STEPS["overlap"]),
+        "free": packed(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
         "free_tau": [_plain(v) for v in taus[0]["free"].values],
         "taus": [
             [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,10 @@ import xarray as xr
 
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, judge
+from deepmech_book.ledger.display import claim_line, facts, number, strip
+from deepmech_book.ledger.rules import NOT_TESTABLE, Rule, judge
 
 MIME = "application/vnd.deepmech+json"
-CSS = {
-    HOLDS: "dm-holds",
-    TRIVIAL: "dm-trivial",
-    FAILS: "dm-fails",
-    UNDECIDED: "dm-untestable",
-    NOT_TESTABLE: "dm-untestable",
-}
 
 
 @dataclass(frozen=True)
@@ -29,7 +22,7 @@ class Entry:
     """A claim with its measurement and verdict. Of an array, the element that decided the verdict is kept.
 
     ``measured``, ``expected``, ``null`` and ``interval`` are numbers or None; ``at`` says which element they belong to
-    and ``count`` how many there were.
+    and ``count`` how many there were. ``strip`` shows all of them, as SVG.
     """
 
     claim: registry.Claim
@@ -43,56 +36,25 @@ class Entry:
     count: int = 0
     seeds: int | None = None
     detail: str = ""
+    strip: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The record that the scoreboard is made from: plain JSON values."""
         c = self.claim
         told = {name: getattr(c, name) for name in ("id", "figure", "statement", "where", "measure", "kind")}
-        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "claim"}
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("claim", "strip")}
         return {**told, "rule": c.rule.words, "null_words": c.against, **found}
 
-    def rows(self) -> list[tuple[str, str]]:
-        """What a reader should see beside statement and verdict, as (name, value)."""
-        rows = []
-        if self.measured is not None:
-            at = f" ({self.at})" if self.at else ""
-            worst = f", the hardest of {self.count} to satisfy{at}" if self.count > 1 else ""
-            between = f" [{number(self.interval[0])}, {number(self.interval[1])}]" if self.interval else ""
-            rows.append(("measured", f"{number(self.measured)}{between}{worst}"))
-        if self.expected is not None:
-            rows.append(("expected", number(self.expected)))
-        rows.append(("rule", self.claim.rule.words))
-        if self.null is not None:
-            rows.append(("null", f"{number(self.null)} ({self.claim.against})"))
-        if self.reason:
-            rows.append(("because", self.reason))
-        if answer := self.claim.answered(self.verdict):
-            rows.append(("the authors", f"could answer: {answer}"))
-        return rows
-
     def __repr__(self) -> str:
-        rows = "; ".join(f"{k} {v}" if k != "because" else v for k, v in self.rows())
-        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {rows}. {self.detail}".rstrip()
+        told = facts(self.claim, self.to_json())
+        words = "; ".join(f"{name} {words}" if name != "because" else words for name, words in told)
+        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {words}. {self.detail}".rstrip()
 
     def _repr_html_(self) -> str:
-        c = self.claim
-        rows = "".join(f"<dt>{k}</dt><dd>{escape(v)}</dd>" for k, v in self.rows())
-        rows += f"<dt>how</dt><dd>{escape(c.measure)}</dd>"
-        detail = f'<p class="dm-detail">{escape(self.detail)}</p>' if self.detail else ""
-        return (
-            f'<div class="dm-claim {CSS[self.verdict]}" id="claim-{escape(c.id)}">'
-            f'<div class="dm-claim-head"><span class="dm-verdict">{self.verdict}</span>'
-            f'<span class="dm-claim-id">{escape(c.id)}</span><span class="dm-where">{escape(c.where)}</span></div>'
-            f'<p class="dm-statement">{escape(c.statement)}</p><dl class="dm-numbers">{rows}</dl>{detail}</div>'
-        )
+        return claim_line(self.claim, self.to_json(), self.strip)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self), MIME: {"claim": self.to_json()}}
-
-
-def number(value: float | None) -> str:
-    """Four significant digits, with a true minus sign; a dash for None."""
-    return "–" if value is None else f"{value + 0.0:.4g}".replace("-", "−")  # + 0.0: no sign before zero
 
 
 def check(
@@ -200,8 +162,27 @@ def check(
         detail = f"Less its null: [{less}, {more}]. {detail}".rstrip()
     shown = {name: float(array.ravel()[judged.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
+    many = _strip(c.rule, arrays["measured"], expects, nulls, judged.worst) if like.size > 1 else ""
     return Entry(c, judged.verdict, judged.reason, **shown, interval=between, at=_labels(like, judged.worst),
-                 count=like.size, seeds=seeds, detail=detail)  # fmt: skip
+                 count=like.size, seeds=seeds, detail=detail, strip=many)  # fmt: skip
+
+
+def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:
+    """The strip plot of an array; where elements have expected values of their own, of the distance from these."""
+    low, high = np.broadcast_arrays(*rule.region(expected))
+    if rule.kind != "within" or np.ptp(low) == 0:  # one region for all
+        return strip(measured, null, (float(low.min()), float(high.min())), float(measured.flat[worst]))
+    middle, reach = (low + high) / 2, (high - low) / 2
+    if np.any(reach == 0):
+        return ""
+    off = (measured - middle) / reach
+    return strip(
+        off,
+        None if null is None else (null - middle) / reach,
+        (-1.0, 1.0),
+        float(off.flat[worst]),
+        "distances, of what is allowed",
+    )
 
 
 def _one(measured: Any) -> Any:

@@ -158,7 +158,7 @@ def judge(
             (worse, TRIVIAL, "the null does better"),
         ):
             if some.any():
-                return Judgement(verdict, why, int(order[np.argmax(some)]))
+                return Judgement(verdict, why + _share(some), int(order[np.argmax(some)]))
         return Judgement(HOLDS, "", worst)
     if better_than_null:
         # The end of the interval nearer to the null counts: a difference within the interval is none.
@@ -168,6 +168,10 @@ def judge(
         trivial = rule.inside(null, expected)
     trivial = np.broadcast_to(trivial, measured.shape).ravel()[order]
     if trivial.all() if rule.of_curve or rule.kind == "within" else trivial.any():
-        where = "" if trivial.all() else f" in {int(trivial.sum())} of {trivial.size}"
-        return Judgement(TRIVIAL, f"the null does as well{where}", int(order[np.argmax(trivial)]))
+        return Judgement(TRIVIAL, f"the null does as well{_share(trivial)}", int(order[np.argmax(trivial)]))
     return Judgement(HOLDS, "", worst)
+
+
+def _share(some: np.ndarray) -> str:
+    """In how many of the elements, where it is not in all."""
+    return "" if some.all() else f" in {int(some.sum())} of {some.size}"

@@ -26,7 +26,7 @@ ROOMS = {
 _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("checks", "code", "compiled", "files", "lazy", "philox")),
     *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
-    *(f"deepmech.simulators.spring_block.{name}" for name in ("kernels", "torch_engine")),
+    "deepmech.simulators.spring_block.kernels",
     *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
     *("deepmech.data.files", "deepmech.sweeps.cli", "deepmech.sweeps.example"),
 )

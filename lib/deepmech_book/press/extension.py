@@ -64,6 +64,23 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
         title.parent.append(nodes.raw("", foot(made), format="html"))
 
 
+def fold_setting_up(app: Any, doctree: nodes.document) -> None:
+    """The cell of parameters and the imports below it become one quiet line: a page begins with a picture."""
+    cells = [c for c in doctree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
+    for cell in (c for c in cells if "tag_parameters" in c["classes"]):
+        words = "Parameters"
+        below = cell.next_node(descend=False, siblings=True)
+        if below in cells and below.astext().startswith(("import ", "from ")) and "hide_mode" not in below:
+            words = "Parameters and imports"
+            source = below.children[0]
+            below.remove(source)
+            cell.children[0].extend(source.children)
+            if not below.children:  # it showed nothing
+                below.parent.remove(below)
+        cell.update_basic_atts({"classes": ["tag_hide-input"]})
+        cell.attributes |= {"hide_mode": "input", "prompt_show": words, "prompt_hide": words}
+
+
 def show_markup(app: Any, doctree: nodes.document) -> None:
     """What looks like HTML in a title, in a caption or in the gallery, which quotes captions, is shown as written."""
     everywhere = app.env.docname == "generated/gallery"
@@ -75,6 +92,7 @@ def show_markup(app: Any, doctree: nodes.document) -> None:
 
 
 GLOSSARY = "glossary"
+SITE = "The Mechanics of Feature Learning"
 
 
 def meanings(glossary: nodes.document) -> dict[str, str]:
@@ -115,6 +133,25 @@ def make_audible(app: Any, page: str, template: str, context: dict[str, Any], do
         context["body"] = context.get("body", "").replace(written, meant)
 
 
+def describe(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """What a search engine or a message shows of a page: its title, and its first sentences."""
+    if doctree is None:
+        return
+    said = next((" ".join(p.astext().split()) for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 60), "")
+    words = said if len(said) <= 200 else f"{said[:200].rpartition(' ')[0]} …"
+    title = app.env.titles[page].astext() if page in app.env.titles else app.config.project
+    tags = {"name": {"description": words, "twitter:card": "summary"}}
+    tags["property"] = {"og:title": title, "og:description": words, "og:type": "article", "og:site_name": SITE}
+    if app.config.html_baseurl:  # pictures of messages need a whole address
+        tags["property"]["og:url"] = f"{app.config.html_baseurl}{page}.html"
+        tags["property"]["og:image"] = f"{app.config.html_baseurl}_static/dropout_diagram.png"
+    context["metatags"] += "".join(
+        f'<meta {kind}="{name}" content="{html.escape(text)}">\n'
+        for kind, named in tags.items()
+        for name, text in named.items()
+    )
+
+
 def read_together(app: Any, env: Any, pages: list[str]) -> None:
     """Several processes read pages; they find the library imported, if its reference is one of them."""
     for extension in app.extensions.values():
@@ -130,6 +167,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("env-before-read-docs", read_together)
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("doctree-read", add_stamp)
+    app.connect("doctree-read", fold_setting_up)
     app.connect("env-updated", api.add_addresses)
     app.connect("missing-reference", api.leave_inside)
     if "sphinx.ext.autodoc" in app.extensions:
@@ -139,5 +177,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", search.take_scores)
     app.connect("doctree-resolved", search.keep_text)
     app.connect("build-finished", search.write_texts)
+    app.connect("html-page-context", describe)
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

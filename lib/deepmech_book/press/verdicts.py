@@ -29,8 +29,8 @@ HEAD = f"""\
 # What the book finds at the profile {PROFILE}, one line per claim: its verdict, the number measured (of an array: of
 # the element hardest to satisfy), the number expected, the ends of the interval, and the null. `deepmech book`
 # compares what its notebooks find and fails on a difference; `deepmech book --accept` writes the differences down.
-# Verdicts compare exactly. A number may be off by {OF_WIDTH:g} of the width of its interval, or by {RELATIVE:g} of itself or
-# of an end of its rule's region, whichever is largest; and by {ROUNDING:g} in any case. Why at all: products of numpy
+# Verdicts compare exactly. A number may be off by {OF_WIDTH:g} of its interval's width, or by {RELATIVE:g} of itself
+# or of an end of its rule's region, whichever is largest; by {ROUNDING:g} in any case. Why at all: products of numpy
 # and torch differ in their last bits from one processor to another, and training and fits amplify that. Measured
 # between three families of processors: {SEEN:g} of the width of its interval (a fit on the page), 1.5e-05 of the number
 # where a page trains networks itself, at most 1e-09 elsewhere. Compiled engines give equal bits.
@@ -125,8 +125,8 @@ def write(path: Path, rows: Mapping[str, Row]) -> None:
 
 
 def tolerance(row: Row, number: float) -> float:
-    """How far a number of this row may be off: :data:`OF_WIDTH` of its interval, or :data:`RELATIVE` of the number itself
-    or of a finite end of its rule's region, whichever is largest, and never less than :data:`ROUNDING`.
+    """How far a number of this row may be off: :data:`OF_WIDTH` of its interval, or :data:`RELATIVE` of the number
+    itself or of a finite end of its rule's region, whichever is largest, and never less than :data:`ROUNDING`.
 
     A number near zero is often a difference of larger ones, so that its own size says nothing of its rounding.
 

@@ -1,19 +1,14 @@
-"""The glass paper's second data set: results on CIFAR-10, and what differs from MNIST (Figs. A3, A4(d-f), A8)."""
+"""The glass paper's second data set: what a straight line does on CIFAR-10 and on MNIST (Figs. A3, A4(d-f), A8)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
-from deepmech.sweeps import Sweep, result
-from deepmech.sweeps.results import sweep_of
-from deepmech.trainers.specs import Preparation
-from deepmech_book.experiments.glass import transitions, walks
-from deepmech_book.experiments.glass.data import Binary, binary, fingerprint, title_of
+from deepmech.sweeps import Sweep
+from deepmech_book.experiments.glass import transitions
+from deepmech_book.experiments.glass.data import Binary, binary, fingerprint
 
 NAME = "cifar10-jpeg"
 COLLAPSED = 0.499
@@ -56,45 +51,3 @@ def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
         rows.append((1 - left.var() / data.y.var(), single_path(data)))
     explained, gives_way = np.transpose(rows)
     return xr.Dataset({"explained": ("cell", explained), "gives_way": ("cell", gives_way)}, {"cell": cells.cell})
-
-
-def decayed(run: xr.Dataset) -> float:
-    """μλ times the steps of the preparation: how many factors of e weight decay alone has taken from a weight."""
-    how = sweep_of(run).fixed
-    prepared = Preparation(**how["preparation"])
-    return (prepared.sgd_steps + prepared.descent_steps) * prepared.learning_rate * how["regularisation"]
-
-
-def compared() -> pd.DataFrame:
-    """N*/P_D, λ* and what a straight line does, of both data sets, one row for each."""
-    rows: dict[str, dict[str, str]] = {}
-    for name, level in (("mnist", 0.45), (NAME, COLLAPSED)):
-        sizes, decays = (result(transitions.standard(kind, name)) for kind in ("uot", "ttt"))
-        star = transitions.n_star(sizes)
-        points = transitions.collapse_points(decays, level).isel(width=0)
-        line = result(linear_sweep(name)).isel(n_data=0)
-        rows[title_of(name)] = {
-            "samples (a), (b)": " and ".join(f"{sweep_of(r).fixed['data']['n_data']}" for r in (sizes, decays)),
-            "N*/P_D": f"{star:.2f}" if np.isfinite(star) else "not reached",
-            "λ*, median": f"{float(points.median()):.2g}",
-            "least": f"{float(points.min()):.2g}",
-            "most": f"{float(points.max()):.2g}",
-            "a line explains": f"{100 * float(line.explained):.0f} %",
-            "a line gives way at λ": f"{float(line.gives_way):.2g}",
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def paces(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """How far weights at silent units went at T = 1e-8 beside the others and a free walk, per phase."""
-    rows, temperature = {}, 1e-8
-    for title, run in runs.items():
-        one = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
-        size = np.sqrt(one.end_square / one.end_count.where(one.end_count > 0))
-        last = float(run.msd.isel(waiting=0).dropna("time").time[-1])
-        rows[title] = {
-            "at silent units": f"{float(size.sel(alive=0)):.2g}",
-            "other weights": f"{float(size.sel(alive=1)):.2g}",
-            "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")

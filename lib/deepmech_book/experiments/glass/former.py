@@ -14,7 +14,6 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.langevin import log_times
@@ -67,14 +66,3 @@ def relax(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
     coords = {"cell": cells.cell, "time": times, "window": windows.values}
     overlap = (far < windows).mean("coordinate").transpose("cell", "window", "time")
     return xr.Dataset({"overlap": overlap, "msd": (far**2).mean("coordinate")}, coords)
-
-
-def powers(run: xr.Dataset) -> xr.DataArray:
-    """The power of 1/T that τ₉₀ follows from each temperature to the next, over ``temperature``, the colder one.
-
-    Of the mean overlap over initial conditions, in the window :data:`ESCAPE`; nan from where a record ends before τ₉₀.
-    """
-    curves = run.overlap.sel(window=ESCAPE).mean("seed").transpose("temperature", "time")
-    taus = np.array([decorrelation_time(run.time.values, curve).time for curve in curves.values])
-    steps = np.diff(np.log(taus)) / -np.diff(np.log(run.temperature.values))
-    return xr.DataArray(steps, {"temperature": run.temperature[1:]}, dims="temperature")

@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
@@ -222,38 +221,3 @@ def _widest(points: np.ndarray) -> tuple[shape.Plane, np.ndarray]:
     side = int(np.argmax(np.linalg.norm(away - np.outer(away @ along, along), axis=1)))
     plane = shape.Plane.through(points[[0, side, far]])
     return plane, plane.place(points[[0, side, far]])
-
-
-def barriers(result: xr.Dataset, which: str) -> xr.DataArray:
-    """Highest point of the ``near`` or ``far`` paths above their higher ends, in temperatures; 0 if below both."""
-    return result[which].max("place").clip(min=0)
-
-
-def table(result: xr.Dataset) -> pd.DataFrame:
-    """What was measured in every landscape, one column for each; medians over seeds."""
-    middle = result.median("seed")
-    share = (barriers(result, "far") / result.gained).median("seed")
-    near = barriers(result, "near").sel(path="relaxed").median("seed")
-    columns = {}
-    for system in result.system.values:
-        one, far, hops = (d.sel(system=system) for d in (middle, share, result.hop))
-        columns[str(system)] = {
-            "coordinates": f"{int(one.n_coordinates)}",
-            **_left_out(result.sel(system=system)),
-            "from one quenched place to the next": f"{float(hops.min()):.2g} to {float(hops.max()):.2g}",
-            **{
-                f"left of a kick of {float(result.kick[i]):g}": f"{float(one.strays.isel(kick=i).median()):.2g}"
-                for i in (0, -1)
-            },
-            "roundness of curvatures": f"{float(one.roundness):.2g}",
-            "flat directions": f"{100 * float(one.flat):.0f} %",
-            "barrier along the walk, path relaxed (T)": f"{float(near.sel(system=system)):.2g}",
-            "barrier to another seed, straight path (share)": f"{float(far.sel(path='straight')):.2g}",
-            "the same, path relaxed": f"{float(far.sel(path='relaxed')):.2g}",
-        }
-    return pd.DataFrame(columns)
-
-
-def _left_out(result: xr.Dataset) -> dict[str, str]:
-    lost = int(result.left_out.sum()) if "left_out" in result else 0  # results from before it was counted lack it
-    return {"networks that diverged and were replaced": str(lost)} if lost else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from itertools import chain
@@ -13,29 +13,21 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.metrics.relaxation import decorrelation_times
+from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.glass.data import title_of
-from deepmech_book.experiments.glass.walks import PHASES, SETTINGS
+from deepmech_book.experiments.glass.walks import PAPER_WINDOW, PHASES
 
-#: What the paper runs (Sec. III, Figs. 3 and 7): of its 50 initial conditions these are left in each phase.
-PAPER: dict[str, float] = {"samples": 60_000, "steps": 300_000, "first wait": 20_000, "motilities after": 200_000}
-PAPER_PHASES: dict[str, dict[str, float]] = {
-    "regularised": {"width": 30, "initial conditions": 50},
-    "underparameterised": {"width": 30, "initial conditions": 26},
-    "overparameterised": {"width": 72, "initial conditions": 46},
-}
-#: The same of CIFAR-10 (App. E), where it differs or is not said.
-OTHER_PAPER: dict[str, dict[str, dict[str, float]]] = {
-    "cifar10-jpeg": {
-        phase: {"samples": 50_000, "width": width, "initial conditions": float("nan")}
-        for phase, width in (("regularised", 30), ("underparameterised", 30), ("overparameterised", 80))
-    }
-}
+#: What the paper runs (Sec. III, Figs. 3 and 7); of its 50 initial conditions so many are left in each phase.
+PAPER = {"steps": 300_000, "first wait": 20_000, "motilities after": 200_000}
+SURVIVED = dict(zip(PHASES, (50, 26, 46), strict=True))
 LEARNT = 0.45
 """The data loss below which a network has learnt; at the origin, where it has not, it is ½."""
+NONE_FITS = "no network is without data loss after the first wait; widen them (widths) or train for longer (sgd_steps)"
 
 
 def sweeps(
@@ -69,7 +61,7 @@ def sweeps(
         names, allowed = ", ".join(map(repr, unknown)), ", ".join(sorted(known))
         raise ValueError(f"changes: {names}: must be of {allowed}, or by phase: {', '.join(PHASES)}")
     made = {phase: walks.standard(phase, dataset, **changes | one) for phase, one in one_phase.items()}
-    for sweep, (phase, needed) in zip(made.values(), zip(PHASES, named, strict=True), strict=True):
+    for (phase, sweep), needed in zip(made.items(), named, strict=True):
         given = sweep.cells["temperature"].values.tolist()
         if missing := sorted(set(needed) - set(given)):
             words = ", ".join(f"{t:g}" for t in missing)
@@ -82,8 +74,14 @@ def sweeps(
 def runs(
     dataset: str, changes: Mapping[str, Any] | None = None, named: Sequence[Sequence[float]] = ((), (), ())
 ) -> dict[str, xr.Dataset]:
-    """The :func:`survivors` of each of :func:`sweeps`."""
-    return {phase: survivors(result(sweep)) for phase, sweep in sweeps(dataset, changes, named).items()}
+    """Phase -> its networks, :func:`survivors` of :func:`sweeps`; of the overparameterised ones those :func:`lossless`.
+
+    What the paper says of that phase it explains by flat plateaus at zero loss. If no such network is there, the phase
+    is left out.
+    """
+    made = {phase: survivors(result(sweep)) for phase, sweep in sweeps(dataset, changes, named).items()}
+    made["overparameterised"] = lossless(made["overparameterised"])
+    return {phase: run for phase, run in made.items() if run.sizes["seed"]}
 
 
 def survivors(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
@@ -106,17 +104,74 @@ def survivors(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
     return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(out)
 
 
-def judged(runs: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """The networks that every claim about phases is about: of the overparameterised ones those without data loss.
+def lossless(run: xr.Dataset) -> xr.Dataset:
+    """Networks without data loss after the first wait, where coldest: below :data:`.transitions.LEVEL`.
 
-    That is below :data:`.transitions.LEVEL` after the first wait, where coldest. What the paper says of that phase it
-    explains by flat plateaus at zero loss. A phase without such networks is left out.
+    Attribute ``with_loss`` says how many were left out.
     """
-    chosen = dict(runs)
-    if (run := chosen.get("overparameterised")) is not None:
-        loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
-        chosen["overparameterised"] = run.isel(seed=np.flatnonzero(loss < transitions.LEVEL))
-    return {phase: run for phase, run in chosen.items() if run.sizes["seed"]}
+    loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
+    good = np.flatnonzero(loss < transitions.LEVEL)
+    return run.isel(seed=good).assign_attrs(with_loss=run.sizes["seed"] - len(good))
+
+
+def overlaps(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0) -> xr.DataArray:
+    """Overlap of every initial condition in one of the recorded windows, after one of the waits."""
+    return run.overlap.isel(chi=window, waiting=wait, drop=True).dropna("time", how="all")
+
+
+def coldest(run: xr.Dataset) -> float:
+    """The smallest temperature above 0."""
+    return float(run.temperature.values[run.temperature.values > 0].min())
+
+
+def times(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0, level: float = 0.9) -> xr.Dataset:
+    """:func:`~deepmech.metrics.relaxation.decorrelation_times` over temperature, beside free walks in the same windows.
+
+    These are ``free`` (temperature), and ``free_without`` (temperature, seed) without each initial condition.
+    """
+    table = decorrelation_times(run.overlap.isel(chi=window, waiting=wait, drop=True), level)
+    sizes = walks.window(run, window).transpose("temperature", "seed").values
+    n = run.sizes["seed"]
+    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
+    free, without = np.full(len(sizes), np.inf), np.full(sizes.shape, np.inf if n > 1 else np.nan)
+    for i in np.flatnonzero(run.temperature.values > 0):
+        diffusion = walks.diffusion(float(run.temperature[i]))
+        free[i] = free_time(sizes[i], diffusion, level)
+        without[i] = free_time(sizes[i][others], diffusion, level) if n > 1 else np.nan
+    return table.assign(free=("temperature", free), free_without=(("temperature", "seed"), without))
+
+
+def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
+    """The overlap of free walks at each temperature, in the window of every initial condition."""
+    sizes = walks.window(run, window).transpose("seed", "temperature")
+    at = list(enumerate(run.temperature.values))
+    rows = [[free_overlap(run.time.values, row[k], walks.diffusion(float(t))) for k, t in at] for row in sizes.values]
+    return xr.DataArray(rows, {**sizes.coords, "time": run.time}, ("seed", "temperature", "time"))
+
+
+def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
+    """:func:`times` of several phases, windows, waits or sizes along ``name``, T > 0 and rising, for a picture.
+
+    The free walks of each are given at every temperature, also where a phase was not walked.
+    """
+    joined = xr.concat([t.drop_dims("seed") for t in tables.values()], over(name, list(tables)), join="outer")
+    joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
+    elsewhere = (joined.free * joined.temperature).median("temperature") / joined.temperature
+    return joined.assign(free=joined.free.fillna(elsewhere))
+
+
+def panels(curves: Mapping[str, xr.DataArray], along: str = "phase") -> xr.DataArray:
+    """Curves over time of several phases (or what else they are of) along a dimension, for panels side by side.
+
+    Records differ in their times; each is given at all times of all, between its own on straight lines in log t.
+    """
+    times = np.unique(np.concatenate([one.time.values for one in curves.values()])).astype(float)
+    made = []
+    for one in curves.values():
+        at = one.assign_coords(time=np.log(one.time.values.astype(float))).interp(time=np.log(times))
+        made.append(at.assign_coords(time=times))
+    joined = xr.concat(made, over(along, list(curves)), join="outer")
+    return joined.sortby("temperature", ascending=False) if "temperature" in joined.dims else joined
 
 
 def origin(run: xr.Dataset) -> str:
@@ -124,7 +179,7 @@ def origin(run: xr.Dataset) -> str:
     how = sweep_of(run).fixed
     n_data, n = how["data"]["n_data"], n_weights(layer_sizes(10, how["width"], 6))
     size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
-    words = (("left_out", "more diverged"), ("fallen", "more lie at the origin"))
+    words = (("left_out", "more diverged"), ("fallen", "more lie at the origin"), ("with_loss", "more keep some loss"))
     gone = ", ".join(f"{run.attrs[name]} {what}" for name, what in words if run.attrs.get(name))
     lost = f" ({gone})" if gone else ""
     return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
@@ -134,23 +189,24 @@ def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     """What walked, one row per phase; numbers are ours / the paper's (a dash: it does not say)."""
     rows = {}
     for phase, run in runs.items():
-        how = sweep_of(run)
-        name, n_data, width = how.fixed["data"]["name"], how.fixed["data"]["n_data"], how.fixed["width"]
-        paper = PAPER | PAPER_PHASES[phase] | OTHER_PAPER.get(name, {}).get(phase, {})
-        ours = {
-            "samples": n_data,
-            "width": width,
-            "initial conditions": run.sizes["seed"],
-            "steps": how.fixed["steps"],
-            "first wait": how.fixed["waiting"][0],
-            "motilities after": int(run.msd.isel(waiting=0).dropna("time").time[-1]),
+        how = sweep_of(run).fixed
+        name, n_data, width = how["data"]["name"], how["data"]["n_data"], how["width"]
+        kind = walks.paper_networks(phase, name)
+        n, n_paper = (n_weights(layer_sizes(10, w, 6)) for w in (width, kind["width"]))
+        ours = {"steps": how["steps"], "first wait": how["waiting"][0]}
+        ours["motilities after"] = int(run.msd.isel(waiting=0).dropna("time").time[-1])
+        left = SURVIVED[phase] if name in ("mnist", "digits") else "–"
+        rows[phase] = {
+            "samples": f"{n_data:,} / {kind['n_data']:,}",
+            "width": f"{width} / {kind['width']}",
+            "initial conditions": f"{run.sizes['seed']} / {left}",
+            **{k: f"{v:,} / {PAPER[k]:,}" for k, v in ours.items()},
+            "weights per sample": f"{n / n_data:.3f} / {n_paper / kind['n_data']:.3f}",
+            "diverged": str(run.attrs["left_out"]),
+            "at the origin": str(run.attrs["fallen"]),
+            "left out for their loss": str(run.attrs.get("with_loss", "–")),
+            "silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %",
         }
-        each = {k: f"{v:,} / " + (f"{paper[k]:,.0f}" if np.isfinite(paper[k]) else "–") for k, v in ours.items()}
-        sizes = ((width, n_data), (paper["width"], paper["samples"]))
-        ratios = [n_weights(layer_sizes(10, int(w), 6)) / n for w, n in sizes]
-        each |= {"weights per sample": f"{ratios[0]:.3f} / {ratios[1]:.3f}", "diverged": str(run.attrs["left_out"])}
-        each["at the origin"] = str(run.attrs["fallen"])
-        rows[phase] = each | {"silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %"}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -165,7 +221,7 @@ def batches(
     preparation: dict[str, Any],
 ) -> Sweep:
     """Fig. 5(d): the regularised phase under stochastic gradient descent, over batch sizes."""
-    data = {"name": dataset, "n_data": n_data, "whiten": SETTINGS[dataset]["whiten"]}
+    data = {"name": dataset, "n_data": n_data, "whiten": walks.SETTINGS[dataset]["whiten"]}
     like = walks.phase_sweep("regularised", data, (0.0,), n_seeds, steps, (waiting,), preparation, width)
     cells = {"seed": like.cells["seed"], "batch_size": over("batch_size", batch_sizes)}
     return replace(like, name=f"glass-batches-{dataset}", cells=cells)

@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from deepmech.core.estimates import Estimate, jackknife, leave_one_out
 from deepmech.core.labels import over
-from deepmech.metrics.glass_times import decorrelation_time
 from deepmech.sweeps import Sweep
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.experiments.glass.data import binary, fingerprint
-from deepmech_book.experiments.glass.phases import LEARNT
-from deepmech_book.experiments.glass.relaxation import by_factors
 from deepmech_book.experiments.glass.walks import PHASES, RATE, phase_sweep, width_for
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
@@ -46,7 +41,7 @@ def standard(
     data: dict[str, Any] = {"name": dataset, "n_data": n_data, "whiten": False}
     fixed = {
         "data": data,
-        "width": width_for(phase["ratio"], n_data),
+        "width": width_for(phase, n_data),
         "regularisation": phase["regularisation"],
         "chi": [phase["chi"] * f for f in (1 / 7, 1, 7)],
         "steps": steps,
@@ -105,50 +100,3 @@ def rest_cells(
         if values.dtype == float and k != "sigma":
             found[k] = values.astype("float32")
     return found.assign_attrs(made.attrs)
-
-
-def learnt(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
-    """Initial conditions whose network has learnt by the longest preparation; the others lie at the origin (loss ½)."""
-    loss = run.loss_waited.isel(waiting=-1).sel(sgd_steps=run.sgd_steps.max())
-    return run.isel(seed=np.flatnonzero((loss < level).values))
-
-
-def times(run: xr.Dataset, waiting: int = -1) -> xr.Dataset:
-    """τ₉₀ of the mean overlap at T = 0 over ``chi`` and ``length``, which is μt, the rate times the steps of training.
-
-    Returns
-    -------
-    Dataset
-        ``tau``, nan where the record ends before; ``low`` and ``high``, its interval over initial conditions (95 %);
-        ``least``, τ or the end of the record; and ``without`` (seed), that without each initial condition.
-    """
-    one = run.overlap.isel(waiting=waiting, drop=True).transpose("chi", "sgd_steps", "seed", "time")
-    shape = one.shape[:2]
-    tau, low, high, least = (np.full(shape, np.nan) for _ in range(4))
-    without = np.full((*shape, one.sizes["seed"]), np.nan)
-    for at in np.ndindex(shape):
-        curves = one.values[at]
-        found = decorrelation_time(one.time.values, curves.mean(0))
-        others = [decorrelation_time(one.time.values, curve) for curve in leave_one_out(curves)]
-        tau[at], least[at] = found.time, found.low if np.isnan(found.time) else found.time
-        low[at], high[at] = by_factors(found.time, [o.time for o in others]).interval
-        without[at] = [o.low if np.isnan(o.time) else o.time for o in others]
-    dims = ("chi", "length")
-    data = {"tau": tau, "low": low, "high": high, "least": least}
-    table = xr.Dataset({k: (dims, v) for k, v in data.items()} | {"without": ((*dims, "seed"), without)})
-    return table.assign_coords(chi=run.chi.values.round(1), length=RATE * run.sgd_steps.values)
-
-
-def growth(table: xr.Dataset, first: float) -> Estimate:
-    """The power of μt that τ₉₀ follows from ``first`` on, for each window; its interval is over initial conditions.
-
-    By least squares of the logarithms. Where the record ends before τ₉₀ its end stands for it, so that the power is a
-    lower bound.
-    """
-    part = table.sel(length=table.length >= first)
-    x = np.log(part.length) - np.log(part.length).mean()
-
-    def power(tau: xr.DataArray) -> xr.DataArray:
-        return (x * np.log(tau)).sum("length") / (x**2).sum()
-
-    return jackknife(power(part.least), power(part.without), over="seed", scatter="symmetric")

@@ -159,20 +159,6 @@ def n_star(result: xr.Dataset, level: float = LEVEL) -> float:
     return crossing(middle.ratio.values, np.log(middle.values), np.log(level), way="falls")
 
 
-def collapse_points(result: xr.Dataset, level: float = 0.45) -> xr.DataArray:
-    """Per width and seed, the smallest λ from which on the data loss stays above ``level`` (½ at zero weights).
-
-    NaN if there is none, or if a network diverged on the way; attribute ``left_out`` says how many seeds did.
-    """
-    loss = result.data_loss.transpose("width", "seed", "regularisation")
-    above, lost = loss.values > level, loss.isnull().any("regularisation").values
-    lambdas = result.regularisation.values
-    stays = np.flip(np.minimum.accumulate(np.flip(above, -1), -1), -1)
-    first = np.where(stays.any(-1) & ~lost, lambdas[np.argmax(stays, -1)], np.nan)
-    coords = {"width": result.width, "seed": result.seed}
-    return xr.DataArray(first, coords, dims=("width", "seed"), attrs={"left_out": int(lost.sum())})
-
-
 def largest_step(curves: xr.DataArray) -> xr.DataArray:
     """The largest rise of a loss between neighbouring λ, as a share of its whole rise: 1 is a jump."""
     ordered = curves.sortby("regularisation")

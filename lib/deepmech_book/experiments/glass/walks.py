@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.metrics import glass
-from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
@@ -26,21 +24,20 @@ P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
 RATE = 1e-3
 """Learning rate μ of the walk, the paper's."""
+PAPER_WINDOW, FINE_WINDOW = 1, 2
+"""Of the recorded windows the paper's, and one seven times as fine, in which a short record sees the landscape."""
 
-
-#: N/P_D of widths 30 and 72 at P_D = 60,000, λ and χ of Fig. 3.
-PHASES: dict[str, dict[str, float]] = {
-    "regularised": {"ratio": 4830 / 60_000, "regularisation": 0.01, "chi": 300.0},
-    "underparameterised": {"ratio": 4830 / 60_000, "regularisation": 0.0, "chi": 500.0},
-    "overparameterised": {"ratio": 26712 / 60_000, "regularisation": 0.0, "chi": 6000.0},
+#: The paper's networks: width and samples of its MNIST, λ and χ of Fig. 3.
+PHASES: dict[str, dict[str, Any]] = {
+    "regularised": {"width": 30, "n_data": P_D, "regularisation": 0.01, "chi": 300.0},
+    "underparameterised": {"width": 30, "n_data": P_D, "regularisation": 0.0, "chi": 500.0},
+    "overparameterised": {"width": 72, "n_data": P_D, "regularisation": 0.0, "chi": 6000.0},
 }
-#: The same of CIFAR-10, where it differs: widths 30 and 80 at P_D = 50,000, and weaker weight decay (Fig. A4).
-OTHER_PHASES: dict[str, dict[str, dict[str, float]]] = {
-    "cifar10-jpeg": {
-        "regularised": {"ratio": 4830 / 50_000, "regularisation": 1e-3},
-        "underparameterised": {"ratio": 4830 / 50_000},
-        "overparameterised": {"ratio": 32_880 / 50_000},
-    }
+#: What differs on CIFAR-10 (Fig. A4): samples, weaker weight decay, and a width of 80.
+_CIFAR: dict[str, dict[str, Any]] = {
+    "regularised": {"n_data": 50_000, "regularisation": 1e-3},
+    "underparameterised": {"n_data": 50_000},
+    "overparameterised": {"n_data": 50_000, "width": 80},
 }
 #: The preparation of the authors' program, over the paper's length μt = 4,200: PyTorch's start, steps of 0.001.
 PREPARATION = {"gain": 1.0, "sgd_steps": 4_200_000, "learning_rate": 1e-3, "descent_steps": 0}
@@ -160,15 +157,23 @@ def standard(phase: str, dataset: str, **changed: Any) -> Sweep:
     return phase_sweep(phase, data, **arguments)
 
 
-def width_for(ratio: float, n_data: int) -> int:
-    """The width whose number of weights is nearest to ``ratio`` · P_D.
+def paper_networks(phase: str, dataset: str = "mnist") -> dict[str, Any]:
+    """The paper's networks of a phase on a data set: ``width``, ``n_data``, ``regularisation`` and ``chi``."""
+    return PHASES[phase] | (_CIFAR[phase] if dataset == "cifar10-jpeg" else {})
+
+
+def width_for(like: dict[str, Any], n_data: int) -> int:
+    """The width whose number of weights per sample is nearest to that of the paper's networks ``like``.
 
     Examples
     --------
-    >>> width_for(4830 / 60000, 60000), width_for(4830 / 60000, 4000), width_for(26712 / 60000, 4000)
-    (30, 7, 18)
+    >>> width_for(paper_networks("regularised"), 60000), width_for(paper_networks("regularised"), 4000)
+    (30, 7)
+    >>> width_for(paper_networks("overparameterised"), 4000)
+    18
     """
-    return min(range(1, 400), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - ratio * n_data))
+    wanted = n_weights(layer_sizes(10, like["width"], 6)) / like["n_data"] * n_data
+    return min(range(1, 400), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - wanted))
 
 
 def phase_sweep(
@@ -197,11 +202,11 @@ def phase_sweep(
     >>> phase_sweep("regularised", {"name": "digits", "n_data": 500}, [0.1, 0.0], 3, 5000, [500]).grid.shape
     (3, 2)
     """
-    kind = PHASES[phase] | OTHER_PHASES.get(data["name"], {}).get(phase, {})
+    kind = paper_networks(phase, data["name"])
     n_data = int(data["n_data"])
     fixed = {
         "data": dict(data),
-        "width": width_for(kind["ratio"], n_data) if width is None else width,
+        "width": width_for(kind, n_data) if width is None else width,
         "regularisation": kind["regularisation"],
         "chi": [kind["chi"] * f for f in (1 / 7, 1, 7)],
         "steps": steps,
@@ -306,24 +311,6 @@ def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr
     )
 
 
-def window(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
+def window(run: xr.Dataset, chi: int = PAPER_WINDOW) -> xr.DataArray:
     """ε = σ/χ of every network."""
     return run.sigma / float(run.chi[chi])
-
-
-def free_curve(run: xr.Dataset, chi: int = 1) -> xr.DataArray:
-    """The mean overlap of free walks with the windows of all initial conditions, at each temperature."""
-    epsilon = window(run, chi).transpose("temperature", "seed")
-    curves = [
-        np.mean([free_overlap(run.time.values, e, diffusion(float(t))) for e in row], axis=0)
-        for row, t in zip(epsilon.values, run.temperature.values, strict=True)
-    ]
-    return xr.DataArray(curves, dims=("temperature", "time"), coords={"temperature": run.temperature, "time": run.time})
-
-
-def free_taus(windows: np.ndarray, temperature: float, level: float = 0.9) -> Any:
-    """When the mean overlap of free walks with ``windows`` (…, networks) falls to ``level``; infinite at T = 0.
-
-    With equal windows it is 0.1848 ε²/D at 0.9.
-    """
-    return free_time(windows, diffusion(temperature), level) if temperature > 0 else np.full(windows.shape[:-1], np.inf)

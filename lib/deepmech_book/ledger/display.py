@@ -1,0 +1,195 @@
+"""How a claim looks: a line with its verdict, sentence and number, which unfolds; of many numbers a strip plot.
+
+A claim's numbers come as a record, as :meth:`deepmech_book.ledger.entry.Entry.to_json` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from deepmech_book.ledger.registry import Claim
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule
+
+Record = Mapping[str, Any]
+ABSENT = "not in this build"
+#: Sign and class of each verdict: signs and words tell them apart where colours do not.
+LOOKS = {
+    HOLDS: ("✓", "dm-holds"),
+    TRIVIAL: ("≈", "dm-trivial"),
+    FAILS: ("✗", "dm-fails"),
+    UNDECIDED: ("?", "dm-undecided"),
+    NOT_TESTABLE: ("–", "dm-untestable"),
+}
+MOST = 60  # points in a row of a strip plot; of more values so many are drawn, evenly by rank
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
+    """A verdict as sign and word, coloured on pages; what is no verdict, such as "not in this build", is grey.
+
+    Examples
+    --------
+    >>> badge("holds")
+    '<span class="dm-verdict dm-holds"><span aria-hidden="true">✓</span> holds</span>'
+    >>> badge("holds trivially", "the null does as well in 1 of 4").split("</span> ")[1]
+    'trivial in 1 of 4</span>'
+    """
+    sign, css = LOOKS.get(verdict, ("", "dm-unbuilt"))
+    words = "not testable" if verdict == NOT_TESTABLE else verdict
+    if verdict == TRIVIAL and " in " in reason:
+        words = f"trivial in {reason.rpartition(' in ')[2]}"
+    if kind == "check" and verdict in (HOLDS, FAILS):
+        words = "check" if verdict == HOLDS else "check fails"
+    sign = f'<span aria-hidden="true">{sign}</span> ' if sign else ""
+    return f'<span class="dm-verdict {css}">{sign}{words}</span>'
+
+
+def claim_line(
+    claim: Claim, record: Record | None, strip: str = "", link: tuple[str, str] | None = None, anchor: bool = True
+) -> str:
+    """A claim as a line of HTML that unfolds without a script; without a record it is not in this build.
+
+    ``link`` are address and title of the page that measures it. With ``anchor`` others can link to it as ``claim-ID``,
+    once on a page.
+    """
+    verdict = ABSENT if record is None else record["verdict"]
+    rows = [("rule", claim.rule.words)] if record is None else facts(claim, record)
+    told = "".join(f"<dt>{name}</dt> <dd>{escape(words)}</dd>" for name, words in [*rows, ("id", claim.id)])
+    told += f'<dt>page</dt> <dd><a href="{link[0]}">{escape(link[1])}</a></dd>' if link else ""
+    detail = f'<p class="dm-detail">{escape(record["detail"])}</p>' if record and record.get("detail") else ""
+    name = f' id="claim-{claim.id}"' if anchor else ""
+    return (
+        f'<details class="dm-claim dm-{claim.kind}"{name}><summary title="{claim.id}">'
+        f"{badge(verdict, record.get('reason', '') if record else '', claim.kind)} "
+        f'<span class="dm-statement">{escape(claim.statement)}</span> '
+        f'<span class="dm-number">{line(record, claim.rule) if record else ""}{strip}</span></summary>'
+        f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
+    )
+
+
+def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
+    """What a reader may ask beyond verdict, statement and number, as (name, words)."""
+    found = []
+    if record["measured"] is not None:
+        at = f" ({record['at']})" if record.get("at") else ""
+        worst = f", the worst of {record['count']}{at}" if record.get("count", 0) > 1 else ""
+        ends = record["interval"]
+        between = f" [{number(ends[0])}, {number(ends[1])}]" if ends else ""
+        found.append(("measured", f"{number(record['measured'])}{between}{worst}"))
+    if record["expected"] is not None:
+        found.append(("expected", number(record["expected"])))
+    found.append(("rule", claim.rule.words))
+    if record["null"] is not None:
+        found.append(("null", f"{number(record['null'])} ({claim.against})"))
+    if why := record.get("reason"):
+        found.append(("because", why))
+    if answer := claim.answered(record["verdict"]):
+        found.append(("the authors", f"could answer: {answer}"))
+    found += [("how", claim.measure), ("where", claim.where)]
+    if record.get("seeds") is not None:
+        found.append(("seeds", str(record["seeds"])))
+    return found
+
+
+def line(record: Record, rule: Rule) -> str:
+    """The number of a claim with its interval, beside its rival: what is expected, the null, or else the rule."""
+    if record["measured"] is None:
+        return ""
+    rivals = {name: record[name] for name in ("expected", "null") if record[name] is not None}
+    expected = None if record["expected"] is None else np.array(record["expected"])
+    bars = [float(end) for end in rule.region(expected) if np.isfinite(end)]
+    value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
+    beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {rule.words}"]
+    beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
+    return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, with a true minus sign; a dash for None."""
+    return "–" if value is None else f"{value + 0.0:.4g}".replace("-", "−")  # + 0.0: no sign before zero
+
+
+def short(
+    value: float, interval: tuple[float, float] | None = None, *rivals: float, bars: Sequence[float] = ()
+) -> tuple[str, list[str]]:
+    """A number with its interval at two significant digits, and its rivals; with more where it would look like one of
+    them, or one of its ends like the other or like a bar of the rule.
+
+    Examples
+    --------
+    >>> short(-0.9265, (-0.9429, -0.9101), -0.7120)
+    ('−0.93 [−0.94, −0.91]', ['−0.71'])
+    >>> short(0.0499, (0.0496, 0.0502), 0.05)
+    ('0.0499 [0.0496, 0.0502]', ['0.0500'])
+    >>> short(-0.0608, (-0.124, -0.00327), bars=[0.0])[0]
+    '−0.061 [−0.124, −0.003]'
+    >>> short(3206, None, 0.625, 2.5e-6)
+    ('3200', ['0.62', '2.5·10⁻⁶'])
+    """
+    ends = list(interval or ())
+    size = max(abs(value), max(ends, default=0.0) - min(ends, default=0.0))
+    near = [(x, bar) for bar in bars for x in (value, *ends)] + [(value, x) for x in rivals] + [*pairwise(ends)]
+    for digits in (2, 3, 4):
+        text, *texts = [_text(x, digits, size) for x in (value, *ends)]
+        others = [_text(x, digits, abs(x)) for x in rivals]
+        apart = [(x, y) for x, y in near if abs(x - y) > 1e-4 * max(abs(x), abs(y))]
+        if all(_text(x, digits, size) != _text(y, digits, size) for x, y in apart):
+            break
+    return text + (f" [{', '.join(texts)}]" if ends else ""), others
+
+
+def _text(x: float, digits: int, scale: float) -> str:
+    """A number with as many decimals as ``digits`` digits of a number of the size ``scale`` have."""
+    if scale == 0:
+        return "0"
+    order = int(np.floor(np.log10(scale)))
+    if x and not -4 < order < 5:
+        base, power = f"{x:.{digits - 1}e}".split("e")
+        return base.replace("-", "−") + "·10" + str(int(power)).translate(_RAISED)
+    places = digits - 1 - order
+    return f"{round(x, places) + 0.0:.{max(places, 0)}f}".replace("-", "−")
+
+
+def strip(
+    values: np.ndarray, nulls: np.ndarray | None, region: tuple[float, float], worst: float, words: str = "values"
+) -> str:
+    """All values as points along a line, their nulls as rings below; shaded where the rule holds, the worst pointed at.
+
+    It is SVG in the colour of the text, on a logarithmic scale where positive numbers differ a hundredfold.
+
+    Examples
+    --------
+    >>> strip(np.array([0.1, 0.3]), np.array([0.0]), (0.0, np.inf), 0.1).count("<circle")
+    3
+    """
+    rows = [np.unique(row) for row in (values, nulls) if row is not None]
+    said = "; nulls (rings) ".join(
+        " to ".join(dict.fromkeys(short(float(end))[0] for end in row[[0, -1]])) for row in rows
+    )
+    rows = [np.quantile(row, np.linspace(0, 1, MOST)) if row.size > MOST else row for row in rows]
+    bars = [end for end in region if np.isfinite(end)]
+    least, most = (end([*map(end, rows), *bars]) for end in (min, max))
+    scale = np.log10 if least > 0 and most > 100 * least else np.asarray
+
+    def x(value: Any) -> Any:
+        return 6 + 148 * (scale(np.clip(value, least, most)) - scale(least)) / (scale(most) - scale(least) or 1.0)
+
+    low, high = map(x, region)
+    parts = [f'<rect x="{low:.1f}" y="1" width="{high - low:.1f}" height="20" fill="currentColor" fill-opacity=".12"/>']
+    parts += [f'<path d="M{x(bar):.1f} 1v20" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
+    for row, how in zip(
+        rows,
+        ('cy="9" r="2.5" fill="currentColor" fill-opacity=".5"', 'cy="17" r="2" fill="none" stroke="currentColor"'),
+        strict=False,
+    ):
+        parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
+    parts.append(f'<path d="M{x(worst):.1f} 6l-3-5h6z" fill="currentColor"/>')
+    title = f"<title>{values.size} {words}, {said}; shaded: where the rule holds</title>"
+    return (
+        f'<svg class="dm-strip" viewBox="0 0 160 22" width="160" height="22" role="img">{title}{"".join(parts)}</svg>'
+    )
