@@ -32,6 +32,7 @@
   controls.setAttribute("role", "search");
   controls.setAttribute("aria-label", "Claims");
 
+  let sifted = false;
   const sift = () => {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = !wanted.length && !paper.value && !verdict.value;
@@ -46,8 +47,9 @@
     for (const fold of board.querySelectorAll(".dm-group")) {
       const fits = fold.querySelector(".dm-claim:not([hidden])") !== null;
       fold.hidden = !all && !fits;
-      fold.open = !all && fits;
+      if (!all || sifted) fold.open = !all && fits;
     }
+    sifted = !all;
     for (const p of papers) p.hidden = !all && !p.querySelector(".dm-claim:not([hidden])");
     found.textContent = n === claims.length ? `${n} claims` : `${n} of ${claims.length} claims`;
   };
@@ -59,7 +61,7 @@
   board.insertBefore(controls, papers[0]);
   sift();
   // Whoever comes for one claim finds it open.
-  const sought = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const sought = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   for (let at = sought; at; at = at.parentElement.closest("details")) at.open = true;
   sought?.scrollIntoView();
 })();

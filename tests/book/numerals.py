@@ -104,16 +104,14 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("a run to $t = 10^8$ costs what a run to $t = 1$ does", "any large time would do"),
     ],
     "elastic_sde/separation": [Setting("at $t = 10^6$ (closed form")],
-    "glass/ageing": [Setting("at T = 0.001 (paper C")],
     "glass/cifar": [
         Paper("$N/P_D$ = 0.097 and 0.66 at $P_D$"),
         Paper(r"$\lambda$ = 0.001, a tenth"),
         Words(r"Q(\tau_{90}) = 0.9", "the definition of τ₉₀"),
         Follows("temperatures are %.1f times the paper's", lambda: (60_000 / 50_000,)),
-        Setting("MNIST was learnt in steps of 0.02, these labels in the paper's 0.001"),
+        Setting("in the paper's steps of 0.001, a million of them; MNIST in steps of 0.02"),
         Setting("displacements at $T = 10^{-8}$"),
-        Setting("would take them at $T = 10^{-8}$"),
-        Paper("its own lies above the 0.001 of"),
+        Paper("its own lies above 0.001, and no more"),
     ],
     "glass/displacement": [Paper("after some 300,000 steps")],
     "glass/errata": [
@@ -129,7 +127,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("to $T = 0.5$, where it has begun"),
         Setting("at the paper's $T = 0.01$"),
         Words("Both have some hundred coordinates", "an order of magnitude, to say that one scale serves"),
-        Setting("what is below $10^{-6}$ drawn there"),
         Setting("What is not above $10^{-8}$"),
         Setting("what is below $10^{-4}$ drawn there"),
     ],
@@ -142,7 +139,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("narrower than 95 % asks for", "the level of all intervals"),
         Setting("with the program's steps of 0.001", ("deepmech_book.experiments.glass.walks",)),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
-        Paper(r"$\mu$ = 0.001, that is a length"),
+        Paper(r"with $\mu$ = 0.001 and batches of"),
         Follows(
             r"that is a length $\mu t$ (rate times steps) of %.0f or of %.0f.",
             lambda: (7000 * 600 * 1e-3, 500 * 600 * 1e-3),
@@ -150,7 +147,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     ],
     "glass/scaling": [FREE],
     "glass/superposition": [
-        Paper("The paper measures $t^{-0.48}$"),
+        Paper("the paper measures $t^{-0.48}$"),
         Setting(r"$\epsilon = 0.1$, $2T = 1$"),
     ],
     "glass/transitions": [
@@ -171,10 +168,10 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "spring_block/equilibria": [
         Setting(r"From $\mu_\rightarrow = 0.05$ on some blocks have not moved; at 1.2 none has"),
         Setting(r"for $\mu_\rightarrow = 0.1$ and $\mu_\leftarrow = 0.2$"),
-        Follows("cross zero at $%.2f$", lambda: ((0.1 - 0.2) / 2,)),
+        Follows("vanishes at one force only, $%.2f$ here", lambda: ((0.1 - 0.2) / 2,)),
         Setting(r"$\mu_\rightarrow = 0.1$, $\mu_\leftarrow = 0.2$, units of"),
-        Setting(r"at fixed $\varepsilon = 0.01$"),
-        Follows(r"at fixed $\bar\varepsilon = %.1f$", lambda: (0.01 / math.sqrt(0.01),)),
+        Setting(r"at fixed $\varepsilon = 0.003$"),
+        Setting(r"at fixed $\bar\varepsilon = 0.03$"),
         Setting(r"$\mu_\rightarrow = 0.04$, $\mu_\leftarrow = 0.12$"),
         Setting(r"(three blocks, $\mu_\rightarrow = 0.03$)"),
         Setting(r"name no step have $\eta = 0.01$"),
@@ -199,23 +196,23 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("up to 0.05 either way", "the rule of the claims, which they show"),
     ],
     "spring_block/networks_in_time": [
-        Setting("at a learning rate of 0.001, on the same"),
+        Setting("at a learning rate of 0.001, at fewer pixels"),
         Setting(
             "takes steps of $10^{-4}$ with batches of 200 and no dropout; (c) $10^{-3}$, batches of 100, dropout 0.1;"
         ),
         Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
         Words("some four hundred chains", "the size of a grid, to say that it is not small"),
-        Setting(r"at three learning rates, $\alpha = 0.2$"),
+        Setting(r"three learning rates, $\alpha = 0.2$"),
     ],
     "spring_block/other_widths": [
         Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
-        Paper("at a learning rate of 0.0005 (paper A"),
+        Paper("at a learning rate of 0.0005, on MNIST"),
         Paper("at a learning rate of 0.0001, as in Fig. S6(b)"),
         Setting("steps of 0.0001 a hundred epochs"),
     ],
     "spring_block/phase_diagram": [
-        Setting(r"$\mu_\leftarrow = 0.2$, load curves at $t = 100$"),
-        Setting(r"With steps of $\eta = 0.01$", ("deepmech.simulators.spring_block.simulate",)),
+        Setting(r"$\mu_\leftarrow = 0.2$, seven blocks, $t = 100$"),
+        Setting(r"In steps of $\eta = 0.01$", ("deepmech.simulators.spring_block.simulate",)),
         Setting(r"$\mu_\leftarrow = 0.12$, seven blocks, $t = 100$"),
         Setting(r"$k = 0.1$, $\gamma = 1$, $\tau = 0.002$, $\mu_\leftarrow = 0.016$, seven blocks, $t = 300$"),
     ],

@@ -19,7 +19,7 @@ N_TRAIN, N_TEST = 400, 400
 SIZES = [64, *[100] * 7, 10]
 """Units of every layer: the paper's network, on 8×8 pixels."""
 RANGES: dict[str, tuple[float, float, float]] = {"slope": (0.0, 1.0, 0.1), "dropout": (0.0, 0.5, 0.02)}
-CHOICES = {"learning_rate": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2], "batch_size": [20, 50, 100, 200, 400]}
+CHOICES: dict[str, list[Any]] = {"learning_rate": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2], "batch_size": [20, 50, 100, 200, 400]}
 START = {"slope": 0.0, "dropout": 0.1, "learning_rate": 1e-3, "batch_size": N_TRAIN}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from docutils import nodes
 
 from deepmech_book.ledger import figures
-from deepmech_book.ledger.tables import formulas
+from deepmech_book.ledger.registry import formulas
 
 TEXTS = "_static/texts.js"
 #: Questions that lead to a page, by page; figures and equations of the papers come from the ledger.
