@@ -1,12 +1,13 @@
-"""What two kinds of processor compute in other bits: a small case of each compiled engine.
+"""What every trainer and simulator computes, in bits: a small case of each engine, and a digest of its numbers.
 
 ``python benchmarks/bits.py here.npz`` keeps all numbers; ``python benchmarks/bits.py there.npz here.npz``, on another
-machine, says beside which of them they differ and by how much; names (``chain mlp``) choose. Sizes are those at which
-an emulated processor ends within the hour, with widths that are no multiple of a vector.
+machine or after an edit, says beside which of them they differ and by how much; names (``chain mlp``) choose. Sizes are
+those at which an emulated processor ends within the hour, with widths that are no multiple of a vector.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,18 @@ from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.simulators import simulate
 from deepmech.simulators.spring_block import Chain
-from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
-from deepmech.trainers.langevin import Dynamics, Preparation, walk
+from deepmech.trainers import (
+    CNN,
+    MLP,
+    Dynamics,
+    Preparation,
+    SingleSample,
+    Training,
+    settle,
+    train,
+    train_lenet,
+    walk,
+)
 
 STREAM = Stream.of("example", 0)
 
@@ -32,16 +43,32 @@ def blobs(n: int, d: int, shape: tuple[int, ...] = ()) -> Any:
     return SimpleNamespace(**own, n_classes=10, fingerprint="example", shape=shape)
 
 
-def mlp(dtype: str) -> xr.Dataset:
+def mlp(dtype: str, **how: Any) -> xr.Dataset:
     training = Training(epochs=15, batch_size=64, dtype=dtype)
-    return train(MLP(depth=7, width=100, dropout=0.2), training, blobs(600, 100))
+    return train(MLP(depth=7, width=100, dropout=0.2), training, blobs(600, 100), **how)
 
 
-def langevin() -> xr.Dataset:
+def adjusted() -> xr.Dataset:
+    network = MLP(depth=4, width=over("width", [9, 14]), activation="tanh", batch_norm=False, layer_norm=True)
+    training = Training(epochs=4, batch_size=64, optimizer="rmsprop", loss="mse", data_noise=0.1, label_noise=0.1)
+    return train(network, training, blobs(300, 20), seed=over("seed", [0, 3]))
+
+
+def lenet(engine: str, iterations: int) -> xr.Dataset:
+    training = SingleSample(iterations=iterations, label_error=over("error", [0.0, 0.2]))
+    data = load("geomnist", n_train=300)
+    return train_lenet(training, data, seed=over("trial", range(2)), engine=engine, record=iterations // 2)
+
+
+def langevin(engine: str, steps: int, **fields: Any) -> xr.Dataset:
     x = STREAM.normal("x", 0, (200, 30))
     data = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="example")
-    dynamics = Dynamics(width=17, hidden=3, temperature=over("temperature", [0.01, 0.1]))
-    return walk(dynamics, Preparation(sgd_steps=500), data, steps=1000, seed=over("seed", [0, 1]))
+    dynamics = Dynamics(width=17, hidden=3, **fields)
+    how: dict[str, Any] = {"seed": over("seed", [0, 1]), "engine": engine}
+    ready = settle(dynamics, Preparation(sgd_steps=steps // 2), data, **how)
+    waits = {"waiting": [0, steps // 3], "motility_times": [10]}
+    walked = walk(dynamics, Preparation(sgd_steps=steps // 2), data, steps=steps, **waits, **how)
+    return walked.merge(ready.rename({name: f"settled {name}" for name in ready.data_vars}))
 
 
 def draws() -> xr.Dataset:
@@ -54,20 +81,26 @@ CASES = {
     "chain": lambda: simulate(
         Chain(n_blocks=7, friction_right=over("mu", [0.0, 0.05]), friction_left=0.2, noise=0.1), t_end=20.0
     ),
-    "langevin": langevin,
-    "lenet": lambda: train_lenet(
-        SingleSample(iterations=600), load("geomnist", n_train=300), seed=over("trial", range(3))
-    ),
+    "langevin": lambda: langevin("compiled", 1000, temperature=over("temperature", [0.01, 0.1])),
+    "langevin, batches": lambda: langevin("compiled", 1000, batch_size=64, regularisation=0.01, dtype="float64"),
+    "langevin, torch": lambda: langevin("torch", 100, temperature=over("temperature", [0.01, 0.1])),
+    "lenet": lambda: lenet("compiled", 600),
+    "lenet, torch": lambda: lenet("torch", 60),
     "mlp": lambda: mlp("float64"),
     "mlp, float32": lambda: mlp("float32"),
+    "mlp, torch": lambda: mlp("float32", engine="torch"),
+    "mlp, other rules": adjusted,
     "cnn": lambda: train(CNN(dropout=0.05), Training(epochs=2), blobs(100, 100, (1, 10, 10))),
+    "cnn, torch": lambda: train(CNN(dropout=0.05), Training(epochs=2), blobs(100, 100, (1, 10, 10)), engine="torch"),
 }
 
 
 def main(out: str, other: str = "", *names: str) -> None:
     before, kept = np.load(other) if other else {}, {}
     for case in names or CASES:
-        for name, found in CASES[case]().data_vars.items():
+        digest = hashlib.sha256()
+        for name, found in sorted(CASES[case]().data_vars.items()):
+            digest.update(found.values.tobytes())
             if found.dtype.kind not in "fiu":
                 continue
             mine = kept[f"{case}/{name}"] = found.values
@@ -75,7 +108,7 @@ def main(out: str, other: str = "", *names: str) -> None:
                 theirs = before[f"{case}/{name}"].astype(float)
                 most = np.nanmax(np.abs(mine - theirs)) / np.nanmax(np.abs(theirs))
                 print(f"{case}: {name} differs in {np.mean(mine != theirs):.1%} of its numbers, at most {most:.1e}")
-        print(f"{case}: done", flush=True)
+        print(f"{case}: {digest.hexdigest()[:12]}", flush=True)
     np.savez(out, **kept)
 
 

@@ -46,13 +46,13 @@ from deepmech.sweeps.assemble import missing  # noqa: E402
 from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
-from deepmech.trainers.engines.torch_walk import OneByOne, TorchWalk  # noqa: E402
-from deepmech.trainers.lenet import drawn  # noqa: E402
+from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
+from deepmech.trainers.lenet import OneByOne, drawn  # noqa: E402
+from deepmech.trainers.member import Member  # noqa: E402
 from deepmech.trainers.modules import BiasFree, LeNet, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
-from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.experiments.glass import phases, transitions  # noqa: E402
-from deepmech_book.experiments.spring_block import convolutional, diagrams, networks  # noqa: E402
+from deepmech_book.experiments.spring_block import convolutional, networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
 #: Largest relative difference from the oracle, after a few steps in double precision.
@@ -107,11 +107,9 @@ def _trained(network: Any, device: str) -> float:
         Training(epochs=4, batch_size=20, dtype="float64"),
     )
     made = train(network, how, data, seed=1, engine="torch", device=device, experiment="gpu")
-    member = Member(network, how, 1)
+    member = Member(network, how, 1, "gpu")
     shape = data.x_train.shape[1:] if isinstance(network, MLP) else (1, 8, 8)
-    stream = Stream.of("gpu", 1)
-    module = of_member(member, shape, data.n_classes, stream)
-    one = oracle.Oracle(module, member, data, "gpu")
+    one = oracle.Oracle(of_member(member, shape, data.n_classes), member, data)
     expected = np.array([one.run_epoch(epoch) for epoch in range(1, 5)])
     return float(abs(made.loss.values.ravel() - expected).max() / abs(expected).max())
 
@@ -299,10 +297,11 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     walks = phases.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
     wide, stages = written["spring_block/other_widths"], written["spring_block/convolutional"]
     images = {"name": "mnist", "n_train": 2560}
-    each = zip(wide["widths"], wide["batch_sizes"], wide["slopes"], wide["n_seeds"], strict=True)
+    axes = zip(wide["batch_sizes"], wide["slopes"], wide["n_seeds"], strict=True)
+    grids = [{"values": batches, "slopes": slopes, "n_seeds": n} for batches, slopes, n in axes]
     s6 = [
-        diagrams.diagram(figure, {**images, "size": round(w**0.5)}, batches, slopes, n, network={"width": w})
-        for figure, (w, batches, slopes, n) in zip(("S6a", "S6b"), each, strict=True)
+        networks.diagram(figure, {**images, "size": round(w**0.5)}, **grid, network={"width": w})
+        for figure, w, grid in zip(("S6a", "S6b"), wide["widths"], grids, strict=True)
     ]
     data = {"name": rest["dataset"], "n_data": rest["n_data"]}
     at_rest = {"gain": rest["gain"], "sgd_steps": rest["sgd_steps"], "learning_rate": rest["sgd_rate"]}

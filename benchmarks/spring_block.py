@@ -130,8 +130,6 @@ def main() -> None:
     bar = noise / np.sqrt(DT)
     measure("vectorised NumPy", lambda: vectorised_numpy(right, bar, L, steps // 10), unit / 10, 3)
     measure("Python loop over blocks", lambda: python_loop(right[one], bar[one], L, few), one.stop * few, 3)
-    reference = lambda: simulate(chain, steps // 10 * DT, dt=DT, device="cpu:0")  # noqa: E731
-    measure("deepmech, torch reference engine", reference, unit / 10, 3)
     try:
         measure("torchsde, Langevin without friction", lambda: torchsde_langevin(n, L, few, 0.01), n * few, 3)
     except ImportError:

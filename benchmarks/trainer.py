@@ -27,9 +27,8 @@ from torch import nn
 from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.specs import Member
+from deepmech.trainers.member import Member
 
 SIZES = [100] * 8 + [10]
 ENSEMBLE = 16
@@ -117,8 +116,8 @@ def torch_ensemble(n: int, batch: int, dropout: float) -> Callable[[], None]:
 
 
 def fused(n: int, batch: int, dropout: float) -> Callable[[], None]:
-    member = Member(MLP(dropout=dropout), Training(batch_size=batch), 0)
-    trained = Fused(member, Draws.of(member, "benchmark"), Fused.prepare(random_data(n), "float32"))
+    member = Member(MLP(dropout=dropout), Training(batch_size=batch), 0, "benchmark")
+    trained = Fused(member, Fused.prepare(random_data(n), "float32"))
 
     def epoch() -> None:
         trained.run_epoch(1)

@@ -28,7 +28,6 @@ BOOK_ONLY = [
     "docutils",
     "IPython",
     "nbformat",
-    "seaborn",
     "yaml",
 ]
 
@@ -86,6 +85,7 @@ PACKAGE = {
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",
     "bs4": "beautifulsoup4",
+    "PIL": "matplotlib",
     "llvmlite": "numba",
     "traitlets": "anywidget",
     "nbformat": "papermill",
@@ -222,3 +222,14 @@ sys.exit(", ".join(heavy) or 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, f"loaded: {done.stderr}"
+
+
+def test_what_a_public_host_reads_names_what_there_is():
+    """Versions, and the Pythons that tests run on there; hooks are programs that the lock pins."""
+    matrix = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["test"]["strategy"]["matrix"]
+    assert PROJECT["requires-python"] == f">={matrix['python'][0]}"
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == PROJECT["version"]
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    lock = (ROOT / "requirements.lock").read_text()
+    for hook in local["hooks"]:
+        assert f"\n{hook['entry'].split()[0].removeprefix('.venv/bin/')}==" in lock, hook["entry"]

@@ -1,93 +1,58 @@
-// The scoreboard's claims by words, paper and verdict, and in the order of a column. Without this file they are plain
-// tables. It reads what stands in them and needs nothing else, so that it works from disk.
+// The scoreboard's claims by words, paper and verdict. Without this file they stand in their folds, figure by figure. It
+// reads what stands there and needs nothing else, so that it works from disk.
 (() => {
   "use strict";
   const board = document.querySelector("section#scoreboard");
-  const columns = (table) => [...(table.tHead?.rows[0].cells ?? [])].map((cell) => cell.textContent.trim());
-  const tables = [...board.querySelectorAll("table")].filter((table) => columns(table)[0] === "claim");
-  if (!tables.length) return;
-  const names = columns(tables[0]);
-  const papers = tables.map((table) => table.closest("section:has(> h2)"));
-  const heading = (paper) => paper.querySelector("h2").firstChild.textContent.trim();
-  const rows = tables.flatMap((table, paper) =>
-    [...table.tBodies[0].rows].map((row, place) => ({
-      row, paper, place,
-      words: row.textContent.toLowerCase(),
-      verdict: row.cells[names.indexOf("verdict")].textContent.trim(),
-    })));
+  const papers = [...board.querySelectorAll("section:has(> h2)")].filter((paper) => paper.querySelector(".dm-claim"));
+  if (!papers.length) return;
+  const claims = papers.flatMap((paper, i) => [...paper.querySelectorAll(".dm-claim")].map((claim) => ({
+    claim, paper: i, words: claim.textContent.toLowerCase(), verdict: claim.querySelector(".dm-verdict").lastChild.data.trim(),
+  })));
 
   const make = (tag, properties, ...inside) => {
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...inside);
     return element;
   };
-  const choice = (label, everything, options) => {
-    const select = make("select", {}, make("option", { value: "" }, everything));
+  const choice = (label, options) => {
+    const select = make("select", {}, make("option", { value: "" }, "all"));
     select.append(...options.map(([value, words]) => make("option", { value }, words)));
     return [select, make("label", {}, label, select)];
   };
+  // "trivial in 1 of 4" is one verdict with "holds trivially".
+  const kind = (verdict) => (verdict.startsWith("trivial") ? "holds trivially" : verdict);
   const counted = new Map();
-  for (const { verdict } of rows) counted.set(verdict, (counted.get(verdict) ?? 0) + 1);
+  for (const { verdict } of claims) counted.set(kind(verdict), (counted.get(kind(verdict)) ?? 0) + 1);
   const words = make("input", { type: "search", autocomplete: "off", spellcheck: false });
-  const [paper, ofPaper] = choice("Paper", "all", papers.map((p, i) => [String(i), heading(p)]));
-  const [verdict, ofVerdict] = choice("Verdict", "all", [...counted].map(([v, n]) => [v, `${v} (${n})`]));
+  const [paper, ofPaper] = choice("Paper", papers.map((p, i) => [String(i), p.querySelector("h2").firstChild.textContent.trim()]));
+  const [verdict, ofVerdict] = choice("Verdict", [...counted].map(([v, n]) => [v, `${v} (${n})`]));
   const found = make("output", {});
   const controls = make("form", { className: "dm-sieve" }, make("label", {}, "Words", words), ofPaper, ofVerdict,
     make("button", { type: "reset" }, "Show all"), found);
   controls.setAttribute("role", "search");
   controls.setAttribute("aria-label", "Claims");
 
+  let sifted = false;
   const sift = () => {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = !wanted.length && !paper.value && !verdict.value;
-    const shown = papers.map(() => 0);
-    for (const one of rows) {
+    let n = 0;
+    for (const one of claims) {
       const fits = wanted.every((word) => one.words.includes(word)) && (!paper.value || one.paper === +paper.value)
-        && (!verdict.value || one.verdict === verdict.value);
-      one.row.hidden = !fits;
-      shown[one.paper] += fits;
+        && (!verdict.value || kind(one.verdict) === verdict.value);
+      one.claim.hidden = !fits;
+      n += fits;
     }
-    papers.forEach((section, i) => {
-      section.hidden = !all && !shown[i];
-      // The tables of figures have no verdicts: they step aside while one looks for claims.
-      for (const part of section.querySelectorAll(":scope > section")) {
-        part.hidden = !all && !part.contains(tables[i]);
-      }
-    });
-    const n = shown.reduce((a, b) => a + b);
-    found.textContent = n === rows.length ? `${n} rows` : `${n} of ${rows.length} rows`;
+    // Folds and papers without a claim that fits step aside; the others open, so that one sees what was found.
+    for (const fold of board.querySelectorAll(".dm-group")) {
+      const fits = fold.querySelector(".dm-claim:not([hidden])") !== null;
+      fold.hidden = !all && !fits;
+      if (!all || sifted) fold.open = !all && fits;
+    }
+    sifted = !all;
+    for (const p of papers) p.hidden = !all && !p.querySelector(".dm-claim:not([hidden])");
+    found.textContent = n === claims.length ? `${n} claims` : `${n} of ${claims.length} claims`;
   };
-
-  // A number as printed: its first digits, a true minus sign, perhaps an interval behind it.
-  const number = (text) => parseFloat(text.replace(/−/g, "-").replace(/,/g, ""));
-  const sort = (column, way) => {
-    const text = ({ row }) => row.cells[column].textContent.trim();
-    const numeric = ["ours", "null", "seeds"].includes(names[column]);
-    const compare = (a, b) => {
-      if (!way) return a.place - b.place;
-      if (!numeric) return way * text(a).localeCompare(text(b), "en", { numeric: true }) || a.place - b.place;
-      const [x, y] = [number(text(a)), number(text(b))];
-      if (isNaN(x) || isNaN(y)) return isNaN(x) - isNaN(y) || a.place - b.place; // those without a number come last
-      return way * (x - y) || a.place - b.place;
-    };
-    tables.forEach((table, i) => {
-      table.tBodies[0].append(...rows.filter((one) => one.paper === i).sort(compare).map((one) => one.row));
-      [...table.tHead.rows[0].cells].forEach((head, c) => {
-        if (c === column && way) head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
-        else head.removeAttribute("aria-sort");
-      });
-    });
-  };
-  for (const table of tables) {
-    [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = make("button", { type: "button", title: "sort" }, names[column]);
-      button.addEventListener("click", () => {
-        const now = head.getAttribute("aria-sort");
-        sort(column, now === "ascending" ? -1 : now === "descending" ? 0 : 1);
-      });
-      head.replaceChildren(button);
-    });
-  }
 
   controls.addEventListener("input", sift);
   controls.addEventListener("submit", (event) => event.preventDefault());
@@ -95,4 +60,8 @@
   addEventListener("pageshow", sift); // a browser that comes back fills the fields as they were
   board.insertBefore(controls, papers[0]);
   sift();
+  // Whoever comes for one claim finds it open.
+  const sought = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let at = sought; at; at = at.parentElement.closest("details")) at.open = true;
+  sought?.scrollIntoView();
 })();

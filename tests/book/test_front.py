@@ -28,7 +28,9 @@ def test_the_map_of_a_chapter_shows_all_its_pages_in_their_order(chapter):
 def test_the_explorer_is_taken_from_its_page():
     source = Checkout(ROOT).source("spring_block/explorer")
     output = {"output_type": "display_data", "data": {"text/html": ["<div data-deepmech-chain>", "x</div>"]}}
-    sheet = press.PageBuild(source, {}, "", {"cells": [{"cell_type": "markdown"}, {"outputs": [output]}]})
+    sheet = press.PageBuild(
+        source, {}, "", {"cells": [{"cell_type": "markdown", "metadata": {}}, {"outputs": [output], "metadata": {}}]}
+    )
     assert pages.pieces([sheet], [])["explorer.html"] == "<div data-deepmech-chain>x</div>"
     assert "not part of this build" in pages.pieces([], [])["explorer.html"]
 

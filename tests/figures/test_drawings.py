@@ -34,18 +34,24 @@ def artist(fig, name, panel=0):
     return next(a for a in fig.axes[panel].get_children() if a.get_gid() == name)
 
 
-@pytest.mark.parametrize("reverse_x", [False, True])
-@pytest.mark.parametrize("reverse_y", [False, True])
-def test_sign_change_lies_where_the_field_changes_sign(reverse_x, reverse_y):
+@pytest.mark.parametrize("x, y", [("eps", "mu"), ("noise", "slope"), ("dropout", "mu"), ("batch_size", "slope")])
+def test_the_line_parts_cells_of_either_sign_and_noise_is_strongest_at_the_left(x, y):
     load, c = field()
-    fig = diagram(load, c, reverse_x=reverse_x, reverse_y=reverse_y).render()
+    names = {"eps": x, "mu": y}
+    load, c = load.rename(names), (c + 1e-9).rename(names)
+    fig = figures.phase_diagram(load, x=x, y=y, shade=c, curvature=c, **say).render()
+    falls = [x in ("noise", "dropout"), y == "slope"]
+    assert fig.axes[0].get_xlim()[0] < 0 and fig.axes[1].get_xticklabels()[0].get_text() == "01"[falls[0]]
+    assert fig.axes[1].get_yticklabels()[0].get_text() == "01"[falls[1]]
     for panel in (0, 1):
-        at = np.concatenate([p.vertices for p in artist(fig, "sign change", panel).get_paths()])
-        x, y = at[:, 0] / 6, at[:, 1] / 4
-        x, y = (1 - x if reverse_x else x), (1 - y if reverse_y else y)
-        # c is linear, so linear interpolation between cell centres is exact.
-        assert np.allclose(x, y, atol=1e-9)
-        assert np.ptp(x) == pytest.approx(1, abs=1e-6)
+        pieces = artist(fig, "sign change", panel).get_xydata()
+        pieces = pieces[np.isfinite(pieces).all(1)].reshape(-1, 2, 2)
+        assert len(pieces) >= 7
+        for (x0, y0), (x1, y1) in pieces:
+            middle, across = np.array([x0 + x1, y0 + y1]) / 2, np.array([y1 - y0, x1 - x0]) / 2
+            cells = np.rint([middle - across, middle + across]).astype(int)
+            values = [c.isel({x: 6 - i if falls[0] else i, y: 4 - j if falls[1] else j}) for i, j in cells]
+            assert values[0] * values[1] < 0
 
 
 def test_no_line_where_nothing_changes_sign():
@@ -56,13 +62,13 @@ def test_no_line_where_nothing_changes_sign():
     assert not fig.legends and diagram(load, c).render().legends
 
 
-def test_boundary_at_its_data_coordinates_on_uneven_and_reversed_axes():
+def test_boundary_at_its_data_coordinates_on_uneven_axes():
     noise = np.array([0.01, 0.02, 0.05, 0.1, 0.5])
     load, c = field(x=noise)
     middle = 0.5 * (noise[1] + noise[2])
-    picture = diagram(load, c, boundary=([noise[0], middle, noise[4], 9.0], [0.0, 0.125, 1.0, 0.5]), reverse_x=True)
+    picture = diagram(load, c, boundary=([noise[0], middle, noise[4], 9.0], [0.0, 0.125, 1.0, 0.5]))
     x, y = artist(picture.render(), "boundary").get_data()
-    assert np.allclose(x[:3], [4, 2.5, 0]) and np.isnan(x[3])
+    assert np.allclose(x[:3], [0, 1.5, 4]) and np.isnan(x[3])
     assert np.allclose(y, [0, 0.5, 4, 2])
 
 
@@ -113,8 +119,8 @@ def test_curves_stand_out_on_their_shading_and_nan_cells_stay_empty():
 
 def test_ticks_name_the_values_of_their_cells():
     load, c = field(x=np.array([1e-4, 5e-4, 1e-3, 0.1, 1280.0]))
-    ax = diagram(load, c, reverse_x=True).render().axes[1]
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["1280", "0.1", "0.001", "0.0005", "0.0001"]
+    ax = diagram(load, c).render().axes[1]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["0.0001", "0.0005", "0.001", "0.1", "1280"]
     assert list(ax.get_xticks()) == [0, 1, 2, 3, 4]
 
 
@@ -175,16 +181,25 @@ def test_load_curves_show_mean_and_spread_over_runs():
     assert band[:, 1].max() == pytest.approx(float(load.isel(eps=0).max()) + 0.5 + np.sqrt(0.5))
 
 
-def test_trajectories_number_every_block_and_scale_the_force_apart():
+def test_trajectories_number_every_block_and_have_the_force_below():
     t = np.linspace(0, 9, 30)
     load = xr.DataArray(np.exp(-np.outer(ell, t) / 9), dims=("block", "time"), coords={"time": t})
     both = xr.concat([load, 2 * load], dim="regime").assign_coords(regime=["low", "high"])
     fig = figures.trajectories(both, panel="regime", force=50 * both.isel(block=3), **say).render()
-    assert [a.get_title(loc="left") for a in fig.axes[:2]] == ["low", "high"]
+    assert [a.get_title(loc="left") for a in fig.axes] == ["low", "high", "force $F$", ""]
     assert [a.get_text() for a in fig.axes[0].texts] == [str(i) for i in ell]
     assert np.allclose(fig.axes[3].lines[0].get_ydata(), 100 * load.isel(block=3))
-    for ax, twin in zip(fig.axes[:2], fig.axes[2:], strict=True):
-        assert ax.transData.transform((0, 0))[1] == pytest.approx(twin.transData.transform((0, 0))[1])
+    low, high, *below = (ax.get_position() for ax in fig.axes)
+    assert low.x1 < high.x0 and low.y0 == high.y0 and all(box.y1 < low.y0 for box in below)
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0])
+def test_a_loss_axis_begins_at_zero_and_only_a_negative_force_goes_below(least):
+    t = np.linspace(0, 9, 30)
+    load = xr.DataArray(-np.outer(1 + ell, t), dims=("layer", "time"), coords={"time": t})
+    loss = xr.DataArray(np.maximum(least, 2 - t), dims="time", coords={"time": t})
+    loads, losses = figures.trajectories(load, layer="layer", force=loss, force_label="loss", **say).render().axes
+    assert loads.get_ylim()[0] < 0 and (losses.get_ylim()[0] == 0 if least == 0 else losses.get_ylim()[0] < -1)
 
 
 def test_names_of_lines_that_end_together_keep_off_the_numbers_below():

@@ -1,18 +1,22 @@
 """Panels in rows: what is named where."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from deepmech_book.figures.grid import Grid, legend
+from deepmech.plots import style
+from deepmech.plots.panels import legend, panels, rows_of
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 4), st.booleans())
 def test_axes_are_named_at_the_left_and_where_nothing_is_below(n, columns, shared):
     fig = Figure()
-    axes = Grid.of(range(n), "no. {}", columns).axes(fig, "across", "up", sharex=shared)
+    axes = panels(fig, [f"no. {i}" for i in range(n)], columns, "across", "up", sharex=shared)
+    assert rows_of(n, columns) == len({round(ax.get_position().y0, 6) for ax in axes})
     assert [ax.get_title(loc="left") or ax.get_title() for ax in axes] == [f"no. {i}" for i in range(n)]
     assert [ax for ax in fig.axes if ax.get_visible()] == axes
     boxes = [ax.get_position() for ax in axes]
@@ -27,7 +31,7 @@ def test_axes_are_named_at_the_left_and_where_nothing_is_below(n, columns, share
 @pytest.mark.parametrize("n", range(1, 8))
 def test_a_legend_is_read_row_by_row(n):
     fig = Figure(figsize=(9, 4), layout="constrained")
-    (ax,) = Grid(("",)).axes(fig)
+    (ax,) = panels(fig, [""])
     for i in range(n):
         ax.plot([0, 1], [0, i], label=str(i))
     legend(fig, ax)
@@ -39,6 +43,15 @@ def test_a_legend_is_read_row_by_row(n):
 
 def test_a_grid_needs_panels_and_columns():
     with pytest.raises(ValueError, match="0 panels in 2 columns"):
-        Grid((), 2)
+        rows_of(0, 2)
     with pytest.raises(ValueError, match="1 panels in 0 columns"):
-        Grid(("a",), 0)
+        rows_of(1, 0)
+
+
+def test_titles_of_panels_side_by_side_do_not_touch():
+    fig = Figure(figsize=(style.WIDTH, 3), layout="constrained")
+    with style.applied(style.LIGHT):
+        axes = panels(fig, ["strong friction, little noise", "balanced", "weak friction, strong noise"], 3)
+        fig.draw_without_rendering()
+    boxes = [ax._left_title.get_window_extent() for ax in axes]
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes)) and boxes[-1].x1 <= fig.bbox.x1

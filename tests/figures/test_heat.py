@@ -18,24 +18,31 @@ def drawn(values, **more):
 
 
 def test_cells_are_centred_on_their_parameters_and_carry_their_values():
-    ax = drawn(plane()).render().axes[0]
-    mesh = ax.collections[0]
-    np.testing.assert_allclose(mesh.get_array(), plane().values.T)
+    many = plane(nx=9)
+    mesh = drawn(many).render().axes[0].collections[0]
+    np.testing.assert_allclose(mesh.get_array(), many.values.T)
     centres = mesh.get_coordinates()[:-1, :-1] + np.diff(mesh.get_coordinates()[:, 0], axis=0).mean(0) / 2
-    np.testing.assert_allclose(centres[:, 0, 1], plane().b, atol=1e-9)
-    np.testing.assert_allclose(drawn(plane().T).render().axes[0].collections[0].get_array(), plane().values.T)
+    np.testing.assert_allclose(centres[:, 0, 1], many.b, atol=1e-9)
+    np.testing.assert_allclose(drawn(many.T).render().axes[0].collections[0].get_array(), many.values.T)
 
 
-def test_few_columns_have_a_tick_each_where_they_were_measured():
-    uneven = plane().assign_coords(a=[0.0, 0.1, 0.3, 0.9, 2.0])
-    ax = drawn(uneven).render().axes[0]
-    assert ax.get_xticks().tolist() == uneven.a.values.tolist() and ax.get_yticks().tolist() == [10, 11, 12, 13]
+def test_few_cells_are_oriented_as_phase_diagrams_and_carry_their_numbers():
+    uneven = plane().assign_coords(a=[0.0, 0.1, 0.3, 0.9, 2.0]).rename(a="dropout", b="slope")
+    fig = figures.heat(uneven, x="dropout", y="slope", alt="A made-up plane for tests.").render()
+    ax = fig.axes[0]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["2", "0.9", "0.3", "0.1", "0"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["13", "12", "11", "10"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("dropout probability", r"negative slope $\alpha$")
+    values = {t.get_position(): float(t.get_text()) for t in ax.texts}
+    assert values[0, 0] == pytest.approx(float(uneven[-1, -1]), rel=0.05)
+    assert values[4, 3] == pytest.approx(float(uneven[0, 0]), rel=0.05)
     many = drawn(plane(nx=9)).render().axes[0]
-    assert many.get_xticks().tolist() != plane(nx=9).a.values.tolist()
+    assert many.get_xticks().tolist() != plane(nx=9).a.values.tolist() and not many.texts
 
 
 def test_a_boundary_does_not_widen_the_plane():
-    without, with_line = (drawn(plane(), **more).render().axes[0] for more in ({}, {"boundary": ([-9, 9], [0, 99])}))
+    line = {"boundary": ([-9, 9], [0, 99])}
+    without, with_line = (drawn(plane(nx=9), **more).render().axes[0] for more in ({}, line))
     assert without.get_xlim() == with_line.get_xlim() and without.get_ylim() == with_line.get_ylim()
 
 

@@ -39,7 +39,7 @@ def test_panels_refuse_what_does_not_fit():
         figures.curve_panels(data, x="t", by="c", panel="p", log="z", **WORDS)
     with pytest.raises(ValueError, match="dimensions"):
         figures.curve_panels(data, x="t", by="c", panel="q", **WORDS)
-    with pytest.raises(ValueError, match="labels along 'c' differ"):
+    with pytest.raises(ValueError, match="lines theory: \\['three'\\] along 'c'"):
         figures.curve_panels(data, x="t", by="c", panel="p", theory=data.assign_coords(c=["one", "three"]), **WORDS)
     band = {"interval": (data - 1, data.isel(t=slice(4)))}
     with pytest.raises(ValueError, match="interval: labels along 't' differ"):

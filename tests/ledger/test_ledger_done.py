@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from deepmech_book.ledger.tables import choices, done_markdown
+from deepmech_book.ledger.registry import choices
+from deepmech_book.ledger.tables import done_markdown
 
 ROOT = Path(__file__).parents[2]
 
@@ -15,7 +16,7 @@ def test_every_choice_is_told_three_times_and_has_a_page_of_its_paper_or_beyond(
 
 
 def test_the_page_has_every_choice_once_under_its_paper_and_group():
-    text = done_markdown([])
+    text = done_markdown({})
     rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| choice")]
     assert len(rows) == len(choices())
     assert {row.replace("\\|", "").count("|") for row in rows} == {6}

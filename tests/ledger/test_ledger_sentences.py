@@ -3,7 +3,8 @@
 import pytest
 
 from deepmech_book import ledger
-from deepmech_book.ledger.tables import Sentence, ours, sentences, sentences_markdown
+from deepmech_book.ledger.registry import Sentence, ours, sentences
+from deepmech_book.ledger.tables import sentences_markdown
 
 
 def test_each_paper_is_read_from_end_to_end():
@@ -28,13 +29,13 @@ def test_every_claim_stands_on_the_page_once_as_the_papers_or_as_ours():
     said = {name for s in sentences() for name in s.claims}
     own = {c.id for c in ours()}
     assert not said & own
-    assert said | own | {c.id for c in ledger.claims().values() if c.aside} == set(ledger.claims())
+    assert said | own | {c.id for c in ledger.claims().values() if c.kind == "aside"} == set(ledger.claims())
 
 
 def test_the_page_shows_verdicts_where_there_are_any():
     one = next(s for s in sentences() if s.claims)
     name = one.claims[0]
     record = {"claim": {"id": name, "verdict": "fails"}, "page": ledger.claim(name).page}
-    rows = [r for r in sentences_markdown([record], []).splitlines() if one.says in r]
+    rows = [r for r in sentences_markdown([record], {}).splitlines() if one.says in r]
     assert len(rows) == 1 and "dm-verdict" in rows[0] and "dm-fails" in rows[0]
-    assert "not in this build" in sentences_markdown([], [])
+    assert "not in this build" in sentences_markdown([], {})

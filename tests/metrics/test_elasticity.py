@@ -14,7 +14,6 @@ from deepmech.metrics.elasticity import (
     V1,
     V2,
     LogitLog,
-    bootstrap,
     class_means,
     effects,
     integrated_effects,
@@ -187,14 +186,6 @@ def test_class_means_are_means(trials, k):
         return
     for c in range(k):  # a window wider than the log: every draw of the class
         np.testing.assert_allclose(means[5, c], logits[drawn == c].mean(0))
-
-
-def test_the_bootstrap_spread_is_that_of_new_trials():
-    means = np.broadcast_to(2 * np.eye(2), (5, 2, 2))
-    s = Stream.of("test bootstrap", 0)
-    resampled = bootstrap(*log_of(means, 200, 1.0, 0), s, 300).isel(time=2)
-    fresh = np.stack([class_means(*log_of(means, 200, 1.0, 1 + i)).isel(time=2) for i in range(100)])
-    np.testing.assert_allclose(resampled.std("resample"), fresh.std(0), rtol=0.3)
 
 
 def test_tail_index_of_power_laws():

@@ -189,7 +189,6 @@ def test_dips_that_are_known():
     assert glass_modes.dip([0, 0, 0, 1, 1, 1]) == pytest.approx(0.25)
     assert glass_modes.dip([3.0]) == pytest.approx(0.5)
     counts, edges = np.array([3, 0, 3]), np.array([0.0, 1, 2, 3])
-    assert glass_modes.dip([0.5, 2.5], counts[[0, 2]]) == pytest.approx(0.25)
     assert len(glass_modes.unbinned(counts, edges)) == 6
 
 

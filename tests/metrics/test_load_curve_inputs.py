@@ -16,13 +16,18 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from deepmech.core.random import Stream
+from deepmech.metrics import separation
 from deepmech.metrics.load_curve import Partial, load_curve, over_positions, over_tokens
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import read
 from deepmech.metrics.regression import probe_error
-from deepmech.metrics.separation import data_separation
 
 N, WIDTH, CLASSES, TOKENS = 60, 8, 3, 5
+
+
+def data_separation(features, labels, metric="D", weights="samples"):
+    """What a load curve shows by default."""
+    return separation.data_separation(features, labels, metric, weights=weights, debias=metric == "D")
 
 
 def seeded(build, *args, **kwargs):
@@ -48,7 +53,7 @@ def text():
     """Token numbers, padded, with their mask."""
     s = Stream.of("test what people have", "text")
     y = np.arange(N) % CLASSES
-    ids = (np.floor(9 * s.uniform("ids", 0, (N, TOKENS))).astype(int) + y[:, None]) % 12
+    ids = (np.floor(3 * s.uniform("ids", 0, (N, TOKENS))).astype(int) + 4 * y[:, None]) % 12
     mask = np.arange(TOKENS) < 2 + np.floor((TOKENS - 1) * s.uniform("length", 0, N))[:, None]
     return torch.tensor(ids), torch.tensor(mask.astype(int)), torch.tensor(y)
 
@@ -331,8 +336,6 @@ def test_forward_says_how_to_call(sample):
     batches = DataLoader([{"image": a, "index": 0, "label": b} for a, b in zip(x, y, strict=True)], batch_size=16)
     curve = load_curve(model, batches, forward=lambda model, batch: model(batch["image"]))
     np.testing.assert_allclose(curve, load_curve(model, x, y), atol=1e-5)
-    place = load_curve(model, batches, lambda batch: batch["label"], forward=lambda model, batch: model(batch["image"]))
-    np.testing.assert_array_equal(place, curve)
     with pytest.raises(ValueError, match=r"cannot be called with \(image=…, index=…\).*forward=lambda model, batch"):
         load_curve(model, batches)
     first = DataLoader(TensorDataset(torch.tensor(y), torch.tensor(x)), batch_size=16)

@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 from torch import nn
 
 from deepmech.core.random import Stream
+from deepmech.metrics import separation
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.evaluation import evaluation
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import BEND, read, read_each
-from deepmech.metrics.separation import data_separation
-from deepmech.metrics.untouched import undisturbed
+from deepmech.metrics.reading import BEND, read
 
 N, WIDTH, CLASSES = 60, 8, 3
+
+
+def data_separation(features, labels, metric="D", weights="samples"):
+    """What a load curve shows by default."""
+    return separation.data_separation(features, labels, metric, weights=weights, debias=metric == "D")
 
 
 @pytest.fixture
@@ -121,7 +126,7 @@ def test_mixed_precision_of_the_training_does_not_reach_the_measurement(sample):
 def test_untouched_also_after_an_error():
     model = network()
     before, state = {k: v.clone() for k, v in model.state_dict().items()}, torch.get_rng_state()
-    with pytest.raises(RuntimeError, match="midway"), undisturbed(model):
+    with pytest.raises(RuntimeError, match="midway"), evaluation(model):
         assert not model.training and not torch.is_grad_enabled()
         model(torch.ones(4, WIDTH))
         assert model.restless.passes == 1
@@ -215,20 +220,6 @@ def test_the_monitor_sees_through_wrappers(sample):
     assert load_curve(wrapped, x, y).layer.equals(plain.layer)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"every": 0}, "every = 0"),
-        ({"every": 2.5}, "every = 2.5"),
-        ({"every": True}, "every = True"),
-        ({"budget": 0.0}, r"budget = 0.0: .*\(0, 1\]"),
-    ],
-)
-def test_cadences_that_make_no_sense(sample, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        LoadCurveMonitor(quiet(), *sample, **arguments)
-
-
 def test_other_misuse(sample):
     with pytest.raises(ValueError, match="nothing recorded yet"):
         LoadCurveMonitor(quiet(), *sample).result()
@@ -273,13 +264,14 @@ def test_uses_that_depend_on_the_batch_are_refused(sample):
         def forward(self, x):
             return self.act(self.act(x)) if len(x) > 20 else self.act(x)
 
-    with pytest.raises(ValueError, match="layer 'act:2': 'act' is called 1 times"):
+    with pytest.raises(ValueError, match="layer 'act' is called 2 times for one batch and 1 times for another"):
         load_curve(Fickle(), *sample, batch_size=40)
 
 
 def test_pooling_is_applied_to_what_layers_return(sample):
     _, y = sample
-    images = torch.tensor(Stream.of("test monitor", 1).normal("x", 0, (N, 2, 4, 4)), dtype=torch.float32)
+    noise = torch.tensor(Stream.of("test monitor", 1).normal("x", 0, (N, 2, 4, 4)), dtype=torch.float32)
+    images = noise + y[:, None, None, None]
     model = nn.Sequential(nn.Conv2d(2, 5, 1), nn.ReLU(), nn.Flatten(2), nn.Identity(), nn.Flatten())
     with torch.no_grad():
         maps = model[1](model[0](images))
@@ -330,12 +322,6 @@ def test_shapes_without_a_bend(curve, verdict):
     assert str(read(curve)).startswith(verdict) and f"**{verdict}**" in read(curve)._repr_markdown_()
 
 
-def test_several_readings_make_a_list():
-    both = read_each({"one": [2.0, 1.9, 0.0], "two": [2.0, 1.0, 0.0]})
-    assert str(both) == f"one: {read([2.0, 1.9, 0.0])}\ntwo: {read([2.0, 1.0, 0.0])}"
-    assert both._repr_markdown_().splitlines()[1].startswith("- two: **balanced**")
-
-
 def test_a_reading_names_the_layers(sample):
     x, y = sample
     made = load_curve(quiet(), x, y)
@@ -347,3 +333,32 @@ def test_a_reading_names_the_layers(sample):
         read(made.expand_dims("seed"))
     with pytest.raises(ValueError, match="2 layers"):
         read([1.0, 0.0])
+
+
+def test_only_fully_connected_networks_are_placed_in_the_phase_diagram(sample):
+    """Of others a reading says the shape; its words are told by load_curve, or by who knows."""
+    x, y = sample
+    curve = load_curve(quiet(), x, y)
+    curve.values[:] = [3.0, 2.9, 0.0]
+    assert "In the phase diagram: more nonlinearity" in str(read(curve))
+    wrapped = load_curve(nn.Sequential(Shared()), x, y)
+    wrapped.values[:] = [3.0, 2.9, 0.0]
+    assert read(wrapped).verdict == "lazy" and "phase diagram" not in str(read(wrapped))
+    assert "phase diagram" not in str(read([3.0, 2.9, 0.0]))
+    assert read([3.0, 2.9, 0.0], architecture="fully connected").phase == "more nonlinearity than noise"
+
+
+def test_a_reading_refuses_what_chance_shows_as_well(sample):
+    """With shuffled labels in either form; with true labels and enough samples there is a word."""
+    x, y = sample
+    shuffled = y[torch.tensor(Stream.of("test shuffled", 0).permutation("labels", 0, N))]
+    for debias in (True, False):
+        null = load_curve(quiet(), x, shuffled, debias=debias)
+        assert null.attrs["ceiling"] == pytest.approx(np.log((N - CLASSES) / (CLASSES - 1)))
+        said = read(null)
+        assert said.verdict == "too few samples" and set(said.chance) <= {"norm0", "relu1", "relu2"}
+        assert "what chance shows, too" in str(said)
+        assert read(load_curve(quiet(), x, y, debias=debias)).verdict != "too few samples"
+    assert load_curve(quiet(), x, shuffled).attrs.get("unresolved", "").split(", ")[0] in ("", *null.layer.values)
+    constant = load_curve(nn.Sequential(nn.Linear(WIDTH, 2), nn.Threshold(1e9, 0.0), nn.ReLU()), x, y)
+    assert np.isnan(constant[1:]).all() and read(constant).verdict == "no shape"

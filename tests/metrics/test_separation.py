@@ -1,5 +1,7 @@
 """Laws of data separation."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import torch
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.metrics.separation import ClassMoments, data_separation
+from deepmech.metrics.separation import ClassMoments, data_separation, separation_ceiling
 
 METRICS, WEIGHTS = ("D", "D_hat"), ("samples", "printed")
 seeds = st.integers(0, 2**31)
@@ -233,3 +235,77 @@ def test_bad_options_are_named():
         ClassMoments(4).update(x, y).update(x[:, :4], y)
     with pytest.raises(ValueError, match="more than 2 GiB"):
         ClassMoments(2, "D_hat").update(np.zeros((2, 20_000)), np.array([0, 1]))
+
+
+# --- sampling noise ---------------------------------------------------------------------------------------------------
+
+#: Samples of each class, features, standard deviation of each class, degrees of freedom of Student's t (None: normal).
+SAMPLINGS = {
+    "few classes": ([20] * 3, 2, 1.0, None),
+    "more features than samples": ([4] * 10, 60, 1.0, None),
+    "many classes": ([3] * 30, 20, 1.0, None),
+    "unequal classes": ([60, 20, 5, 2], 10, 1.0, None),
+    "unequal widths": ([30, 10, 10], 10, [0.5, 2.0, 1.0], None),
+    "heavy tails": ([10] * 6, 10, 1.0, 5),
+    "single samples": ([20, 20, 1, 1], 10, 1.0, None),
+}
+
+
+def samplings(name, weights, draws=400, scale=1.0):
+    """Plain and debiased D of many samples of one population, and D of the population itself."""
+    sizes, d, width, freedom = SAMPLINGS[name]
+    s, y = Stream.of("test sampling noise", name), np.repeat(np.arange(len(sizes)), sizes)
+    width = np.broadcast_to(width, len(sizes))
+    means = scale * 0.8 * s.normal("means", 0, (len(sizes), d))
+    noise = s.normal("noise", 0, (draws, len(y), d))
+    if freedom is not None:
+        squares = (s.normal("squares", 0, (draws, len(y), d, freedom)) ** 2).sum(-1)
+        noise = noise / np.sqrt(squares / freedom) * np.sqrt((freedom - 2) / freedom)
+    x = means[y] + width[y, None] * noise
+    plain, mended = (data_separation(x, np.tile(y, (draws, 1)), weights=weights, debias=b) for b in (False, True))
+    p = np.array(sizes) / len(y)
+    if weights == "samples":
+        within, between = d * p @ width**2, p @ ((means - p @ means) ** 2).sum(1)
+    else:
+        within, between = d * (width**2).mean(), (p[:, None] * means).var(0).sum()
+    with np.errstate(divide="ignore"):
+        return plain, mended, np.log(within) - np.log(between), np.bincount(y)
+
+
+@pytest.mark.parametrize("weights", ["samples", "printed"])
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_debiased_separation_is_that_of_the_population(name, weights):
+    """Its quotient is right on average, its logarithm but for that of what scatters; plain D is too low."""
+    plain, mended, true, _ = samplings(name, weights)
+    assert np.isfinite(mended).mean() > 0.98
+    quotient = np.exp(true - mended[np.isfinite(mended)])
+    assert abs(quotient.mean() - 1) < 4 * quotient.std() / np.sqrt(len(quotient)) + 0.01
+    assert plain.mean() < true and abs(np.nanmean(mended) - true) < quotient.var() + 0.02
+    assert plain.std() < np.nanstd(mended) < 3 * plain.std()
+
+
+@pytest.mark.parametrize("weights", ["samples", "printed"])
+@pytest.mark.parametrize("name", ["few classes", "many classes", "unequal classes", "heavy tails"])
+def test_plain_separation_ends_at_its_ceiling_where_debiased_knows_that_it_knows_nothing(name, weights):
+    """Classes that are alike: the ceiling is where plain D lies, and what is left of the scatter has either sign."""
+    plain, mended, _, count = samplings(name, weights, scale=0.0)
+    scatter = np.exp(separation_ceiling(count, weights) - plain)
+    assert abs(scatter.mean() - 1) < 4 * scatter.std() / np.sqrt(len(scatter)) + 0.05
+    assert 0.3 < np.isnan(mended).mean() < 0.8
+
+
+def test_shuffled_labels_give_the_ceiling_whatever_the_features():
+    """The mean over all ways to deal labels is exact: two samples of each of two classes, dealt in all six ways."""
+    x = np.array([[0.0, 1.0], [0.5, -4.0], [7.0, 2.0], [3.0, 3.0]])
+    deals = [np.isin(range(4), pair).astype(int) for pair in combinations(range(4), 2)]
+    shares = [1 / (1 + np.exp(data_separation(x, y))) for y in deals]  # between over total
+    assert np.mean(shares) == pytest.approx(1 / (1 + np.exp(separation_ceiling([2, 2]))))
+
+
+def test_debiased_separation_where_there_is_nothing_to_correct_with():
+    y = np.arange(6) // 2
+    points = np.repeat(np.arange(3.0)[:, None], 2, 0)
+    assert data_separation(points, y, debias=True) == -np.inf  # collapsed classes have no noise
+    assert np.isnan(data_separation(np.arange(3.0)[:, None], np.arange(3), debias=True))  # no width is known
+    with pytest.raises(ValueError, match="there is no such form of D̂"):
+        data_separation(points, y, "D_hat", debias=True)

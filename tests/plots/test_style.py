@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from deepmech.plots import style
-from deepmech_book.figures.labels import apart
+from deepmech.plots.panels import apart
 
 channel = st.floats(0, 1)
 colour = st.tuples(channel, channel, channel)
@@ -67,6 +67,15 @@ def test_the_diverging_map_is_neutral_at_zero():
         assert np.allclose(middle[:3], to_rgb(theme.neutral), atol=0.01)
         r, g, b = middle[:3]
         assert max(r, g, b) - min(r, g, b) < 0.06
+
+
+def test_temperatures_run_from_cold_to_hot_by_their_rank_alike_on_both_themes():
+    cold_first, hot_first = (style.temperatures(t) for t in ([0.0, 1e-8, 0.3, 2.0], [2.0, 0.3, 1e-8, 0.0]))
+    assert cold_first == hot_first[::-1] == style.palette([0.0, 1e-8, 0.3, 2.0], style.DARK, "temperature")
+    assert min(style.contrast(c, t.background) for c in style.temperatures(range(20)) for t in style.THEMES) >= 3.0
+    # Blue falls and red rises all the way: that is left to readers who do not tell red from green.
+    red, _, blue = np.array([to_rgb(c) for c in style.temperatures(range(9))]).T
+    assert np.all(np.diff(blue - red) < 0)
 
 
 @given(colour)

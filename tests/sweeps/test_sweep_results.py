@@ -1,10 +1,15 @@
 """Shipped results: exact, keyed, refused when stale; and their verification."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from test_sweep_run import make, same
 
-from deepmech.sweeps import Stale, cli_run, cli_verify, record, result, results, run, ship, verify
+from deepmech import over
+from deepmech.core.random import Stream
+from deepmech.sweeps import Stale, Sweep, cli_run, cli_verify, record, result, results, run, ship, verification, verify
 from deepmech.sweeps.store import read_netcdf, write_netcdf
 
 WALKS = make()
@@ -89,6 +94,58 @@ def test_differences_that_are_no_numbers_count(tmp_path, change):
 def test_a_function_that_depends_on_its_neighbours_fails_verification(tmp_path):
     path = ship(run(make("depends_on_neighbours"), chunk=6), tmp_path)
     assert not next(verify(path, n=3)).passed
+
+
+GRID = Sweep("grid", "sweep_functions:walk", {"a": over("a", range(48)), "b": over("b", range(10))}, {"steps": 1})
+
+
+def seen(changed, builds, count=3, trials=600):
+    """In how many trials builds of ``count`` cells each meet one of the changed cells of 480."""
+    stream, found = Stream.of("seen", changed, builds), 0
+    for trial in range(trials):
+        wrong = set(stream.permutation("wrong", trial, GRID.n_cells)[:changed].tolist())
+        seeds = (1e6 * stream.uniform("seeds", trial, builds)).astype(int).tolist()
+        found += any(wrong & set(verification.sample(GRID, count, seed)) for seed in seeds)
+    return found / trials
+
+
+def test_how_likely_it_is_that_a_change_is_seen_in_builds(capsys):
+    """One changed cell of 480: 6 in 100 in ten builds. 96 of them, as an edit changes: half in one, nearly 1 in ten.
+
+    The page ``howto`` says so. Without the preference for corners the first is 1 - (1 - 3/480)**10 = 0.061.
+    """
+    found = {
+        f"{changed} changed, {builds} builds": seen(changed, builds) for changed, builds in ((1, 10), (96, 1), (96, 10))
+    }
+    with capsys.disabled():
+        print(found)
+    one, edit, edits = found.values()
+    assert one == pytest.approx(1 - (1 - 3 / 480) ** 10, abs=0.03)
+    assert edit == pytest.approx(1 - (384 / 480) ** 3, abs=0.06) and edits > 0.99
+
+
+def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch, capsys):
+    """One changed cell of 480 in one ``deepmech verify --minutes 30``: 3 in 100, by what cells cost that ship."""
+    folder = Path(__file__).parents[2] / "book" / "results"
+    entries, clock, missed = record.read(folder), [0.0], {}
+
+    def verified(file, count, *_):
+        entry = entries[file.name]
+        clock[0] += count * min(entry["seconds"], entry.get("part_seconds", np.inf)) + 0.05
+        missed[file.name] = missed.get(file.name, 1.0) * (1 - count / entry["of"])
+
+    monkeypatch.setattr(verification, "_verified", verified)
+    monkeypatch.setattr(verification, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    large, chances = [name for name, entry in entries.items() if entry["of"] == 480], []
+    for _ in range(20):
+        clock[0] = 0.0
+        missed.clear()
+        list(verification.verify(folder, minutes=30))
+        chances += [1 - missed.get(name, 1.0) for name in large]
+        assert clock[0] < 1900 and len(missed) > len(entries) / 2, "dear results do not take the time of the others"
+    with capsys.disabled():
+        print(f"seen in half an hour: {np.mean(chances):.3f}")
+    assert 0.02 < np.mean(chances) < 0.05
 
 
 def test_verification_says_what_it_wants(tmp_path):

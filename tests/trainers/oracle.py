@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from deepmech.trainers.draws import Draws
 from deepmech.trainers.modules import Dropout
 from deepmech.trainers.specs import Own
 
@@ -20,8 +19,8 @@ OPTIMIZERS = {
 class Oracle:
     """Trains ``module`` in place as ``member`` says."""
 
-    def __init__(self, module, member, data, experiment="tests"):
-        self.module, self.member, self.draws = module, member, Draws.of(member, experiment)
+    def __init__(self, module, member, data):
+        self.module, self.member = module, member
         self.x, self.y, self.n_classes = np.asarray(data.x_train), np.asarray(data.y_train), data.n_classes
         trained = [p for p in module.parameters() if p.requires_grad]
         self.dtype, self.optimizer = trained[0].dtype, OPTIMIZERS[member.training.optimizer](trained, member.training)
@@ -29,7 +28,7 @@ class Oracle:
     def run_epoch(self, epoch):
         self.optimizer.param_groups[0]["lr"] = self.member.settings(epoch).learning_rate
         losses = []
-        for step, index in self.draws.batches(epoch, len(self.y)):
+        for step, index in self.member.batches(epoch, len(self.y)):
             self.optimizer.zero_grad()
             loss = self.loss(epoch, step, index)
             loss.backward()
@@ -38,7 +37,7 @@ class Oracle:
         return sum(losses) / len(self.y)
 
     def loss(self, epoch, step, index):
-        now, stream = self.member.settings(epoch), self.draws.stream
+        now, stream = self.member.settings(epoch), self.member.stream
         x, y = self.x[index].astype(float), self.y[index]
         noise = stream.normal("input noise", step, (x[0].size, len(y))).T.reshape(x.shape)
         x += now.data_noise * self.x.std(dtype=float) * noise

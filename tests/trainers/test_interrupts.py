@@ -21,7 +21,7 @@ from deepmech.trainers import train
 from deepmech.trainers.engines.compiled import langevin, lenet, mlp
 from deepmech.trainers.langevin import Dynamics, Preparation, walk
 from deepmech.trainers.lenet import train_lenet
-from deepmech.trainers.specs import CNN, MLP, SingleSample, Training  # noqa: F401 - a CNN is LONG work
+from deepmech.trainers.specs import MLP, SingleSample, Training
 
 resource = pytest.importorskip("resource", reason="how long another process took is asked of POSIX")
 STREAM = Stream.of("interrupts", 0)
@@ -29,7 +29,6 @@ X = STREAM.normal("x", 0, (256, 16)).astype(np.float32)
 CLASSES = SimpleNamespace(
     x_train=X, y_train=np.arange(256) % 3, x_test=X, y_test=np.arange(256) % 3, n_classes=3, fingerprint="interrupts"
 )
-IMAGES = SimpleNamespace(**{**vars(CLASSES), "shape": (1, 4, 4)})
 SIGNS = SimpleNamespace(x=X, y=np.where(X[:, 0] > 0, 1.0, -1.0), fingerprint="interrupts")
 
 # Nothing is learned from one epoch to the next, so that training does not end by itself.
@@ -37,7 +36,6 @@ ENDLESS = {"learning_rate": 1e-9, "stop_loss": 0.0, "stop_change": 0.0}
 
 #: What runs for {n} steps: a few first, for what has to be compiled cannot be interrupted, then without an end.
 LONG = {
-    "cnn": "train(CNN(), Training(epochs={n}, **ENDLESS), IMAGES)",
     "compiled": "train(MLP(depth=4, width=100), Training(epochs={n}, **ENDLESS), CLASSES, engine='compiled')",
     "torch": "train(MLP(depth=4, width=100), Training(epochs={n}, **ENDLESS), CLASSES, engine='torch')",
     "lenet": "train_lenet(SingleSample(iterations={n}), load('geomnist', n_train=9), threads=1)",

@@ -12,9 +12,17 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
-from deepmech.trainers.langevin import ENGINES, Dynamics, Preparation, Unresolved, log_times, settle, walk
-from deepmech.trainers.langevin_walker import ASLEEP, Walker, prepare
-from deepmech.trainers.run import Call
+from deepmech.trainers.langevin import (
+    ASLEEP,
+    Dynamics,
+    Preparation,
+    Unresolved,
+    Walker,
+    log_times,
+    prepare,
+    settle,
+    walk,
+)
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
@@ -148,11 +156,6 @@ def test_what_auto_chooses_and_what_is_refused(monkeypatch):
     monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
     with pytest.raises(ValueError, match=r"settle: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
         settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
-    monkeypatch.setattr("deepmech.trainers.run.require_device", lambda *of: True)
-    monkeypatch.setattr("deepmech.trainers.run.room", lambda memory, device, caller: 1e9)
-    assert Call("walk", ENGINES, seed=0, experiment="").choose(Dynamics(), Preparation())[0] == "torch"
-    with pytest.raises(ValueError, match=r"engine = 'compiled' knows no GPU"):
-        Call("walk", ENGINES, seed=0, experiment="", engine="compiled").choose(Dynamics(), Preparation())
 
 
 @needs_gpu
@@ -271,7 +274,7 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     data = problem(40)
     dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
-    done = prepare(Walker(dynamics, Preparation(**how), 0), data)
+    (done,) = prepare([Walker(dynamics, Preparation(**how), 0)], data)
     made, steps = done.weights, done.steps
     assert np.abs(made).max() < ASLEEP
     start = initial(layer_sizes(4, 3, 6), Stream.of("glass", 0))
@@ -279,36 +282,6 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     decay = (1 - 0.02 * 0.5) ** 4300 * (1 - 0.002 * 0.5) ** 200
     assert np.abs(made).max() == pytest.approx(np.abs(start).max() * decay, rel=0.3)
     assert steps[-1] == 4500
-
-
-def test_what_diverges_is_told():
-    data = problem()
-    made = walk(
-        Dynamics(width=8, hidden=2, learning_rate=50.0), Preparation(sgd_steps=10, learning_rate=0.01), data, steps=80
-    )
-    assert made.state.item() == "diverged"
-    assert made["square"].isel(time=-1).isnull().all()
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Dynamics(width=0), "Dynamics.width = 0"),
-        (lambda: Dynamics(temperature=-1.0), "Dynamics.temperature = -1.0"),
-        (lambda: Dynamics(batch_size=10, temperature=0.1), "Dynamics.temperature = 0.1"),
-        (lambda: Dynamics(dtype="half"), "Dynamics.dtype = 'half'"),
-        (lambda: Preparation(sgd_steps=1.5), "Preparation.sgd_steps = 1.5"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, waiting=[10]), "waiting"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, record=[3, 2]), "increasing"),
-        (lambda: walk(Dynamics(width=over("time", [3, 4])), Preparation(), problem(), steps=10), "'time'"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, seed=-1), "seed = -1"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, engine="fast"), "engine = 'fast'"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, threads=0), "threads = 0"),
-    ],
-)
-def test_errors_name_what_is_wrong(make, words):
-    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
-        make()
 
 
 def test_small_things():

@@ -19,11 +19,11 @@ from trainer_data import clusters
 
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training, train
-from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.torch_func import Rows, StackedModules, Torch, structure
+from deepmech.trainers.member import Member
 from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
-from deepmech.trainers.specs import Member, Own
+from deepmech.trainers.specs import Own
 from deepmech_book.experiments.your_network import transformer
 
 DOUBLE = Training(dtype="float64")
@@ -47,13 +47,12 @@ def pictures(n=40, side=6, channels=2):
 
 
 def module(member, data):
-    shape = getattr(data, "shape", data.x_train.shape[1:])
-    return of_member(member, shape, data.n_classes or 1, Stream.of("tests", member.seed))
+    return of_member(member, getattr(data, "shape", data.x_train.shape[1:]), data.n_classes or 1)
 
 
 def engine(members, data):
-    draws, whole = [Draws.of(m, "tests") for m in members], isinstance(members[0].network, Own)
-    return Torch(members, draws, Torch.prepare(data, str(members[0].training.dtype), whole=whole))
+    whole = isinstance(members[0].network, Own)
+    return Torch(members, Torch.prepare(data, str(members[0].training.dtype), whole=whole))
 
 
 def numbers(network):
@@ -242,7 +241,7 @@ def test_gradients_are_those_of_finite_differences():
     for name, parameter in one.module.named_parameters():
         if parameter.grad is None:
             continue
-        direction = torch.from_numpy(one.draws.stream.normal(name, 0, tuple(parameter.shape)))
+        direction = torch.from_numpy(one.member.stream.normal(name, 0, tuple(parameter.shape)))
         h, values = 1e-6, []
         for sign in (1, -1):
             with torch.no_grad():

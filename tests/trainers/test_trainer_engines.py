@@ -13,11 +13,10 @@ from trainer_data import clusters
 
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import mlp_draws, mlp_passes
 from deepmech.trainers.engines.compiled.mlp import Fused
+from deepmech.trainers.member import Member
 from deepmech.trainers.modules import of_member
-from deepmech.trainers.specs import Member
 
 PARTS = {
     ("linear", "weight"): "weight",
@@ -29,10 +28,8 @@ PARTS = {
 
 def engines(network, training, data, seed=0):
     member = Member(network, training, seed)
-    draws = Draws.of(member, "tests")
-    dtype = str(training.dtype)
-    module = of_member(member, data.x_train.shape[1:], data.n_classes or 1, draws.stream)
-    return Oracle(module, member, data), Fused(member, draws, Fused.prepare(data, dtype))
+    module = of_member(member, data.x_train.shape[1:], data.n_classes or 1)
+    return Oracle(module, member, data), Fused(member, Fused.prepare(data, str(training.dtype)))
 
 
 def trained(module, what=lambda p: p):
@@ -79,7 +76,7 @@ trainings = st.builds(
 def test_one_step_agrees_in_loss_and_in_every_gradient(network, training, seed):
     data = clusters(64, 5, 3)
     oracle, fused = engines(network, training, data, seed)
-    step, index = next(fused.draws.batches(1, 64))
+    step, index = next(fused.member.batches(1, 64))
     loss = oracle.loss(1, step, index)
     loss.backward()
     now = fused.member.settings(1)
@@ -174,7 +171,7 @@ def test_cross_entropy_is_finite_and_right_for_extreme_logits():
 
 def test_initial_weights_have_torch_s_distribution():
     member = Member(MLP(width=200), Training(), 1)
-    weight, bias = Draws.of(member, "tests").weights(member.sizes(50, 10))[0]
+    weight, bias = member.weights(member.sizes(50, 10))[0]
     theirs = torch.nn.Linear(50, 200)
     bound = 1 / np.sqrt(50)
     for ours, torchs in ((weight, theirs.weight), (bias, theirs.bias)):
@@ -186,15 +183,15 @@ def test_initial_weights_have_torch_s_distribution():
 
 def test_orthogonal_initialisation_is_orthogonal():
     member = Member(MLP(width=9, init="orthogonal"), Training(), 1)
-    for weight, bias in Draws.of(member, "tests").weights(member.sizes(5, 3)):
+    for weight, bias in member.weights(member.sizes(5, 3)):
         small = weight if weight.shape[0] <= weight.shape[1] else weight.T
         np.testing.assert_allclose(small @ small.T, np.eye(len(small)), atol=1e-12)
         assert not bias.any()
 
 
 def test_every_sample_is_visited_once_per_epoch_in_a_new_order():
-    draws = Draws.of(Member(MLP(), Training(batch_size=16), 0), "tests")
-    epochs = [list(draws.batches(e, 50)) for e in (1, 2)]
+    member = Member(MLP(), Training(batch_size=16), 0)
+    epochs = [list(member.batches(e, 50)) for e in (1, 2)]
     assert [step for batches in epochs for step, _ in batches] == list(range(8))
     orders = [np.concatenate([index for _, index in batches]) for batches in epochs]
     assert all(np.array_equal(np.sort(o), np.arange(50)) for o in orders)

@@ -3,7 +3,7 @@ import pytest
 
 from deepmech import over
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.specs import Member
+from deepmech.trainers.member import Member
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import tarfile
-import zlib
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pooch
 
-from deepmech.core.files import write_whole
 from deepmech.data import files
 from deepmech.data.catalogue import BUNDLED, SOURCES, Source, SourceFile, data_directory
 from deepmech.data.datasets import require_name
@@ -53,8 +50,8 @@ def cli_status() -> str:
 def cli_fetch(names: Iterable[str]) -> str:
     """Download what is missing or broken of the named datasets; the text that ``deepmech data fetch NAMES`` shows.
 
-    Files whose content is already right are left alone. A file appears under its name only when it is complete and its
-    checksum agrees, so an interrupted download leaves nothing that a later load would trust.
+    Files whose content is already right are left alone. An interrupted download leaves nothing that a later load would
+    trust: the checksums of the catalogue are compared whenever a file is read.
 
     Raises
     ------
@@ -77,17 +74,17 @@ def cli_fetch(names: Iterable[str]) -> str:
 
 def fetch(source: Source) -> None:
     """Bring every file of ``source`` into the data directory."""
-    broken = {f: path for f, path in source.paths().items() if not _good(path, f)}
-    if not broken:
-        return
+    broken = {file: path for file, path in source.paths().items() if not _good(path, file)}
+    for path in broken.values():
+        path.unlink(missing_ok=True)
     if source.archive is None:
         for file, path in broken.items():
             _download(source, file, path)
-        return
-    archive = data_directory() / source.archive.name
-    _download(source, source.archive, archive)
-    _unpack(archive, broken)
-    archive.unlink()
+    elif broken:
+        archive = data_directory() / source.archive.name
+        members = [f"{source.folder}/{file.name}" for file in broken]
+        _download(source, source.archive, archive, pooch.Untar(members, extract_dir="."))
+        archive.unlink()
 
 
 def _good(path: Path, file: SourceFile) -> bool:
@@ -98,46 +95,32 @@ def _good(path: Path, file: SourceFile) -> bool:
     return True
 
 
-def _download(source: Source, file: SourceFile, path: Path) -> None:
+def _download(source: Source, file: SourceFile, path: Path, processor: pooch.Untar | None = None) -> None:
     pooch.get_logger().setLevel("WARNING")
     downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=30)
+    where = {"fname": path.name, "path": path.parent, "processor": processor, "downloader": downloader}
     reasons = []
     for mirror in source.mirrors:
         try:
-            pooch.retrieve(
-                mirror + file.name,
-                known_hash=f"sha256:{file.download_sha256}",
-                fname=path.name,
-                path=path.parent,
-                downloader=downloader,
-            )
+            pooch.retrieve(mirror + file.name, f"sha256:{file.download_sha256}", **where)
             return
         except (OSError, ValueError) as error:  # unreachable (requests' errors are OSErrors), disk full, wrong checksum
-            reasons.append(f"{mirror}{file.name}: {error}")
+            reasons.append(f"{mirror.split('/')[2]}: {_short(error)}")
     raise files.DataMissing(
-        f"{source.title}: {file.name} could not be downloaded into {path.parent}: {'; '.join(reasons)}. "
+        f"{source.title}: {file.name} could not be downloaded into {path.parent} ({'; '.join(reasons)}). "
         "Copy the file there by hand, or use the profile 'quick', which needs no download."
     )
 
 
-def _unpack(archive: Path, wanted: dict[SourceFile, Path]) -> None:
-    """Write the wanted members, each under its own path; what names or links the archive holds decides nothing."""
-    missing = {file.name: (file, path) for file, path in wanted.items()}
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                name = PurePosixPath(member.name)
-                if name.name not in missing:
-                    continue
-                file, path = missing.pop(name.name)
-                if not member.isfile() or name.is_absolute() or ".." in name.parts:
-                    raise files.DataCorrupt(f"{archive}: {name} is no plain file within a folder of the archive")
-                if member.size != (size := file.count * files.CIFAR_RECORD):
-                    raise files.DataCorrupt(f"{archive}: {name} has {member.size} bytes instead of {size}")
-                stream = tar.extractfile(member)
-                assert stream is not None  # only folders, links and devices have none
-                write_whole(path, stream.read())
-    except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise files.DataCorrupt(f"{archive}: damaged ({error})") from None
-    if missing:
-        raise files.DataCorrupt(f"{archive}: holds no file {', '.join(missing)}")
+def _short(error: Exception) -> str:
+    """The cause of an error, without what was tried how often: connection refused, 404, another checksum.
+
+    Examples
+    --------
+    >>> _short(OSError("Max retries exceeded with url: /mnist/ (Caused by NewConnectionError('x: Name unknown'))"))
+    'Name unknown'
+    """
+    words = str(error).partition("hash of downloaded file")
+    if words[1]:
+        return "another file (its hash is not the published one)"
+    return words[0].rpartition(": ")[2].strip("'\")") if "Caused by" in words[0] else words[0].partition(" for url")[0]

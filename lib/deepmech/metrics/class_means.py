@@ -1,4 +1,4 @@
-"""Mean logits of every class over the trials of a training log, and their bootstrap (paper B, §4.1)."""
+"""Mean logits of every class over the trials of a training log (paper B, §4.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.random import Stream
 from deepmech.metrics.moments import class_labels, real_numbers
 
 
@@ -60,38 +59,6 @@ def class_means(
         )
     t = np.arange(x.shape[1]) if times is None else np.asarray(times)
     return _means_array(sums[0] / counts[0][..., None], t)
-
-
-def bootstrap(logits: Any, classes: Any, stream: Stream, n_boot: int = 200, n_classes: int | None = None, pool: int = 1,
-              times: Any = None) -> xr.DataArray:  # fmt: skip
-    """Class means of ``n_boot`` resamples of the trials, for the spread of anything that is made from them.
-
-    Same arguments as :func:`class_means`. Trials are drawn whole and with replacement, so the correlation of a trial
-    with itself in time is kept. A class that a resample did not draw is nan there: pool enough iterations.
-
-    Returns
-    -------
-    DataArray
-        Dimensions ``resample``, ``time``, ``class``, ``logit``: what
-        :func:`~deepmech.metrics.elasticity.integrated_effects` takes.
-
-    Examples
-    --------
-    >>> s = Stream.of("doctest", 0)
-    >>> log, drawn = 1 + s.normal("log", 0, (30, 5, 2)), np.tile([[0, 1, 0, 1, 0], [1, 0, 1, 0, 1]], (15, 1))
-    >>> spread = bootstrap(log, drawn, s, 400).std("resample")
-    >>> bool((abs(spread - 1 / np.sqrt(15)) < 0.15).all())
-    True
-    """
-    x, y, k = _checked(logits, classes, n_classes)
-    checks.instance("bootstrap: stream", stream, Stream)
-    n_boot, pool = checks.whole("bootstrap: n_boot", n_boot), _odd_pool("bootstrap", pool)
-    n = len(x)
-    picks = np.array([(stream.uniform("bootstrap", b, n) * n).astype(np.int64) for b in range(n_boot)])
-    weights = np.stack([np.bincount(p, minlength=n) for p in picks]).astype(float)
-    sums, counts = _sums(x, y, k, weights, pool)
-    means = np.divide(sums, counts[..., None], out=np.full(sums.shape, np.nan), where=counts[..., None] > 0)
-    return _means_array(means, np.arange(x.shape[1]) if times is None else np.asarray(times), "resample")
 
 
 def _odd_pool(owner: str, pool: Any) -> int:

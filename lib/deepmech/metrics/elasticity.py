@@ -32,14 +32,13 @@ from scipy.signal import savgol_filter
 
 from deepmech.core import checks
 from deepmech.core.labels import with_dims
-from deepmech.metrics.class_means import LogitLog, bootstrap, class_means
+from deepmech.metrics.class_means import LogitLog, class_means
 from deepmech.metrics.tails import log_slope, tail_index
 
 __all__ = [
     "V1",
     "V2",
     "LogitLog",
-    "bootstrap",
     "class_means",
     "effects",
     "integrated_effects",
@@ -59,6 +58,15 @@ V2 = np.array([[2, -1, -1], [-1, 2, -1], [0, 0, 0]]) / 3
 
 def margins(means: Any) -> xr.DataArray:
     """Own-class margins s_k = X̄ᵏ_k − mean over logits of X̄ᵏ, the state of the L-model (dimensions …, time, class).
+
+    Parameters
+    ----------
+    means : class means, dimensions (…, time, class, logit), as many logits as classes.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (…, time, class), in units of the logits.
 
     Examples
     --------

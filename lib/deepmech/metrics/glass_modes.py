@@ -67,7 +67,7 @@ def _dip(x, before, after):
     return best
 
 
-def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
+def dip(sample: np.ndarray) -> float:
     """The dip: largest distance of the sample's distribution from the nearest unimodal one.
 
     For each mode the nearest distribution is convex before it and concave after; how wide a band such a curve needs
@@ -76,7 +76,6 @@ def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
     Parameters
     ----------
     sample : real numbers, any shape (flattened), at least one; ties allowed.
-    weights : how often each counts (a histogram's counts at its bins' centres); default once.
 
     Returns
     -------
@@ -94,14 +93,11 @@ def dip(sample: np.ndarray, weights: np.ndarray | None = None) -> float:
     (0.25, 0.05)
     """
     values = np.ravel(checks.array("dip: sample", sample))
-    counts = np.ones(len(values)) if weights is None else np.ravel(np.asarray(weights, float))
-    if values.size == 0 or not np.isfinite(values).all() or counts.sum() <= 0 or len(counts) != len(values):
-        raise ValueError(f"dip: sample of {values.size} numbers: must be finite, not empty, with weights that fit")
-    x, place = np.unique(values[counts > 0], return_inverse=True)
-    each = np.bincount(place, counts[counts > 0])
-    total = each.sum()
-    after = np.cumsum(each) / total
-    return float(max(_dip(x, after - each / total, after), 1 / (2 * total)))
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ValueError(f"dip: sample of {values.size} numbers: must be finite and not empty")
+    x, counts = np.unique(values, return_counts=True)
+    after = np.cumsum(counts.astype(float)) / values.size
+    return float(max(_dip(x, after - counts / values.size, after), 1 / (2 * values.size)))
 
 
 @dataclass(frozen=True)
@@ -125,6 +121,16 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
 
     ``stream`` are the random numbers of the uniform samples.
 
+    Parameters
+    ----------
+    sample : real numbers, any shape.
+    stream : random numbers of the uniform samples.
+    n_null : how many of these.
+
+    Returns
+    -------
+    DipTest
+
     Examples
     --------
     >>> s = Stream.of("doctest", 0)
@@ -145,7 +151,22 @@ LARGE = 1000
 
 
 def uniform_dips(stream: Stream, n: int, n_null: int) -> np.ndarray:
-    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n."""
+    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n.
+
+    Parameters
+    ----------
+    stream, n_null : as of :func:`dip_test`.
+    n : size of the samples.
+
+    Returns
+    -------
+    (n_null,) ndarray
+
+    Examples
+    --------
+    >>> bool((uniform_dips(Stream.of("doctest", 0), 5, 3) >= 0.1).all())  # at least 1/(2n)
+    True
+    """
     few = min(n, LARGE)
     return np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n)
 
@@ -158,6 +179,15 @@ def _uniform_dips(stream: Stream, n: int, n_null: int) -> tuple[float, ...]:
 
 def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """As many numbers as a histogram counted, evenly spread inside each bin, for :func:`dip_test`.
+
+    Parameters
+    ----------
+    counts : (bins,) whole numbers.
+    edges : (bins + 1,) rising.
+
+    Returns
+    -------
+    (counts.sum(),) ndarray, rising
 
     Examples
     --------

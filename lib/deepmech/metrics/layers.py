@@ -35,7 +35,7 @@ _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """The layers of a curve by name, and in words what of the model they leave out.
 
     ``blocks`` tells that they are blocks, whose outputs may be tuples, and that the curve begins with what enters the
@@ -63,12 +63,50 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
+def is_fully_connected(model: nn.Module) -> bool:
+    """Whether a model is a plain stack of linear layers, normalisations, activations and dropout, in ``nn.Sequential``.
+
+    Of other classes of modules nobody can say from outside what ``forward`` adds up.
+
+    Examples
+    --------
+    >>> is_fully_connected(nn.Sequential(nn.Linear(3, 3), nn.ReLU())), is_fully_connected(nn.Conv1d(1, 1, 1))
+    (True, False)
+    """
+    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
+    return all(isinstance(module, parts) or is_activation(module) for module in model.modules())
+
+
 def choose(
     model: nn.Module, layers: Sequence[str] | str | None, run: Callable[[], Any], main: torch.Tensor | None
-) -> Chosen:
-    """The layers to watch; ``run`` takes one batch through the model, ``main`` is its input.
+) -> Selection:
+    """The layers of a load curve.
 
-    A ValueError for names that are not there, a default that finds nothing, and whole numbers as a layer.
+    Parameters
+    ----------
+    model
+        Any module.
+    layers
+        Names, ``"blocks"``, or None for the input and all activation modules.
+    run
+        Takes one batch through the model; needed unless layers are given by name.
+    main
+        The tensor of that batch that counts as the input.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    ValueError
+        For names that are not there, a default that finds nothing, and whole numbers as a layer.
+
+    Examples
+    --------
+    >>> model, x = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2)), torch.zeros(1, 3)
+    >>> choose(model, None, lambda: model(x), x).names
+    ('input', '1')
     """
     modules = {name: module for name, module in model.named_modules() if name}
     if layers is None and not any(map(is_activation, modules.values())):
@@ -77,13 +115,13 @@ def choose(
             f"name the layers, or give layers='blocks': {_listing(modules)}"
         )
     if layers is None or layers == BLOCKS:
-        with _Watching(modules) as seen:
+        with _CallLog(modules) as seen:
             seen.output = run()
         return _default(modules, seen, main) if layers is None else _blocks(modules, seen)
     _check_names(list(layers), modules)
     if INPUT in layers:
         _demand_real(main)
-    return Chosen(tuple(layers))
+    return Selection(tuple(layers))
 
 
 def _demand_real(main: torch.Tensor | None) -> None:
@@ -97,7 +135,7 @@ def _demand_real(main: torch.Tensor | None) -> None:
         )
 
 
-class _Watching(TorchFunctionMode):
+class _CallLog(TorchFunctionMode):
     """Writes down which modules are called, in which order and by which activation functions, in one pass."""
 
     def __init__(self, modules: Mapping[str, nn.Module]) -> None:
@@ -109,7 +147,7 @@ class _Watching(TorchFunctionMode):
         self.output: Any = None
         self.handles: list[Any] = []
 
-    def __enter__(self) -> _Watching:
+    def __enter__(self) -> _CallLog:
         for name, module in self.modules.items():
             self.handles.append(module.register_forward_pre_hook(lambda *_, name=name: self.inside.append(name)))
             self.handles.append(module.register_forward_hook(self._end(name), with_kwargs=True))
@@ -146,7 +184,7 @@ class _Watching(TorchFunctionMode):
         return out
 
 
-def _default(modules: Mapping[str, nn.Module], seen: _Watching, main: torch.Tensor | None) -> Chosen:
+def _default(modules: Mapping[str, nn.Module], seen: _CallLog, main: torch.Tensor | None) -> Selection:
     """The input, or what a normalisation or an embedding makes of it, and every activation module in order."""
     active = {name for name, module in modules.items() if is_activation(module)}
     called = {name for name, _ in seen.calls}
@@ -162,10 +200,10 @@ def _default(modules: Mapping[str, nn.Module], seen: _Watching, main: torch.Tens
         return main is not None and isinstance(modules[name], kinds) and _is_view(first, main)
 
     first = seen.named(on_input) or ([INPUT] if real else [])
-    return Chosen((*first, *seen.named(lambda name, _: name in active)), _unseen(modules, seen, active))
+    return Selection((*first, *seen.named(lambda name, _: name in active)), _unseen(modules, seen, active))
 
 
-def _unseen(modules: Mapping[str, nn.Module], seen: _Watching, active: set[str]) -> str:
+def _unseen(modules: Mapping[str, nn.Module], seen: _CallLog, active: set[str]) -> str:
     """What a curve over activation modules leaves out."""
     link = ("sigmoid", seen.output)  # makes probabilities of what the model returns; no layer
     hidden = [(f"{w}()", around) for w, around, made in seen.functions if not (w == link[0] and made is link[1])]
@@ -181,7 +219,7 @@ def _unseen(modules: Mapping[str, nn.Module], seen: _Watching, active: set[str])
     )
 
 
-def _blocks(modules: dict[str, nn.Module], seen: _Watching) -> Chosen:
+def _blocks(modules: dict[str, nn.Module], seen: _CallLog) -> Selection:
     """The repeated blocks: modules of one class, the outermost that repeats, from which features go to the next."""
     calls = Counter(name for name, _ in seen.calls)
     whole = {n: m for n, m in modules.items() if calls[n] and any(True for _ in m.children())}
@@ -211,7 +249,7 @@ def _blocks(modules: dict[str, nn.Module], seen: _Watching) -> Chosen:
     if len(found) < 2:
         listing = _listing(modules)
         raise ValueError(f"load_curve: layers = 'blocks': no blocks are repeated here; name the layers: {listing}")
-    return Chosen((BEFORE, *found), blocks=True)
+    return Selection((BEFORE, *found), blocks=True)
 
 
 def _inside(name: str, others: Sequence[str]) -> bool:
@@ -252,11 +290,11 @@ def plain_attention(model: nn.Module) -> Iterator[None]:
         torch.backends.mha.set_fastpath_enabled(fast)
 
 
-def use_of(name: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
-    """``"act:2"`` is the second use of module ``act``; a plain name, use 0, stands for the only one."""
-    module, colon, use = name.rpartition(":")
-    if name not in modules and colon and module in modules and use.isdecimal() and int(use) > 0:
-        return module, int(use)
+def call_of(name: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
+    """``"act:2"`` is the second call of module ``act``; a plain name, call 0, stands for the only one."""
+    module, colon, call = name.rpartition(":")
+    if name not in modules and colon and module in modules and call.isdecimal() and int(call) > 0:
+        return module, int(call)
     return name, 0
 
 
@@ -276,7 +314,7 @@ def _check_names(layers: list[str], modules: dict[str, nn.Module]) -> None:
     if repeated:
         raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
     for name in layers:
-        if name not in (INPUT, OUTPUT) and (not isinstance(name, str) or use_of(name, modules)[0] not in modules):
+        if name not in (INPUT, OUTPUT) and (not isinstance(name, str) or call_of(name, modules)[0] not in modules):
             close = difflib.get_close_matches(str(name), list(modules), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"load_curve: no layer {name!r}; this model has {_listing(modules)}{hint}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -15,13 +15,13 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import checks
-from deepmech.metrics.batches import Batch, Numbering, batches_of, drawn_apart, targets
-from deepmech.metrics.layers import BEFORE, BLOCKS, Chosen, choose, plain_attention, stream
-from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights
-from deepmech.metrics.probing import LayerProbe
-from deepmech.metrics.reading import Reading, read
+from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
+from deepmech.metrics.evaluation import evaluation, unwrap
+from deepmech.metrics.layers import BLOCKS, Selection, choose, is_fully_connected, plain_attention, stream
+from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite, separation_ceiling
+from deepmech.metrics.probing import Call, LayerProbe
+from deepmech.metrics.reading import FULLY_CONNECTED, Reading, read
 from deepmech.metrics.regression import probe_error
-from deepmech.metrics.untouched import undisturbed, unwrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Partial", "load_curve", "over_positions", "over_tokens"]
 
 Target = Literal["classes", "regression"]
+Pool = Callable[..., torch.Tensor]
 
 #: Name and ``long_name`` of the result.
 _WORDS = {
@@ -36,7 +37,7 @@ _WORDS = {
     "D_hat": ("data_separation_hat", "data separation D̂"),
     "probe_error": ("probe_error", "error of a linear probe"),
 }
-_MOST_KEPT = 2**31  # bytes
+_LARGEST_FEATURES = 2**31  # bytes
 
 
 class Partial(UserWarning):
@@ -52,18 +53,19 @@ def load_curve(
     batch_size: int = 1024,
     n_classes: int | None = None,
     weights: Weights = "samples",
-    pool: Callable[..., torch.Tensor] | None = None,
+    pool: Pool | None = None,
     diverged_to_nan: bool = False,
     *,
-    forward: Callable[[nn.Module, Any], Any] | None = None,
+    forward: Forward | None = None,
     target: Target = "classes",
     n_samples: int | None = None,
     autocast: torch.dtype | None = None,
+    debias: bool = True,
 ) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
     The samples go through the model once, batch by batch, in evaluation mode. The model is left as it was
-    (:func:`deepmech.metrics.untouched.undisturbed`), all hooks are removed, also after an error.
+    (:func:`deepmech.metrics.evaluation.evaluation`), all hooks are removed, also after an error.
 
     Parameters
     ----------
@@ -112,14 +114,22 @@ def load_curve(
         Measure on the first so many (of batches: read no further when so many are reached).
     autocast
         Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
+    debias
+        Take from the between-class scatter its share of sampling noise
+        (:meth:`~deepmech.metrics.moments.ClassMoments.separation`), so that D does not depend on the number of samples.
+        False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the error of
+        a probe have the plain form only.
 
     Returns
     -------
     DataArray
         ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, and
         ``kind`` names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each
-        position of a feature map or sequence counts as features of its own. Attributes say what was measured, and in
-        ``left_out`` which activations the default could not see.
+        position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
+        whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
+        many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
+        not positive; in ``left_out`` which activations the default could not see; and ``architecture`` where it is that
+        of paper A's networks, ``"fully connected"``.
 
     Raises
     ------
@@ -146,21 +156,27 @@ def load_curve(
     >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
     True
     """
-    given = {k: v for k, v in locals().items() if k != "model"}
-    return Measurement(model, **given)()
+    measurement = Measurement(
+        model, x, y, layers, metric, batch_size, n_classes, weights, pool, diverged_to_nan, forward, target, n_samples,
+        autocast, debias,
+    )  # fmt: skip
+    return measurement()
 
 
 class Measurement:
     """A load curve to be measured once, or again and again while a model trains; arguments as of :func:`load_curve`."""
 
     def __init__(
-        self, model: nn.Module, x: Any, y: Any, layers: Any, metric: Any, batch_size: Any, n_classes: Any, weights: Any,
-        pool: Any, diverged_to_nan: Any, forward: Any, target: Any, n_samples: Any, autocast: Any,
+        self, model: nn.Module, x: Any, y: Any, layers: Iterable[str] | str | None, metric: Metric, batch_size: int,
+        n_classes: int | None, weights: Weights, pool: Pool | None, diverged_to_nan: bool, forward: Forward | None,
+        target: Target, n_samples: int | None, autocast: torch.dtype | None, debias: bool,
     ) -> None:  # fmt: skip
         checks.instance("load_curve: model", model, nn.Module)
         checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
         if n_samples is not None:
             checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+        if n_classes is not None:
+            checks.whole("load_curve: n_classes", n_classes, 2)
         checks.require("load_curve: target", target, target in get_args(Target), "'classes' or 'regression'")
         if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
             raise ValueError(
@@ -169,26 +185,30 @@ class Measurement:
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         checks.switch("load_curve: diverged_to_nan", diverged_to_nan)
-        of_layer = "a function of what a layer returns, such as over_positions"
-        checks.require("load_curve: pool", pool, pool is None or callable(pool), of_layer)
-        called = forward is None or callable(forward)
-        checks.require("load_curve: forward", forward, called, "a function of model and batch")
+        checks.switch("load_curve: debias", debias)
+        for name, function, allowed in (
+            ("pool", pool, "a function of what a layer returns, such as over_positions"),
+            ("forward", forward, "a function of model and batch"),
+        ):
+            checks.require(f"load_curve: {name}", function, function is None or callable(function), allowed)
         floating = autocast is None or (isinstance(autocast, torch.dtype) and autocast.is_floating_point)
         allowed = "a floating point type, such as torch.bfloat16, or None"
         checks.require("load_curve: autocast", autocast, floating, allowed)
-        if n_classes is not None:
-            checks.whole("load_curve: n_classes", n_classes, 2)
-        self.wrapped, self.forward, self.autocast = model, forward, autocast
+        self.model, self.forward, self.autocast = model, forward, autocast
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
-        self.pool, self.diverged_to_nan, self.target = pool, diverged_to_nan, target
-        self.metric, self.weights, self.n_classes = metric, weights, n_classes
-        self.source = batches_of(x, y, batch_size, target, n_samples, forward)
+        self.pool, self.diverged_to_nan = pool, diverged_to_nan
+        self.metric: str = metric if target == "classes" else "probe_error"
+        self.weights, self.n_classes, self.debias = weights, n_classes, debias and self.metric == "D"
+        self.batches = Batches(x, y, batch_size, target, n_samples)
         if target == "classes":
-            self.source.numbering(n_classes)
-        self.chosen: tuple[Chosen, tuple[str, ...]] | None = None
+            self._classes()
+        self.selection: tuple[Selection, tuple[str, ...]] | None = None
+
+    def _classes(self) -> ClassIndex:
+        return ClassIndex(self.n_classes, self.batches.labels)
 
     def __call__(self) -> xr.DataArray:
-        model = unwrapped(self.wrapped)
+        model = unwrap(self.model)
         parameters = dict(model.named_parameters())
         for name, parameter in parameters.items():
             if nn.parameter.is_lazy(parameter):
@@ -198,145 +218,119 @@ class Measurement:
                 )
         dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
         device = next((p.device for p in parameters.values()), torch.device("cpu"))
-        numbering = self.source.numbering(self.n_classes) if self.target == "classes" else None
-        probe, samples, chosen = None, 0, Chosen(())
-        with undisturbed(model), drawn_apart(getattr(self.source, "loader", None)), ExitStack() as stack:
+        classes = None if self.metric == "probe_error" else self._classes()
+        probe: _Probe | None = None
+        samples = 0
+        with evaluation(model), loader_state(self.batches.loader), ExitStack() as stack:
             stack.enter_context(plain_attention(model))
             if self.autocast is not None:
                 stack.enter_context(torch.autocast(device.type, self.autocast))
-            for batch in self.source:
-                labels = targets(batch.labels) if numbering is None else numbering(batch.labels)
-                batch = batch.moved(device, dtype)
+            for batch in self.batches:
+                labels = regression_targets(batch.labels) if classes is None else classes(batch.labels)
+                batch = batch.to(device, dtype)
                 if probe is None:
-                    chosen = self._choose(model, batch, device)
-                    probe = _Probe(self, model, chosen, numbering)
+                    probe = _Probe(self, model, self._select(model, batch, device), classes)
                     stack.enter_context(probe.attached())
                 probe.take(batch, labels)
                 samples += len(labels)
         assert probe is not None
-        if numbering is not None:
-            numbering.demand_all()
+        attributes: dict[str, Any] = {"long_name": _WORDS[self.metric][1], "metric": self.metric, "samples": samples}
+        if classes is not None:
+            classes.require_all()
+            attributes |= {"units": "1", "weights": self.weights, "classes": classes.classes}
+        if probe.selection.left_out:
+            attributes["left_out"] = probe.selection.left_out
+        if is_fully_connected(model):
+            attributes["architecture"] = FULLY_CONNECTED
         curve = probe.curve()
-        metric = self.metric if numbering is not None else "probe_error"
-        name, words = _WORDS[metric]
-        attributes: dict[str, Any] = {"long_name": words, "metric": metric, "samples": samples}
-        if numbering is not None:
-            attributes |= {"units": "1", "weights": self.weights, "classes": numbering.classes}
-        if chosen.left_out:
-            attributes["left_out"] = chosen.left_out
-        return xr.DataArray(
-            list(curve.values()),
-            dims="layer",
-            coords={
-                "layer": list(curve),
-                "depth": ("layer", np.arange(len(curve))),
-                "kind": ("layer", [probe.kind(name) for name in curve]),
-            },
-            name=name,
-            attrs=attributes,
-        )
+        if self.metric == "D":
+            attributes |= {"estimate": "debiased" if self.debias else "plain", "ceiling": probe.ceiling()}
+            if unresolved := [name for name, key in probe.names().items() if self.debias and probe.unresolved(key)]:
+                attributes["unresolved"] = ", ".join(unresolved)
+        along = {"depth": np.arange(len(curve)), "kind": [probe.kind(name) for name in curve]}
+        coords = {"layer": list(curve)} | {name: ("layer", values) for name, values in along.items()}
+        return xr.DataArray(list(curve.values()), coords, "layer", _WORDS[self.metric][0], attributes)
 
-    def _choose(self, model: nn.Module, batch: Batch, device: torch.device) -> Chosen:
+    def _select(self, model: nn.Module, batch: Batch, device: torch.device) -> Selection:
         """The layers; found once, and again if the model has other modules than it had."""
         modules = tuple(name for name, _ in model.named_modules())
-        if self.chosen is None or self.chosen[1] != modules:
-            look = batch.moved(device, None)  # a copy: the model may work in place
-            with undisturbed(model):  # what is measured must not depend on whether somebody looked before
-                chosen = choose(model, self.layers, partial(look.through, model, self.forward), look.main(model))
-            if chosen.left_out:
-                warnings.warn(f"load_curve: {chosen.left_out}", Partial, stacklevel=_outside())
-            self.chosen = chosen, modules
-        return self.chosen[0]
+        if self.selection is None or self.selection[1] != modules:
+            look = batch.to(device, None)  # a copy: the model may work in place
+            with evaluation(model):  # what is measured must not depend on whether somebody looked before
+                found = choose(model, self.layers, partial(look.through, model, self.forward), look.main(model))
+            if found.left_out:
+                warnings.warn(f"load_curve: {found.left_out}", Partial, stacklevel=_stack_level())
+            self.selection = found, modules
+        return self.selection[0]
 
 
 class _Probe(LayerProbe):
-    """Watches layers while batches of any kind run through; numbers their classes, or keeps features for a probe."""
+    """Moments of the classes in each layer, or the features themselves for a probe of targets."""
 
-    def __init__(self, measurement: Measurement, model: nn.Module, chosen: Chosen, numbering: Numbering | None) -> None:
-        m = measurement
-        super().__init__(model, chosen.names, None, m.diverged_to_nan)
-        self.model, self.forward, self.chosen, self.numbering = model, m.forward, chosen, numbering
-        self.metric, self.weights = m.metric, m.weights
-        self.moments: dict[tuple[str, int], ClassMoments] = {}
-        if m.pool is not None or chosen.blocks:
-            self.pool = partial(self._pooled, m.pool)
-        self.kept: dict[tuple[str, int], list[torch.Tensor]] = {}
-        self.targets: list[np.ndarray] = []
-
-    @contextmanager
-    def attached(self) -> Iterator[None]:
-        with super().attached():
-            if BEFORE not in self.wanted:
-                yield
-                return
-            first = self.modules[next(module for name, (module, _) in self.wanted.items() if name != BEFORE)]
-            handle = first.register_forward_pre_hook(self._enters, with_kwargs=True)
-            try:
-                yield
-            finally:
-                handle.remove()
+    def __init__(
+        self, measurement: Measurement, model: nn.Module, selection: Selection, classes: ClassIndex | None
+    ) -> None:
+        super().__init__(model, selection.names, None, measurement.diverged_to_nan)
+        self.measurement, self.model, self.selection, self.classes = measurement, model, selection, classes
+        if measurement.pool is not None or selection.blocks:
+            self.pool = self._pool
+        self.moments: dict[Call, ClassMoments] = {}
+        self.features: dict[Call, list[torch.Tensor]] = {}
+        self.targets: list[Any] = []
 
     def take(self, batch: Batch, labels: Any) -> None:
         """One batch through the model."""
-        self.here, self.entered = batch, False
-        if self.numbering is None:
+        self.batch, self.labels = batch, labels
+        if self.classes is None:
             self.targets.append(labels)
-        main = batch.main(self.model)
-        self.labels = labels
-        self.run(
-            torch.zeros(0) if main is None else main,
-            len(labels),
-            lambda: _logits(batch.through(self.model, self.forward)),
-        )
+        main, forward = batch.main(self.model), self.measurement.forward
+        inputs = torch.zeros(0) if main is None else main
+        self.run(inputs, len(labels), lambda: _logits(batch.through(self.model, forward)))
 
-    def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
-        if self.numbering is not None:
-            moments = self.moments.setdefault(key, ClassMoments(self.numbering.classes, self.metric, self.weights))
-            moments.grow(self.numbering.classes)
+    def collect(self, key: Call, features: torch.Tensor) -> None:
+        if self.classes is not None:
+            n, m = self.classes.classes, self.measurement
+            moments = self.moments.setdefault(key, ClassMoments(n, m.metric, m.weights))  # type: ignore[arg-type]
+            moments.grow(n)
             moments.update(features, self.labels)
             return
-        if not bool(torch.isfinite(features).all()):
-            missing = int((~torch.isfinite(features)).sum())
-            raise NotFinite(f"features: {missing} of {features.numel()} values are nan or infinite")
-        self.kept.setdefault(key, []).append(features.detach().cpu())
-        if sum(t.nbytes for parts in self.kept.values() for t in parts) > _MOST_KEPT:
+        require_finite(features)
+        self.features.setdefault(key, []).append(features.detach().cpu())
+        if sum(t.nbytes for parts in self.features.values() for t in parts) > _LARGEST_FEATURES:
             raise ValueError("the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers")
 
     def curve(self) -> dict[str, float]:
         """Separation, or the error of the probe, by layer name, in the order of the curve."""
-        if self.numbering is not None:
-            return {
-                name: float("nan") if key in self.diverged else self.moments[key].separation()
-                for name, key in self.names().items()
-            }
+        return {name: float("nan") if key in self.diverged else self._value(key) for name, key in self.names().items()}
+
+    def ceiling(self) -> float:
+        """About what plain D shows with shuffled labels."""
+        count = next((m.count for key, m in self.moments.items() if key not in self.diverged), None)
+        return float("nan") if count is None else separation_ceiling(count, self.measurement.weights)
+
+    def unresolved(self, key: Call) -> bool:
+        """Whether nothing is left of the between-class scatter without its sampling noise."""
+        wide = key not in self.diverged and bool(self.moments[key].spread.sum() > 0)
+        return wide and np.isnan(self._value(key))
+
+    def _value(self, key: Call) -> float:
+        if self.classes is not None:
+            return self.moments[key].separation(self.measurement.debias)
         y = np.concatenate(self.targets)
-        several = y if y.ndim == 2 else y[:, None]
-        out = {}
-        for name, key in self.names().items():
-            if key in self.diverged:
-                out[name] = float("nan")
-                continue
-            features = torch.cat(self.kept[key])
-            values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
-            errors = [probe_error(values, column) for column in several.T]
-            out[name] = float(np.sqrt(np.mean(np.square(errors))))
-        return out
+        features = torch.cat(self.features[key])
+        values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
+        errors = [probe_error(values, column) for column in (y if y.ndim == 2 else y[:, None]).T]
+        return float(np.sqrt(np.mean(np.square(errors))))
 
-    def _enters(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not self.entered:
-            self.entered = True
-            self._collect(BEFORE, 1, (*args, *kwargs.values()))
-
-    def _pooled(self, pool: Callable[..., Any] | None, output: Any) -> Any:
-        if self.chosen.blocks:
-            output = stream(output)
+    def _pool(self, output: Any) -> Any:
+        output, pool = stream(output) if self.selection.blocks else output, self.measurement.pool
         if pool is None:
             return output
-        return pool(output, self.here.whole) if _takes_two(pool) else pool(output)
+        return pool(output, self.batch.whole) if _takes_two(pool) else pool(output)
 
 
 @xr.register_dataarray_accessor("deepmech")
-class OfCurve:
+class LoadCurveAccessor:
     """What a load curve can do: ``curve.deepmech.plot()``, ``curve.deepmech.read()``."""
 
     def __init__(self, curve: xr.DataArray) -> None:
@@ -362,6 +356,14 @@ def over_positions(features: torch.Tensor) -> torch.Tensor:
     (n, tokens, features) over the second; (n, features) stays as it is. The channels-first sequences of ``nn.Conv1d``
     look like tokens: give ``lambda h: h.mean(2)`` for those.
 
+    Parameters
+    ----------
+    features : tensor (n, …), what a layer returns.
+
+    Returns
+    -------
+    tensor (n, features)
+
     Examples
     --------
     >>> over_positions(torch.zeros(5, 16, 8, 8)).shape, over_positions(torch.zeros(5, 10, 32)).shape
@@ -377,6 +379,15 @@ def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
 
     Sequences (n, tokens, features) are averaged over the tokens where ``batch["attention_mask"]``, (n, tokens), is not
     zero; (n, features) stays as it is.
+
+    Parameters
+    ----------
+    features : tensor (n, tokens, features), what a layer returns.
+    batch : mapping with ``attention_mask``.
+
+    Returns
+    -------
+    tensor (n, features)
 
     Examples
     --------
@@ -414,7 +425,7 @@ def _takes_two(pool: Callable[..., Any]) -> bool:
     return sum(p.kind in plain and p.default is inspect.Parameter.empty for p in parameters) >= 2
 
 
-def _outside() -> int:
+def _stack_level() -> int:
     """How far up the stack the caller of the library is."""
     frame, depth = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").startswith("deepmech."):

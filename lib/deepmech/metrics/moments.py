@@ -124,29 +124,93 @@ class ClassMoments:
         self.mean = self.mean + gap * (count / total.clamp(min=1))[:, None]
         self.count = total
 
-    def separation(self) -> float:
-        """D or D̂ of all samples so far.
+    def separation(self, debias: bool = False) -> float:
+        r"""D or D̂ of all samples so far.
+
+        Parameters
+        ----------
+        debias
+            Take from the between-class scatter its share of sampling noise, D only (paper A has the plain form, Eq. 3).
+            Means of :math:`n_k` samples scatter even where classes are alike. With the traces of the classes' unbiased
+            covariances, :math:`v_k` (of a class of one sample the pooled one), and :math:`p_k = n_k/n`, this is
+
+            .. math:: D = \log\frac{\sum_k p_k v_k}{\operatorname{Tr}\Sigma_b - \sum_k p_k(1-p_k)\,v_k/n_k},
+
+            both of whose terms are right on average for any law of the features with finite variance, any number of
+            them and any sizes of classes (weights "printed": :math:`(K-1)p_k^2/K^2` for :math:`p_k(1-p_k)`).
+
+        Returns
+        -------
+        float
+            With ``debias`` nan where the corrected scatter is not positive: what is there, chance shows as well. D then
+            scatters more than in the plain form, most where noise is a large part, and on average lies above the truth
+            by half the variance of the relative error of its quotient, as logarithms do.
 
         Raises
         ------
         ValueError
-            If a class has no sample; the message names it.
+            If a class has no sample; the message names it. With ``debias`` for D̂: it divides by single directions of
+            the scatter of means, which sampling noise tilts and stretches, and subtracting its mean from the matrix
+            leaves one that need not be positive.
+
+        Examples
+        --------
+        >>> x, y = np.arange(8.0)[:, None] ** 2, np.arange(8) // 4
+        >>> [round(ClassMoments(2).update(x, y).separation(debias), 3) for debias in (False, True)]
+        [-0.868, -0.508]
         """
         require_classes(self.count.nonzero()[:, 0].cpu().numpy(), self.n_classes)
         assert self.mean is not None
-        between = _between_factor(self.count, self.mean, self.weights)
+        if debias and self.metric != "D":
+            raise ValueError("debias = True: there is no such form of D̂; use metric = 'D', or debias = False")
+        factor = _between_factor(self.count, self.mean, self.weights)
         share = _shares(self.count, self.weights)
         if self.metric == "D":
-            return _log_ratio(float((share * self.spread / self.count).sum()), float(between.square().sum()))
+            between = float(factor.square().sum())
+            if not debias:
+                return _log_ratio(float((share * self.spread / self.count).sum()), between)
+            free = (self.count - 1).clamp(min=0)
+            pooled = self.spread.sum() / free.sum()  # nan if every class is a single sample
+            variance = torch.where(free > 0, self.spread / free.clamp(min=1), pooled)
+            corrected = between - float((_noise_shares(self.count, self.weights) * variance).sum())
+            return _log_ratio(float((share * variance).sum()), corrected) if corrected > 0 else float("nan")
         assert self.scatter is not None
         if self.weights == "samples":
             within = self.scatter[0] / self.count.sum()
         else:
             within = (self.scatter * (share / self.count)[:, None, None]).sum(0)
-        whiten = _inverse_root(between)
+        whiten = _inverse_root(factor)
         if whiten.shape[1] == 0:
             return _log_ratio(float(within.trace()), 0.0)
         return _log_ratio(max(0.0, float((whiten * (within @ whiten)).sum())), 1.0)  # rounding may fall below zero
+
+
+def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
+    r"""About what plain D shows where classes are alike: no plain D is larger, but by chance.
+
+    With labels dealt out at random the between-class scatter is (K − 1)/(n − 1) of the total, on average over all ways
+    to deal, whatever the features. So D is about :math:`\log\frac{n-K}{K-1}`.
+
+    Parameters
+    ----------
+    count
+        Samples of each class, (K,).
+    weights
+        See :mod:`deepmech.metrics.separation`.
+
+    Returns
+    -------
+    float
+        nan for classes of single samples.
+
+    Examples
+    --------
+    >>> round(separation_ceiling([10] * 100), 2)  # a thousand samples of a hundred classes
+    2.21
+    """
+    count = torch.as_tensor(count, dtype=torch.float64)
+    within = (_shares(count, weights) * (count - 1) / count).sum()
+    return _log_ratio(float(within), float(_noise_shares(count, weights).sum()))
 
 
 def real_numbers(what: str, values: Any) -> np.ndarray:
@@ -220,14 +284,25 @@ def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, 
     y = y.long()
     if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
         raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
-    # The sum is the cheaper question; it may also overflow.
-    if not bool(x.sum().isfinite()) and not bool((finite := torch.isfinite(x)).all()):
-        raise NotFinite(f"features: {int((~finite).sum())} of {x.numel()} values are nan or infinite")
+    require_finite(x)
     return x, y
+
+
+def require_finite(features: torch.Tensor) -> None:
+    """Raise :class:`NotFinite` if a feature is nan or infinite."""
+    # The sum is the cheaper question; it may also overflow.
+    if not bool(features.sum().isfinite()) and not bool((finite := torch.isfinite(features)).all()):
+        raise NotFinite(f"features: {int((~finite).sum())} of {features.numel()} values are nan or infinite")
 
 
 def _shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
     return count / count.sum() if weights == "samples" else torch.full_like(count, 1.0 / len(count))
+
+
+def _noise_shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
+    """What the variance of each class adds to the expected trace of Σ_b by the scatter of its mean."""
+    p, k = count / count.sum(), len(count)
+    return (p * (1 - p) if weights == "samples" else p**2 * (k - 1) / k**2) / count
 
 
 def _between_factor(count: torch.Tensor, mean: torch.Tensor, weights: Weights) -> torch.Tensor:

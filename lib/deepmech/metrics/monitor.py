@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +14,9 @@ from torch import nn
 
 from deepmech.core import checks
 from deepmech.core.provenance import attributes
-from deepmech.metrics.batches import Stream
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.evaluation import unwrap
 from deepmech.metrics.load_curve import Measurement, load_curve
-from deepmech.metrics.untouched import unwrapped
 
 BUDGET = 0.05
 """Share of the training time that a monitor takes by default."""
@@ -28,7 +28,7 @@ class LoadCurveMonitor:
     Call :meth:`step` once per training step, best after the optimiser's. Inside ``with`` the curve is also recorded on
     entering and, unless training failed, on leaving. Training does not notice: parameters, buffers, gradients,
     train/eval flags and random states are as they were, so that with and without a monitor it gives the same bits (the
-    limits are those of :func:`deepmech.metrics.untouched.undisturbed`).
+    limits are those of :func:`deepmech.metrics.evaluation.evaluation`).
 
     Parameters
     ----------
@@ -51,6 +51,9 @@ class LoadCurveMonitor:
         Training steps counted so far.
     seconds : float
         Time spent on recording so far; :attr:`share` is its share of the training time.
+    on_record : callable, optional
+        Called after each record with its numbers by name, ``load_curve/<layer>`` and ``load_curve/curvature``: hand it
+        the function of your logger, ``monitor.on_record = wandb.log``.
 
     Raises
     ------
@@ -90,14 +93,14 @@ class LoadCurveMonitor:
             raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
         self.model, self.every, self.budget = model, every, budget
         self._measure = Measurement(model, x, y, **known | {"diverged_to_nan": True} | measure)
-        if isinstance(self._measure.source, Stream):
-            self._measure.source.keep()
+        self._measure.batches.cache()
         self.steps, self.seconds = 0, 0.0
         self.curves: list[xr.DataArray] = []
         self._at: list[int] = []
         self._values: list[dict[str, float]] = []
         self._latest: dict[str, Any] = {}
         self._last_cost = 0.0
+        self.on_record: Callable[[dict[str, float]], Any] | None = None
         self._clock = time.perf_counter
         xr.DataArray(0.0)  # the first array of a process imports what xarray can hold; not the first record's cost
         self._began = self._clock()
@@ -152,6 +155,9 @@ class LoadCurveMonitor:
         self._values.append({k: float(v) for k, v in self._latest.items()})
         self._last_cost = self._clock() - begin
         self.seconds += self._last_cost
+        if self.on_record is not None:
+            values = {f"load_curve/{name}": float(d) for name, d in zip(curve.layer.values, curve.values, strict=True)}
+            self.on_record(values | ({"load_curve/curvature": float(curvature(curve))} if curve.size > 2 else {}))
         return curve
 
     def result(self) -> xr.Dataset:
@@ -173,6 +179,7 @@ class LoadCurveMonitor:
             raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
         curves = xr.concat(self.curves, "step", coords="minimal", compat="override", combine_attrs="override")
         curves = curves.assign_coords(step=("step", np.array(self._at)))
+        curves.attrs.pop("unresolved", None)  # of the first record alone
         out = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:
@@ -181,9 +188,9 @@ class LoadCurveMonitor:
             if name in out.variables:
                 raise ValueError(f"LoadCurveMonitor.step: {name!r} is a name of the result's own; give it another")
             out[name] = "step", [values.get(name, np.nan) for values in self._values]
-        parameter = next(unwrapped(self.model).parameters(), torch.zeros(0))
+        parameter = next(unwrap(self.model).parameters(), torch.zeros(0))
         out.attrs |= attributes(
-            spec=f"load curve of {type(unwrapped(self.model)).__name__}",
+            spec=f"load curve of {type(unwrap(self.model)).__name__}",
             seed="nothing drawn",
             device=str(parameter.device),
             dtype=str(parameter.dtype).removeprefix("torch."),

@@ -6,7 +6,6 @@ means that the last layer contributes (1 + 6c) / (1 − 6c) times as much as the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.metrics.curvature import curvature, descent, steps
 
-Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape"]
+Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples"]
 
 BEND = 0.05
 """Signed curvature from which a curve counts as bent: on a parabola, last over first layer is 1.3 / 0.7 ≈ 1.9."""
@@ -24,14 +23,21 @@ UNEVEN = 0.2
 """A curve that is not bent but leaves its chord by more than this share of its range somewhere is no straight line."""
 FALLS = 0.5
 """A curve whose drop D_0 − D_L is less than this share of its range carries no load from input to output."""
+FULLY_CONNECTED = "fully connected"
+"""The architecture for which paper A drew its phase diagram."""
 
 _WORDS: dict[str, str] = {
-    "lazy": "The deep layers do most of the separating. In the phase diagram: more nonlinearity than noise",
-    "balanced": "The layers share the separating about equally. In the phase diagram: noise and nonlinearity balance",
-    "over-noisy": "The shallow layers do most of the separating. In the phase diagram: more noise than nonlinearity",
+    "lazy": "The deep layers do most of the separating",
+    "balanced": "The layers share the separating about equally",
+    "over-noisy": "The shallow layers do most of the separating",
     "uneven": "Not bent to one side, but not straight either: the work sits in a few layers",
     "not falling": "The curve rises about as much as it falls, so there is no load to be shared out",
     "no shape": "The curve is flat or not finite",
+}
+_PHASES = {
+    "lazy": "more nonlinearity than noise",
+    "balanced": "noise and nonlinearity balance",
+    "over-noisy": "more noise than nonlinearity",
 }
 
 
@@ -43,7 +49,7 @@ class Reading:
     ----------
     verdict
         ``"lazy"`` (concave), ``"balanced"`` (straight), ``"over-noisy"`` (convex), or, where these words do not apply,
-        ``"uneven"``, ``"not falling"`` or ``"no shape"``.
+        ``"uneven"``, ``"not falling"``, ``"no shape"`` or ``"too few samples"``.
     curvature, descent
         :func:`~deepmech.metrics.curvature.curvature` (> 0 concave) and :func:`~deepmech.metrics.curvature.descent`.
     largest
@@ -52,20 +58,35 @@ class Reading:
         Layers that raise D by more than a hundredth of the curve's range.
     left_out
         What of the model is not in the curve, as :func:`~deepmech.metrics.load_curve.load_curve` noted it.
+    phase
+        Where the network stands in paper A's phase diagram; empty for all but fully connected networks, of which alone
+        it speaks.
+    chance
+        Layers at which more than half of the between-class scatter is what chance shows.
     """
 
     verdict: Verdict
     curvature: float
     descent: float
-    largest: str
-    share: float
-    rising: tuple[str, ...]
+    largest: str = ""
+    share: float = 0.0
+    rising: tuple[str, ...] = ()
     left_out: str = ""
+    phase: str = ""
+    chance: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.verdict == "no shape":
             return f"no shape: {_WORDS['no shape']}."
+        if self.verdict == "too few samples":
+            where = ", ".join(map(repr, self.chance))
+            return (
+                f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
+                "Take more samples, or layers that separate better."
+            )
         text = f"{self.verdict} (signed curvature {_signed(self.curvature)}): {_WORDS[self.verdict]}."
+        if self.phase:
+            text += f" In the phase diagram: {self.phase}."
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
         if self.rising:
@@ -76,7 +97,9 @@ class Reading:
         return str(self).replace(self.verdict, f"**{self.verdict}**", 1)
 
 
-def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS) -> Reading:
+def read(
+    load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS, architecture: str | None = None
+) -> Reading:
     """Read one load curve.
 
     The words *lazy* and *over-noisy* are those of the phase diagram of paper A, which was drawn for fully connected
@@ -90,6 +113,14 @@ def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = F
         D_0 … D_L, L ≥ 2: a labelled array with dimension ``layer`` or ``block``, or plain numbers.
     bend, uneven, falls
         Thresholds; see :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`.
+    architecture
+        :data:`FULLY_CONNECTED` for networks that the phase diagram is about; by default what ``load_curve`` noted.
+
+    Returns
+    -------
+    Reading
+        Its verdict is ``"too few samples"`` where D, of as many samples as ``load_curve`` noted, comes so close to its
+        ceiling that at some layer more than half of the between-class scatter is sampling noise.
 
     Raises
     ------
@@ -99,8 +130,8 @@ def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = F
     Examples
     --------
     >>> print(read([3.0, 2.9, 2.5, 1.5, 0.0]))
-    lazy (signed curvature +0.20): The deep layers do most of the separating. In the phase diagram: more nonlinearity \
-than noise. Layer '4' does the most, 50% of all that is separated.
+    lazy (signed curvature +0.20): The deep layers do most of the separating. Layer '4' does the most, 50% of all that \
+is separated.
     """
     for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
         checks.real(f"read: {name}", value)
@@ -110,11 +141,13 @@ than noise. Layer '4' does the most, 50% of all that is separated.
     values = load if plain is None else xr.DataArray(plain, dims="layer")
     if values.ndim != 1:
         raise ValueError(f"read: load has dimensions {values.dims}: give one curve, select or average the rest")
-    dim = values.dims[0]
-    bent, drop = float(curvature(values, dim=str(dim))), float(descent(values, dim=str(dim)))
+    dim = str(values.dims[0])
+    bent, drop = float(curvature(values, dim=dim)), float(descent(values, dim=dim))
     left_out = str(values.attrs.get("left_out", ""))
+    if chance := _chance(values):
+        return Reading("too few samples", bent, drop, left_out=left_out, chance=chance)
     if not np.isfinite(bent):
-        return Reading("no shape", bent, drop, "", 0.0, (), left_out)
+        return Reading("no shape", bent, drop, left_out=left_out)
     d = values.values.astype(float)
     chord = np.linspace(d[0], d[-1], len(d))
     spread = float(np.ptp(d))
@@ -125,37 +158,30 @@ than noise. Layer '4' does the most, 50% of all that is separated.
         verdict = "lazy" if bent > 0 else "over-noisy"
     else:
         verdict = "uneven" if np.abs(d - chord).max() > uneven * spread else "balanced"
-    work = steps(values, dim=str(dim))
-    names = [str(v) for v in (work[dim].values if dim in work.coords else range(1, len(d)))]
+    work = steps(values, dim=dim)
+    names = _names(work, first=1)
     done = np.clip(work.values, 0.0, None)
     best = int(done.argmax())
+    share = float(done[best] / done.sum()) if done.any() else 0.0
     rising = tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread)
-    return Reading(
-        verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0, rising, left_out
-    )
+    licensed = (architecture or values.attrs.get("architecture")) == FULLY_CONNECTED
+    phase = _PHASES.get(verdict, "") if licensed else ""
+    return Reading(verdict, bent, drop, names[best], share, rising, left_out, phase)
 
 
-class Readings(dict[str, Reading]):
-    """Several readings by name; a notebook shows them as a list."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name}: {reading}" for name, reading in self.items())
-
-    def _repr_markdown_(self) -> str:
-        return "\n".join(f"- {name}: {reading._repr_markdown_()}" for name, reading in self.items())
+def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
+    dim = curve.dims[0]
+    return [str(v) for v in (curve[dim].values if dim in curve.coords else range(first, first + curve.size))]
 
 
-def read_each(curves: Mapping[str, Any]) -> Readings:
-    """:func:`read` several curves, given by name.
-
-    Examples
-    --------
-    >>> read_each({"a": [2.0, 1.9, 0.0], "b": [2.0, 1.0, 0.1]})["b"].verdict
-    'balanced'
-    """
-    if not isinstance(curves, Mapping):
-        raise ValueError(f"read_each: curves of type {type(curves).__name__}: give a mapping from names to curves")
-    return Readings({name: read(curve) for name, curve in curves.items()})
+def _chance(curve: xr.DataArray) -> tuple[str, ...]:
+    """Layers at which more than half of the between-class scatter is sampling noise: there plain D lies within log 2 of
+    its ceiling, and debiased D above it."""
+    unresolved = str(curve.attrs.get("unresolved", "")).split(", ")
+    ceiling = float(curve.attrs.get("ceiling", np.inf))
+    limit = ceiling if curve.attrs.get("estimate") == "debiased" else ceiling - np.log(2)
+    pairs = zip(_names(curve), curve.values.astype(float), strict=True)
+    return tuple(name for name, value in pairs if name in unresolved or limit < value < np.inf)
 
 
 def _signed(value: float) -> str:

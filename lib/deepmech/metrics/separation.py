@@ -22,6 +22,11 @@ Two readings of the covariances are offered as ``weights``:
 Covariances divide by the number of samples, not by one less, so a class of a single sample has zero width and counts as
 such. Class means that coincide exactly give +inf, classes that have shrunk to points −inf, features that are all equal
 nan; means that coincide up to rounding give a large positive number.
+
+Means of few samples scatter, so that plain D of n samples cannot exceed about log((n − K)/(K − 1)), however alike the
+classes are (:func:`separation_ceiling`). ``debias=True`` takes the scatter's share of sampling noise out of D. D̂, and
+with it the number NC1 = exp(D̂)/K of neural collapse, have no such form here; the quotient of traces exp(D), which is
+also called NC1, has.
 """
 
 from __future__ import annotations
@@ -39,13 +44,19 @@ from deepmech.metrics.moments import (
     count_classes,
     real_numbers,
     require_classes,
+    separation_ceiling,
 )
 
-__all__ = ["ClassMoments", "data_separation"]
+__all__ = ["ClassMoments", "data_separation", "separation_ceiling"]
 
 
 def data_separation(
-    features: Any, labels: Any, metric: Metric = "D", n_classes: int | None = None, weights: Weights = "samples"
+    features: Any,
+    labels: Any,
+    metric: Metric = "D",
+    n_classes: int | None = None,
+    weights: Weights = "samples",
+    debias: bool = False,
 ) -> Any:
     """D (paper A, Eq. 3) or D̂ (Eq. 9) of labelled features.
 
@@ -64,6 +75,8 @@ def data_separation(
         K; by default the largest label plus one.
     weights
         ``"samples"`` or ``"printed"``, see the module's text.
+    debias
+        Take from Σ_b its share of sampling noise, see :meth:`ClassMoments.separation`; D only.
 
     Returns
     -------
@@ -94,5 +107,5 @@ def data_separation(
     out = np.empty(lead)
     for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
         moments = ClassMoments(classes, metric, weights)
-        out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation()
+        out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation(debias)
     return out if lead else float(out)

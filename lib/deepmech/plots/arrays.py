@@ -8,6 +8,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+#: Axes of the phase diagrams: their words where the data have none, and whether values fall to the right and upwards.
+#: The strongest noise stands at the left and ReLU at the top, as in the papers, on every plane and in the explorers.
+AXES: dict[str, tuple[str, bool]] = {
+    "slope": (r"negative slope $\alpha$", True),
+    "noise": (r"noise $\varepsilon$", True),
+    "noise_bar": (r"step noise $\bar\varepsilon$", True),
+    "data_noise": ("data noise $p$", True),
+    "learning_rate": ("learning rate", True),
+    "dropout": ("dropout probability", True),
+    "batch_size": ("batch size", False),
+}
+
 
 def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
     """``array`` with its dimensions in the order ``dims``; a dimension without labels is numbered from 0.
@@ -25,6 +37,23 @@ def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
     return array.transpose(*dims).assign_coords(missing)
 
 
+def oriented(array: xr.DataArray, x: str, y: str) -> xr.DataArray:
+    """A plane, or a plane of curves, with the values along both axes rising or falling as :data:`AXES` says.
+
+    Axes that are not listed there stay as they are.
+
+    Examples
+    --------
+    >>> plane = xr.DataArray([[1, 2]], {"dropout": [0.1], "slope": [0.0, 1.0]}, ("dropout", "slope"))
+    >>> oriented(plane, "dropout", "slope").slope.values
+    array([1., 0.])
+    """
+    for dim in (x, y):
+        if dim in AXES:
+            array = array.sortby(dim, ascending=not AXES[dim][1])
+    return array
+
+
 def named(array: xr.DataArray, otherwise: str = "") -> str:
     """What an axis or a scale says of an array: its ``long_name`` with its ``units``, or, without one, ``otherwise``.
 
@@ -37,7 +66,8 @@ def named(array: xr.DataArray, otherwise: str = "") -> str:
     >>> named(xr.DataArray(0.0, name="waiting_time"))
     'waiting time'
     """
-    name = str(array.attrs.get("long_name") or otherwise or str(array.name or "").replace("_", " "))
+    known = AXES.get(str(array.name), ("",))[0]
+    name = str(array.attrs.get("long_name") or otherwise or known or str(array.name or "").replace("_", " "))
     units = array.attrs.get("units")
     return f"{name} ({units})" if units not in (None, "", "1") and array.attrs.get("long_name") else name
 

@@ -1,15 +1,18 @@
-"""The load curve of one network over its named layers, with its chord."""
+"""Load curves over named layers, each with its chord."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named
+from deepmech.plots.panels import legend, panels, rows_of
 from deepmech.plots.style import LIGHT, Theme
 
 
@@ -50,10 +53,10 @@ def plot(
     by = others[0] if by is None and len(others) == 1 else by
     curve = arranged("plot curve", curve, along, *([by] if by else []))
     fresh = ax is None
-    ax = style.figure(3.9, theme).subplots() if ax is None else ax
+    ax = style.canvas(None, 3.9, theme).subplots() if ax is None else ax
     at, names = np.arange(curve.sizes[along]), layer_names(curve, along)
     values = curve[by].values if by else np.array([None])
-    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme), strict=True)):
+    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
         d = curve.values[:, i] if by else curve.values
         ax.plot(at, d, "o-", color=colour, label=None if value is None else style.number(value), zorder=3)
     if not by:
@@ -69,6 +72,46 @@ def plot(
     if title:
         ax.set_title(title, loc="left")
     return ax
+
+
+def layer_curves(
+    curves: Mapping[str, xr.DataArray],
+    *,
+    by: str | None = None,
+    by_label: str | None = None,
+    y_label: str = "load $D_\\ell$",
+    columns: int = 2,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Load curves over named layers, one panel per network: :func:`plot` in each.
+
+    Parameters
+    ----------
+    curves : mapping from title to DataArray, dims (layer[, by])
+        Every panel has its own layers.
+    by : str, optional
+        Dimension of different curves in one panel; its values are named in a legend, below ``by_label``.
+    columns : int
+        Panels side by side.
+
+    Raises
+    ------
+    ValueError
+        If there is no curve, or dimensions do not fit.
+    """
+    if not curves:
+        raise ValueError("layer_curves curves = {}: give at least one title with its curve")
+    ready = {t: arranged(f"layer_curves curves[{t!r}]", c, "layer", *([by] if by else [])) for t, c in curves.items()}
+    words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
+    fig = style.canvas(fig, 0.3 + 3.1 * rows_of(len(ready), columns) + words, theme)
+    plain = all(name.isdecimal() for curve in ready.values() for name in layer_names(curve))
+    axes = panels(fig, list(ready), columns, r"layer $\ell$" if plain else "", y_label)
+    for ax, curve in zip(axes, ready.values(), strict=True):
+        plot(curve, by=by, ax=ax, theme=theme)
+    if by:
+        legend(fig, axes[0], title=by_label)
+    return fig
 
 
 def layer_names(curve: xr.DataArray, along: str = "layer") -> list[str]:

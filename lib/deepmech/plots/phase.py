@@ -1,4 +1,4 @@
-"""Phase diagrams: a grid of small load curves over shading."""
+"""Quantities over a plane: phase diagrams with a load curve in every cell, shading alone, slices of landscapes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, Normalize, TwoSlopeNorm
+from matplotlib.colors import Colormap, LogNorm, Normalize, TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, named, position, same_labels
+from deepmech.plots.arrays import AXES, arranged, named, oriented, position, same_labels
+from deepmech.plots.panels import panels, rows_of
 from deepmech.plots.style import LIGHT, Theme
 
 MARGIN = 0.14
@@ -33,11 +34,9 @@ def phase_diagram(
     y_label: str | None = None,
     layer: str = "block",
     curvature: xr.DataArray | None = None,
-    curvature_label: str | None = None,
+    curvature_label: str = "signed curvature",
     boundary: tuple[Any, Any] | None = None,
     boundary_label: str = "",
-    reverse_x: bool = False,
-    reverse_y: bool = False,
     fig: Figure | None = None,
     theme: Theme = LIGHT,
 ) -> Figure:
@@ -45,7 +44,8 @@ def phase_diagram(
 
     Every cell of the grid holds the load curve measured there (each scaled to its own range; the thin line is its
     chord, so a curve above it is concave and one below it convex) on a background that shades a second quantity.
-    Cells are equally large whatever the values along the axes; the ticks say which values they stand for.
+    Cells are equally large whatever the values along the axes; the ticks say which values they stand for. Noise is
+    strongest at the left and ReLU at the top, by the names of the dimensions (:data:`deepmech.plots.arrays.AXES`).
 
     Parameters
     ----------
@@ -56,14 +56,12 @@ def phase_diagram(
     shade : DataArray, dims (x, y)
         Quantity behind the curves, such as test accuracy or elastic energy; ``shade_label`` names it with its unit.
     curvature : DataArray, dims (x, y), optional
-        Signed curvature. Adds a second panel shaded by it and, on both panels, the line where it changes sign
-        (linearly interpolated between cell centres).
+        Signed curvature. Adds a second panel shaded by it and, on both panels, a line between the cells of either
+        sign. It runs along edges of cells, so that it hides no curve.
     boundary : (x values, y values), optional
         A curve in data coordinates, such as a closed-form phase boundary, dashed on every panel.
-    reverse_x, reverse_y : bool
-        Put the first value of a dimension at the right, or at the top, where it is at the left and bottom otherwise.
     fig : Figure, optional
-        Where to draw, of the :func:`height` that suits it; a new one without it.
+        Where to draw; a new figure without it.
 
     Raises
     ------
@@ -76,53 +74,50 @@ def phase_diagram(
     >>> bend = xr.DataArray([[0.2, 0.0]], dims=("noise", "slope"), attrs={"long_name": "signed curvature"})
     >>> fig = phase_diagram(load, x="noise", y="slope", layer="layer", shade=bend)
     >>> fig.axes[0].get_xlabel(), fig.axes[1].get_ylabel()
-    ('noise', 'signed curvature')
+    ('noise $\\\\varepsilon$', 'signed curvature')
     """
-    load = arranged("phase_diagram load", load, x, y, layer)
-    shade = arranged("phase_diagram shade", shade, x, y)
-    panels = [(shade, shade_label or named(shade))]
+    load = oriented(arranged("phase_diagram load", load, x, y, layer), x, y)
+    shades = [(oriented(arranged("phase_diagram shade", shade, x, y), x, y), shade_label or named(shade))]
+    bend = None
     if curvature is not None:
-        curvature = arranged("phase_diagram curvature", curvature, x, y)
-        panels.append((curvature, curvature_label or named(curvature, "signed curvature")))
-    for values, label in panels:
+        bend = oriented(arranged("phase_diagram curvature", curvature, x, y), x, y)
+        shades.append((bend, curvature_label))
+    for values, label in shades:
         same_labels(f"phase_diagram ({label})", values, load, (x, y))
-    turned = {d: slice(None, None, -1) for d, turn in ((x, reverse_x), (y, reverse_y)) if turn}
-    load, panels = load.isel(turned), [(values.isel(turned), label) for values, label in panels]
     line = None
     if boundary is not None:
         line = [
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
-    cell, side = _sides(load.sizes[x], load.sizes[y])
+    across, down = load.sizes[x], load.sizes[y]
+    cell = min(0.5, (style.WIDTH - 1.7) / across)
+    side = max(cell * down, 1.7)
     width = float(np.clip(4.5 * cell, 1.1, 2.0))
-    fig = style.figure(height(load, x, y, len(panels)), theme) if fig is None else fig
-    axes = fig.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
-    for ax, (values, label) in zip(axes, panels, strict=True):
-        cmap, norm = _shading(values.values, ax is not axes[0], theme)
+    fig = style.canvas(fig, len(shades) * (side + 0.2) + 1.0, theme)
+    axes = fig.subplots(len(shades), sharex=True, squeeze=False)[:, 0]
+    for ax, (values, label) in zip(axes, shades, strict=True):
+        cmap, norm = _shading(values.values, values is bend, theme)
         edges = [np.arange(n + 1) - 0.5 for n in values.shape]
         cells = ax.pcolormesh(*edges, values.values.T, cmap=cmap, norm=norm, rasterized=True)
         colorbar(cells, ax, label, pad=0.015, aspect=side / 0.2)
         inks = style.ink(cmap(norm(values.values)).reshape(-1, 4)).reshape(values.shape)
         _curves(ax, load.values, inks, width)
-        _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / load.sizes[x], side / load.sizes[y]))
-        _lines(ax, theme, panels[1][0].values if curvature is not None else None, line)
+        _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / across, side / down))
+        if bend is not None:
+            _sign_change(ax, bend.values, theme, width)
+        if line is not None:
+            halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
+            ax.plot(*line, color=theme.text, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
         ax.set_ylabel(y_label or named(load[y]))
     ax.set_xlabel(x_label or named(load[x]))
     ax.tick_params(labelbottom=True)  # shared axes have their numbers in the last row only
-    changes = curvature is not None and _changes_sign(panels[1][0].values)
-    _key(fig, theme, changes, boundary_label if line is not None else "")
+    changes = bend is not None and _changes_sign(bend.values)
+    entries = [Line2D([], [], color=theme.text, lw=width, label="curvature changes sign")] if changes else []
+    if line is not None and boundary_label:
+        entries.append(Line2D([], [], color=theme.text, lw=width, linestyle=style.DASHES, label=boundary_label))
+    if entries:
+        fig.legend(handles=entries, loc="outside lower left", ncols=2 if len(boundary_label) < 40 else 1)
     return fig
-
-
-def height(load: xr.DataArray, x: str, y: str, panels: int) -> float:
-    """Inches that suit a phase diagram of so many panels."""
-    return panels * (_sides(load.sizes[x], load.sizes[y])[1] + 0.2) + 1.0
-
-
-def _sides(across: int, down: int) -> tuple[float, float]:
-    """Sides of a cell and of a panel, in inches."""
-    cell = min(0.5, (style.WIDTH - 1.7) / across)
-    return cell, max(cell * down, 1.7)
 
 
 def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **how: Any) -> Any:
@@ -178,24 +173,200 @@ def _ticks(ax: Axes, x: np.ndarray, y: np.ndarray, cell: tuple[float, float]) ->
     ax.spines[:].set_visible(False)
 
 
-def _lines(ax: Axes, theme: Theme, curvature: np.ndarray | None, boundary: list[np.ndarray] | None) -> None:
-    """The interpolated zero of the curvature and the boundary given in closed form, with halos on the shading."""
-    halo = [withStroke(linewidth=5, foreground=theme.background)]
-    if curvature is not None and _changes_sign(curvature):
-        zero = ax.contour(curvature.T, levels=[0.0], colors=[theme.text], linewidths=2.4)
-        zero.set(path_effects=halo, gid="sign change")
-    if boundary is not None:
-        ax.plot(*boundary, color=theme.text, linestyle=(0, (3.5, 1.8)), path_effects=halo, gid="boundary")
+def _sign_change(ax: Axes, curvature: np.ndarray, theme: Theme, width: float) -> None:
+    """A line along the edges between cells of either sign, with a halo on the shading."""
+    sign = np.where(np.isfinite(curvature), curvature > 0, np.nan)
+    pieces = []
+    for i, j in np.argwhere(sign[1:] + sign[:-1] == 1):
+        pieces.append(np.array([[i + 0.5, j - 0.5], [i + 0.5, j + 0.5]]))
+    for i, j in np.argwhere(sign[:, 1:] + sign[:, :-1] == 1):
+        pieces.append(np.array([[i - 0.5, j + 0.5], [i + 0.5, j + 0.5]]))
+    halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
+    _broken(ax, pieces, color=theme.text, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
 
 
 def _changes_sign(curvature: np.ndarray) -> bool:
-    return min(curvature.shape) > 1 and bool(np.nanmin(curvature) < 0 < np.nanmax(curvature))
+    return bool(np.nanmin(curvature) < 0 < np.nanmax(curvature))
 
 
-def _key(fig: Figure, theme: Theme, zero: bool, boundary: str) -> None:
-    """Words for the lines on the panels, below them."""
-    entries = [Line2D([], [], color=theme.text, lw=2.4, label="curvature changes sign")] if zero else []
-    if boundary:
-        entries.append(Line2D([], [], color=theme.text, linestyle=(0, (3.5, 1.8)), label=boundary))
-    if entries:
-        fig.legend(handles=entries, loc="outside lower left", ncols=2 if len(boundary) < 40 else 1)
+def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
+    """Load curves of networks over negative slope and one kind of noise: strongest noise at the left, ReLU at the top.
+
+    Parameters
+    ----------
+    means : Dataset, dims (slope, noise, layer)
+        With ``load_curve``, ``accuracy`` (a fraction, shades the upper panel) and ``curvature`` (the lower one); the
+        dimension of the noise is one of :data:`~deepmech.plots.arrays.AXES`.
+
+    Raises
+    ------
+    ValueError
+        If no dimension is a kind of noise.
+    """
+    return phase_diagram(
+        means["load_curve"], layer="layer", x=noise_of(means), y="slope", shade=100 * means["accuracy"],
+        shade_label="test accuracy (%)", curvature=means["curvature"], x_label=AXES[noise_of(means)][0],
+        y_label=AXES["slope"][0], fig=fig, theme=theme,
+    )  # fmt: skip
+
+
+def noise_of(means: xr.Dataset) -> str:
+    """The dimension of a diagram of networks that is a kind of noise."""
+    kinds = [name for name in AXES if name != "slope"]
+    found = [name for name in kinds if name in means.dims]
+    if len(found) != 1:
+        raise ValueError(f"network diagram: dims {tuple(means.dims)}: exactly one must be of {', '.join(kinds)}")
+    return found[0]
+
+
+#: Up to so many columns or rows of a shaded plane have a tick each, and cells a number.
+FEW = 8
+
+
+def heat(
+    values: xr.DataArray,
+    *,
+    x: str,
+    y: str,
+    label: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    limits: tuple[float, float] | None = None,
+    boundary: tuple[Any, Any] | None = None,
+    boundary_label: str = "",
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Shaded values over two parameters, oriented as phase diagrams are; few cells also have their number.
+
+    Parameters
+    ----------
+    values : DataArray, dims (x, y)
+        Labels of both dimensions must rise; what is not finite is left blank.
+    label : str
+        Names the shading, with its unit.
+    limits : (low, high), optional
+        Ends of the shading; those of the values without it.
+    boundary : (x values, y values), optional
+        A curve in data coordinates, such as a closed-form phase boundary, dashed and named ``boundary_label``.
+
+    Raises
+    ------
+    ValueError
+        If dimensions do not fit, labels do not rise, nothing is finite, or ``boundary`` has more values of one
+        parameter than of the other.
+    """
+    values = arranged("heat values", values, x, y)
+    for dim in (x, y):
+        if values.sizes[dim] < 2 or np.any(np.diff(np.asarray(values[dim], float)) <= 0):
+            raise ValueError(f"heat: labels along {dim!r} must be two or more and rise; sort the array first")
+    if boundary is not None and np.shape(boundary[0]) != np.shape(boundary[1]):
+        raise ValueError(
+            f"heat boundary: shapes are {np.shape(boundary[0])} along {x!r} and {np.shape(boundary[1])} along {y!r}; "
+            "give as many values of both"
+        )
+    finite = values.values[np.isfinite(values.values)]
+    if limits is None and not len(finite):
+        raise ValueError("heat values: none is finite; give limits to draw an empty plane")
+    fig = style.canvas(fig, 4.2, theme)
+    ax = fig.subplots()
+    few = max(values.shape) <= FEW and boundary is None
+    along = [np.arange(len(values[d])) if few else np.asarray(values[d], float) for d in (x, y)]
+    if few:  # a cell each, as in a phase diagram
+        values = oriented(values, x, y)
+    norm = Normalize(*(limits or (float(finite.min()), float(finite.max()))))
+    mesh = ax.pcolormesh(
+        *along, values.values.T, cmap=style.sequential(), norm=norm, shading="nearest", rasterized=True
+    )
+    colorbar(mesh, ax, label or named(values), pad=0.015)
+    ax.set(
+        xlim=ax.get_xlim(), ylim=ax.get_ylim(), xlabel=x_label or named(values[x]), ylabel=y_label or named(values[y])
+    )
+    if few:
+        for i, j in np.argwhere(np.isfinite(values.values)):
+            value = float(values[i, j])
+            ink = str(style.ink([style.sequential()(norm(value))])[0])
+            ax.text(i, j, f"{value:.2g}".replace("-", "−"), color=ink, ha="center", va="center", fontsize=style.SMALL)
+    if boundary is not None:
+        ax.plot(*boundary, color="#ffffff", lw=3.2)
+        ax.plot(*boundary, color="#000000", lw=1.8, linestyle=style.DASHES)
+        if boundary_label:  # the name stands on the page, not on the shading
+            key = Line2D([], [], color=theme.text, lw=1.8, linestyle=style.DASHES, label=boundary_label)
+            fig.legend(handles=[key], loc="outside upper left")
+    # They may be unevenly spaced: ticks say where something was measured.
+    for axis, at, dim in zip((ax.xaxis, ax.yaxis), along, (x, y), strict=True):
+        if len(at) <= FEW:
+            axis.set_ticks(at, [style.number(v) for v in values[dim].values])
+    return fig
+
+
+def slices(
+    values: xr.DataArray,
+    *,
+    x: str,
+    y: str,
+    panel: str,
+    limits: tuple[float, float],
+    label: str | None = None,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    scale: xr.DataArray | float = 1.0,
+    marks: xr.DataArray | None = None,
+    columns: int = 3,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Planes of values on one logarithmic shading, a contour every factor of ten, one panel per value of ``panel``.
+
+    Parameters
+    ----------
+    values : DataArray, dims (panel, x, y)
+        What lies outside ``limits`` is shaded as the nearer end.
+    limits : (low, high), both > 0
+    scale : DataArray, dims (panel), or number
+        Multiplies the labels along x and y: planes may be of different sizes.
+    marks : DataArray, dims (panel, point, axis), optional
+        Places in units of the labels, numbered in their order; ``axis`` has two values.
+    columns : int
+        Panels side by side.
+
+    Raises
+    ------
+    ValueError
+        If dimensions or limits do not fit.
+    """
+    values = arranged("slices values", values, panel, x, y)
+    if not 0 < limits[0] < limits[1]:
+        raise ValueError(f"slices limits = {limits}: must rise and be above 0: the shading is logarithmic")
+    places = None if marks is None else arranged("slices marks", marks, panel, "point", "axis")
+    if places is not None:
+        same_labels("slices marks", places, values, [panel])
+    n, columns = values.sizes[panel], min(columns, values.sizes[panel])
+    sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
+    fig = style.canvas(fig, 1.1 + 5.5 / columns * rows_of(n, columns), theme)
+    titles = [style.number(v) for v in values[panel].values]
+    axes, shade = (
+        panels(fig, titles, columns, x_label or named(values[x]), y_label or named(values[y])),
+        LogNorm(*limits),
+    )
+    for i, ax in enumerate(axes):
+        along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]
+        shown = np.clip(values[i].values.T, *limits)
+        mesh = ax.pcolormesh(*along, shown, cmap=style.sequential(), norm=shade, shading="nearest", rasterized=True)
+        steps = 10.0 ** np.arange(np.ceil(np.log10(limits[0])) + 1, np.log10(limits[1]))
+        inside = [s for s in steps if shown.min() < s < shown.max()]
+        if inside:
+            ax.contour(*along, shown, levels=inside, colors="#ffffff", linewidths=1.0)
+        if places is not None:
+            at = places[i].values * sizes[i]
+            ax.plot(*at.T, color="#ffffff", lw=1.2, zorder=3)
+            for k, (a, b) in enumerate(at, start=1):
+                box = {"boxstyle": "circle,pad=0.2", "fc": "#ffffff", "ec": "#000000", "lw": 0.8}
+                ax.text(a, b, str(k), color="#000000", fontsize=style.SMALL, ha="center", va="center", bbox=box)
+        ax.set_aspect("equal")
+        ax.locator_params(nbins=4 if columns < 3 else 3)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda v, _: style.number(v))
+    bar = colorbar(mesh, axes, label or named(values), location="bottom", pad=0.02, aspect=40, extend="both")
+    bar.ax.xaxis.set_major_formatter(lambda v, _: style.number(v))
+    return fig

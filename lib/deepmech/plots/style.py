@@ -31,6 +31,8 @@ MARKS = "osD^vPX"
 """Groups of points differ in shape as well as in colour."""
 DASHES = (0, (4, 2))
 """Lines of theory and of comparison."""
+COLD_TO_HOT = ("#3366cc", "#7a5fd0", "#b5539b", "#d9583a", "#e06c00")
+"""Temperatures: the same blue to the same orange on light and dark pages, in the explorers and on the front page."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,11 @@ def categories(n: int, theme: Theme) -> list[str]:
     return [legible(c, theme) for c in OKABE_ITO[:n]]
 
 
+def lead(theme: Theme) -> str:
+    """The colour of a single curve."""
+    return categories(1, theme)[0]
+
+
 def ramp(n: int, theme: Theme) -> list[str]:
     """``n`` line colours for an ordered quantity: the part of viridis that is legible on the theme's background."""
     usable = _usable(theme.background)
@@ -101,9 +108,20 @@ def _usable(background: str) -> list[str]:
     return [c for c in shades if contrast(c, background) >= 3.0]
 
 
-def palette(values: Any, theme: Theme) -> list[str]:
-    """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words."""
+def temperatures(values: Any) -> list[str]:
+    """Line colours from cold (blue) to hot (orange), by the rank of each temperature; legible on both themes."""
+    rank = np.argsort(np.argsort(values)) / max(1, len(values) - 1)
+    return [to_hex(c) for c in LinearSegmentedColormap.from_list("temperature", COLD_TO_HOT)(rank)]
+
+
+def palette(values: Any, theme: Theme, dim: str | None = None) -> list[str]:
+    """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words.
+
+    The dimension ``"temperature"`` runs from cold to hot.
+    """
     ordered = np.issubdtype(np.asarray(values).dtype, np.number)
+    if ordered and dim == "temperature":
+        return temperatures(values)
     return ramp(len(values), theme) if ordered else categories(len(values), theme)
 
 
@@ -181,8 +199,11 @@ def applied(theme: Theme) -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", rc(theme)])
 
 
-def figure(height: float, theme: Theme) -> Figure:
-    """A new figure of pyplot in a theme, ``height`` inches high."""
+def canvas(fig: Figure | None, height: float, theme: Theme) -> Figure:
+    """``fig``, made ``height`` inches high; without it, a new figure of pyplot in a theme."""
+    if fig is not None:
+        fig.set_figheight(height)
+        return fig
     from matplotlib import pyplot  # slow to import, and the book does without
 
     with applied(theme):

@@ -1,7 +1,7 @@
 """Room: grids of cells, computed chunk by chunk into a store that survives a kill, and returned as labelled arrays.
 
 A :class:`Sweep` names the function that computes cells. :func:`run` computes what is missing and returns the grid,
-:func:`load` only reads it, :func:`adopt` lets it grow; :func:`result` gives what ships with the book or else computes
+:func:`load` only reads it; :func:`result` gives what ships with the book, a part of a larger grid too, or else computes
 it; :func:`ship` and :func:`verify` make and check what ships.
 """
 
@@ -9,7 +9,6 @@ from deepmech.core.labels import each
 from deepmech.sweeps.assemble import Incomplete
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import ClusterExecutor, connect
-from deepmech.sweeps.extend import adopt
 from deepmech.sweeps.record import Stale
 from deepmech.sweeps.results import NotShipped, result, ship
 from deepmech.sweeps.runner import CellsFailed, TooLong, load, run
@@ -28,7 +27,6 @@ __all__ = [
     "StoreError",
     "Sweep",
     "TooLong",
-    "adopt",
     "cli_run",
     "cli_verify",
     "connect",

@@ -1,8 +1,8 @@
 """Results that ship with the book: one way to get one, and what must be true of it before it is shown.
 
-:func:`result` is the only door. A shipped file is taken by its key, which changes with spec, version and data, if its
-bytes are those of the record (:mod:`.record`). Where a build asks for it, some of its cells are computed again at
-once, and a difference stops the build.
+:func:`result` is the only door. A shipped file is taken by its key, which changes with spec, version and data, or
+because its grid holds the one that is asked for, if its bytes are those of the record (:mod:`.record`). Where a build
+asks for it, some of its cells are computed again at once, and a difference stops the build.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ _read: dict[Path, xr.Dataset] = {}
 def result(sweep: Sweep) -> xr.Dataset:
     """The result of ``sweep``: shipped, or else from chunks that this code made, or else computed now.
 
-    A shipped file counts if its key is the sweep's and its bytes are those of the record beside it. If
+    A shipped file counts if its sweep is this one, or one of which this is a part (three of ten seeds, say), and its
+    bytes are those of the record beside it. If
     ``DEEPMECH_CHECK`` holds a seed, cells that it chooses are computed again first, as many as a page has seconds for.
     What is computed is said in one line on standard error. The variable ``DEEPMECH_STORES`` names a folder in which an
     interrupted computation goes on where it stopped (without it nothing is kept), ``DEEPMECH_PATIENCE`` the seconds
@@ -117,17 +118,19 @@ def result(sweep: Sweep) -> xr.Dataset:
         If a shipped file is not the one of the record, or recomputed cells differ from it.
     """
     where = folder()
-    path = None if where is None else where / filename(sweep)
-    if path is not None and path in _read:
-        return _read[path].copy(deep=True)
-    if path is not None and path.exists():
-        entry = record.entry_of(path)
-        dataset = _opened(path, sweep)
-        report = _checked(path, sweep, dataset, entry)
-        words = f"{report}; {record.in_words(entry, sweep.code)}"
-        _note_down(sweep, {"obtained": "shipped", **asdict(report), "words": words})
-        _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
-        return _read[path].copy(deep=True)
+    if where is not None and (found := shipped(sweep, where)) is not None:
+        path, whole = found
+        if path not in _read:
+            entry = record.entry_of(path)
+            dataset = _opened(path, whole)
+            report = _checked(path, whole, dataset, entry)
+            words = f"{report}; {record.in_words(entry, whole.code)}"
+            _note_down(whole, {"obtained": "shipped", **asdict(report), "words": words})
+            _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
+        if whole.key == sweep.key:
+            return _read[path].copy(deep=True)
+        part = _read[path].sel({d: sweep.grid.coords[d] for d in sweep.grid.dims}).copy(deep=True)
+        return part.assign_attrs(spec=json.dumps(sweep.to_json()), sweep_key=sweep.key)
     stores, patience = os.environ.get("DEEPMECH_STORES"), float(os.environ.get("DEEPMECH_PATIENCE", "inf"))
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
     near = _say_what_is_computed(sweep, where)
@@ -143,6 +146,24 @@ def result(sweep: Sweep) -> xr.Dataset:
     return made.assign_attrs(obtained="computed by this code")
 
 
+def shipped(sweep: Sweep, where: Path) -> tuple[Path, Sweep] | None:
+    """The file in the folder ``where`` that holds a sweep, and the whole of which it is a part, if there is one."""
+    if (path := where / filename(sweep)).exists():
+        return path, sweep
+    wholes = ((path, _sweep_in(path)) for path in _named(sweep, where))
+    return next(((path, whole) for path, whole in wholes if whole.holds(sweep)), None)
+
+
+def _named(sweep: Sweep, where: Path) -> list[Path]:
+    """The shipped files of a sweep's name, whatever their grids."""
+    return sorted(where.glob(f"{sweep.name}-{'[0-9a-f]' * 16}.nc"))
+
+
+def _sweep_in(path: Path) -> Sweep:
+    with xr.open_dataset(path, engine="h5netcdf") as dataset:
+        return sweep_of(dataset)
+
+
 def _opened(path: Path, sweep: Sweep) -> xr.Dataset:
     try:
         dataset = read_netcdf(path)
@@ -156,10 +177,10 @@ def _opened(path: Path, sweep: Sweep) -> xr.Dataset:
 
 def _say_what_is_computed(sweep: Sweep, where: Path | None) -> str:
     """One line to the reader, of which what is said of near files is returned."""
-    near = sorted(where.glob(f"{sweep.name}-{'[0-9a-f]' * 16}.nc")) if where is not None else []
+    near = [] if where is None else _named(sweep, where)
     words = "no shipped result has its name"
     if near:
-        what = ", ".join(sweep.differences(sweep_of(read_netcdf(near[0]))))
+        what = ", ".join(sweep.differences(_sweep_in(near[0])))
         words = f"{', '.join(f.name for f in near)} differs in {what}"
     if near or sweep.n_cells > 1:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r} ({words})\n")

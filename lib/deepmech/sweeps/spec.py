@@ -149,6 +149,23 @@ class Sweep(Spec):
             found += [f"{name}[{key!r}]" for key in keys if ours[name].get(key) != theirs[name].get(key)]
         return found
 
+    def holds(self, other: Sweep) -> bool:
+        """Whether ``other`` is a part of this sweep: it differs in its grid alone, and each of its cells is here.
+
+        Examples
+        --------
+        >>> from deepmech import over
+        >>> three, ten = (Sweep("s", "operator:add", {"x": over("x", range(n))}) for n in (3, 10))
+        >>> ten.holds(three), three.holds(ten)
+        (True, False)
+        """
+        if self.cells.keys() != other.cells.keys() or any(d[:6] != "cells[" for d in self.differences(other)):
+            return False
+        try:
+            return all(self.cells[k].sel({d: v[d] for d in v.dims}).equals(v) for k, v in other.cells.items())
+        except KeyError:  # a label or a dimension that is not here
+            return False
+
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
         cells = {k: decode(v) for k, v in data["cells"].items()}

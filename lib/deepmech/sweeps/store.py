@@ -114,7 +114,7 @@ class Store:
         if made != self.sweep.code:
             raise ValueError(
                 f"{self.path} holds cells of sweep {self.sweep.name!r} made by other code ({made}; this is "
-                f"{self.sweep.code}). Use another directory; what deepmech verify finds equal, sweeps.adopt takes over"
+                f"{self.sweep.code}). Use another directory"
             )
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -108,8 +109,8 @@ def verify(
     whole : bool
         Compute also such cells wholly of which a part would do.
     minutes : float, optional
-        Go round the results in random order, each time with other cells, until the time is up; ``n`` is then the least
-        number of cells. What costs more than is left is passed over.
+        Go round the results in random order, each time with other cells, until the time is up. In a round each result
+        has the same share of the time; where that is less than a cell takes, one is drawn in some rounds only.
 
     Yields
     ------
@@ -131,17 +132,18 @@ def verify(
             yield _verified(file, n, fraction, seed, tolerance, whole)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
-    affordable = True
-    while affordable:
-        affordable = False
-        for i in Stream.of("verify", secrets.randbelow(10**6)).permutation("files", 0, len(files)):
-            entry = record.read(files[i].parent).get(files[i].name)
-            cost = np.inf if entry is None else min(entry["seconds"], entry.get("part_seconds", np.inf))
-            if max(cost, 0.05) * n > end - time.monotonic():
-                continue
-            affordable = True
-            count = max(n, min(int(share / max(cost, 0.05)), entry["of"] if entry else 1))
-            yield _verified(files[i], count, None, None, tolerance, whole)
+    entries = {file: record.read(file.parent).get(file.name, {"seconds": np.inf}) for file in files}
+    costs = {file: max(min(e["seconds"], e.get("part_seconds", np.inf)), 0.05) for file, e in entries.items()}
+    draw = Stream.of("verify", secrets.randbelow(10**6))
+    for turn in itertools.count():
+        if end - time.monotonic() < share / 2:
+            return
+        chances = draw.uniform("chance", turn, len(files))
+        for i in draw.permutation("files", turn, len(files)):
+            # Of dear cells a share is less than one, and one is taken as often as that says.
+            count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]].get("of", 0))
+            if count and count * costs[files[i]] <= end - time.monotonic():
+                yield _verified(files[i], count, None, None, tolerance, whole)
 
 
 def _verified(

@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,16 +19,19 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.labels import Number
-from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.trainers.engines.compiled.langevin import CompiledWalk
+from deepmech.core.random import Stream
+from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, SingleWalkAdapter, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.langevin_walker import Prepared, Walker, follow_all, prepare_all, sizes_of
-from deepmech.trainers.records import Plan
-from deepmech.trainers.run import Call, moments
+from deepmech.trainers.run import Call, moments, require_spec
 from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
-ENGINES: dict[str, Any] = {"compiled": CompiledWalk, "torch": TorchWalk}
+ENDS = ("finished", "diverged")
+TOO_FAR = 1e6
+"""A network with a weight beyond this has diverged."""
+ASLEEP = 1e-4
+"""With weight decay, a network whose weights all lie below this only decays: its gradient is of their sixth power."""
 #: What every variable is, as its ``long_name``.
 WORDS = {
     "loss": "loss without weight decay",
@@ -224,11 +230,11 @@ def walk(
     prepared = [made.weights for made in _prepared(call, walkers, data, engine)]
     _warn_unresolved(walkers, prepared, len(data.x))
 
-    def follow(group: list[int]) -> list[dict[str, np.ndarray]]:
+    def followed(group: list[int]) -> list[dict[str, np.ndarray]]:
         own, starts = [walkers[i] for i in group], [prepared[i] for i in group]
-        return follow_all(own, starts, data, plan, engine, experiment, call.device)
+        return follow(own, starts, data, plan, engine, call.device)
 
-    rows = call.run(follow, _jobs(call, walkers, data, engine), "walks")
+    rows = call.run(followed, _jobs(call, walkers, data, engine), "walks")
     axes = {
         "count": ("waiting", "layer", "alive"), "within": ("waiting", "time", "chi", "layer", "alive"),
         "square": ("waiting", "time", "layer", "alive"), "fourth": ("waiting", "time", "layer", "alive"),
@@ -247,14 +253,14 @@ def _members(
     caller: str, dynamics: Dynamics, preparation: Preparation, data: Any, own: tuple[str, ...], **how: Any
 ) -> tuple[Call, Any, list[Walker], str]:
     """The call, its data, what walks, and on which engine, if everything fits."""
-    checks.instance(f"{caller}: dynamics", dynamics, Dynamics)
-    checks.instance(f"{caller}: preparation", preparation, Preparation)
-    call = Call(caller, ENGINES, **how)
-    engine, _ = call.choose(dynamics, preparation)
+    require_spec(f"{caller}: dynamics", dynamics, Dynamics)
+    require_spec(f"{caller}: preparation", preparation, Preparation)
+    call = Call(caller, **how)
+    engine, _ = call.choose()
     data = samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
     batch = call.align(own, **labelled(dynamics), **labelled(preparation, "prepare_"))
     walkers = [
-        Walker(with_values(dynamics, row), with_values(preparation, row, "prepare_"), int(row["seed"]))
+        Walker(with_values(dynamics, row), with_values(preparation, row, "prepare_"), int(row["seed"]), call.experiment)
         for row in batch.members()
     ]
     return call, data, walkers, engine
@@ -269,7 +275,7 @@ def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list
     def need(i: int) -> int:
         one = walkers[i]
         batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
-        return TorchWalk.bytes_per_member(sizes_of(one, data), len(data.x), batch, one.dynamics.dtype)
+        return TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
 
     return call.jobs([walker.shape for walker in walkers], need)
 
@@ -297,7 +303,7 @@ def _prepared(call: Call, walkers: list[Walker], data: Any, engine: str) -> list
     starters = list(firsts.values())
 
     def fit(group: list[int]) -> list[Prepared]:
-        return prepare_all([starters[i] for i in group], data, engine, call.experiment, call.device)
+        return prepare([starters[i] for i in group], data, engine, call.device)
 
     made = dict(zip(firsts, call.run(fit, _jobs(call, starters, data, engine), "preparations"), strict=True))
     return [made[json.dumps(w.start)] for w in walkers]
@@ -320,3 +326,245 @@ def _warn_unresolved(walkers: list[Walker], prepared: list[np.ndarray], n_data: 
             Unresolved,
             stacklevel=3,
         )
+
+
+@dataclass(frozen=True)
+class Walker:
+    """One member: plain numbers in its specs."""
+
+    dynamics: Dynamics
+    preparation: Preparation
+    seed: int
+    experiment: str = "glass"
+
+    @cached_property
+    def stream(self) -> Stream:
+        return Stream.of(self.experiment, self.seed)
+
+    def sizes(self, data: Any) -> tuple[int, ...]:
+        """Units of every layer of its network on these data."""
+        return layer_sizes(data.x.shape[1], int(self.dynamics.width), int(self.dynamics.hidden))
+
+    @property
+    def start(self) -> tuple[Any, ...]:
+        """What decides the prepared network: members that agree in it share it."""
+        d = self.dynamics
+        return d.width, d.hidden, d.regularisation, d.dtype, self.preparation.to_json(), self.seed
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What walkers of one group have in common."""
+        d, p = self.dynamics, self.preparation
+        return d.width, d.hidden, d.dtype, d.batch_size, p.batch_size, p.sgd_steps, p.descent_steps, p.slow_steps
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A network at the end of its preparation, and its way there.
+
+    Its flat ``weights`` in float64; the data ``losses`` after so many ``steps``, (33,), from the start to the end; the
+    ``error``, a share of the samples; and the ``state``: all as :func:`settle` returns them.
+    """
+
+    weights: np.ndarray
+    steps: np.ndarray
+    losses: np.ndarray
+    error: float
+    state: str
+
+
+def prepare(walkers: Sequence[Walker], data: Any, engine: str = "compiled", device: str = "cpu") -> list[Prepared]:
+    """Prepare walkers of one :attr:`~Walker.shape` side by side; the compiled engine takes one."""
+    network, streams, sizes = _group(walkers, data, engine, device)
+    gains = [float(w.preparation.gain) for w in walkers]
+    network.set(np.stack([gain * initial(sizes, stream) for gain, stream in zip(gains, streams, strict=True)]))
+    p, n = walkers[0].preparation, len(data.x)
+    rate = np.array([float(w.preparation.learning_rate) for w in walkers])
+    decay = np.array([float(w.dynamics.regularisation) for w in walkers])
+    still = np.zeros(len(walkers))
+    sgd, fast = int(p.sgd_steps), int(p.sgd_steps) + int(p.descent_steps)
+    total = fast + int(p.slow_steps)
+    stops = np.round(np.linspace(0, total, 33)).astype(int)
+    done, errors, lost = 0, still, np.zeros(len(walkers), bool)
+    losses = np.full((len(walkers), len(stops)), np.nan)
+    for k, stop in enumerate(stops):
+        before, begun = done, network.w
+        asleep = (decay > 0) & (np.abs(begun).max(1) < ASLEEP)
+        while done < stop and not asleep.all():
+            if done < sgd:
+                done = _stochastic(network, streams, "order", n, int(p.batch_size), rate, decay, done, min(stop, sgd))
+            else:
+                end = min(stop, fast if done < fast else total)
+                network.walk(end - done, done, rate if done < fast else rate / 10, decay, still, streams)
+                done = end
+        if asleep.any():
+            # Nothing else happens any more, and products of such numbers take processors many times longer.
+            shrink = (1 - rate * decay) ** (min(stop, fast) - min(before, fast))
+            slowly = (1 - rate / 10 * decay) ** (max(stop - fast, 0) - max(before - fast, 0))
+            network.set(np.where(asleep[:, None], begun * shrink[:, None] * slowly[:, None], network.w))
+        done = stop
+        loss, errors, _ = _evaluated(network, lost)
+        losses[:, k] = np.where(lost, np.nan, loss)
+        if lost.all():
+            break
+    ends = np.where(lost[:, None], np.nan, network.w)
+    return [
+        Prepared(weights, stops, history, np.nan if gone else float(error), ENDS[int(gone)])
+        for weights, history, error, gone in zip(ends, losses, errors, lost, strict=True)
+    ]
+
+
+def follow(
+    walkers: Sequence[Walker],
+    starts: Sequence[np.ndarray],
+    data: Any,
+    plan: Plan,
+    engine: str = "compiled",
+    device: str = "cpu",
+) -> list[dict[str, np.ndarray]]:
+    """Walk walkers of one :attr:`~Walker.shape` side by side; what is in ``out`` of each one's :class:`Log`."""
+    network, streams, sizes = _group(walkers, data, engine, device)
+    network.set(np.stack(starts))
+    n = len(data.x)
+    rate = np.array([float(w.dynamics.learning_rate) for w in walkers])
+    decay = np.array([float(w.dynamics.regularisation) for w in walkers])
+    noise = np.array([float(w.dynamics.noise(n)) for w in walkers])
+    batch, done = int(walkers[0].dynamics.batch_size), 0
+    logs = [Log(sizes, plan, float(size)) for size in noise]
+    lost = np.zeros(len(walkers), bool)
+    for stop in plan.stops():
+        if batch:
+            _stochastic(network, streams, "walk order", n, batch, rate, decay, done, stop)
+        else:
+            network.walk(stop - done, done, rate, decay, noise, streams)
+        done = stop
+        losses, _, active = _evaluated(network, lost)
+        if lost.all():
+            break
+        now = network.w
+        for i in np.flatnonzero(~lost):
+            logs[i].add(stop, now[i], float(losses[i]), [layer[i] for layer in active])
+    for log, gone in zip(logs, lost, strict=True):
+        log.out["state"] = np.array(ENDS[int(gone)])
+    return [log.out for log in logs]
+
+
+def _evaluated(
+    network: SingleWalkAdapter | TorchWalk, lost: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """``network.evaluate()``; marks in ``lost`` which networks have diverged, and puts those at the origin.
+
+    They are not carried on: beyond what numbers can hold, processors take many times longer.
+    """
+    now = network.w
+    lost |= ~(np.isfinite(now).all(1) & (np.abs(now).max(1) < TOO_FAR))
+    if lost.any():
+        network.set(np.where(lost[:, None], 0.0, now))
+    found = network.evaluate()
+    lost |= ~np.isfinite(found[0])
+    return found
+
+
+def _group(
+    walkers: Sequence[Walker], data: Any, engine: str, device: str
+) -> tuple[SingleWalkAdapter | TorchWalk, list[Stream], tuple[int, ...]]:
+    """The networks of walkers of one shape, their random streams, and their sizes."""
+    sizes, dtype = walkers[0].sizes(data), walkers[0].dynamics.dtype
+    streams = [walker.stream for walker in walkers]
+    if engine == "torch":
+        return TorchWalk(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
+    return SingleWalkAdapter(CompiledWalk(sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
+
+
+def _stochastic(
+    network: SingleWalkAdapter | TorchWalk,
+    streams: Sequence[Stream],
+    purpose: str,
+    n: int,
+    batch: int,
+    rate: np.ndarray,
+    decay: np.ndarray,
+    done: int,
+    stop: int,
+) -> int:
+    """Stochastic gradient steps ``done`` … ``stop`` - 1 over batches; every epoch has its own order. Returns stop."""
+    per_epoch = -(-n // batch)
+    while done < stop:
+        begin = done % per_epoch
+        end = min(per_epoch, begin + stop - done)
+        drawn = {s.key: s.permutation(purpose, done // per_epoch, n) for s in streams}
+        network.descend([drawn[s.key] for s in streams], batch, rate, decay, begin, end)
+        done += end - begin
+    return done
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to do what during a walk."""
+
+    steps: int
+    waiting: tuple[int, ...]
+    times: np.ndarray
+    chi: tuple[float, ...]
+    motility: tuple[int, ...]
+
+    def stops(self) -> list[int]:
+        """Every step at which something is recorded, and the last one."""
+        wanted = {w + int(t) for w in self.waiting for t in (0, *self.times, *self.motility)} | {self.steps}
+        return sorted(t for t in wanted if t <= self.steps)
+
+
+class Log:
+    """The record of one network's walk: sums over groups of weights, compared with themselves after each waiting time.
+
+    It is in ``out``: keys and shapes as in :func:`walk`.
+    """
+
+    def __init__(self, sizes: Sequence[int], plan: Plan, noise: float):
+        self.sizes, self.plan = sizes, plan
+        self.layers = len(sizes) - 1
+        self.layer = np.repeat(np.arange(self.layers), [a * b for a, b in zip(sizes[1:], sizes[:-1], strict=True)])
+        frames, n_times, layers, nan = len(plan.waiting), len(plan.times), self.layers, np.nan
+        self.out: dict[str, np.ndarray] = {
+            "count": np.zeros((frames, layers, 2)), "within": np.full((frames, n_times, len(plan.chi), layers, 2), nan),
+            "square": np.full((frames, n_times, layers, 2), nan), "fourth": np.full((frames, n_times, layers, 2), nan),
+            "motility": np.zeros((frames, len(plan.motility), len(MOTILITY_EDGES) - 1), np.int32),
+            "still": np.zeros((frames, len(plan.motility)), np.int32), "loss": np.full((frames, n_times), nan),
+            "loss_waited": np.full(frames, nan), "sigma": np.array(nan), "noise": np.array(noise),
+            "n_weights": np.array(len(self.layer)), "state": np.array("finished"),
+        }  # fmt: skip
+        self.held: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def add(self, step: int, now: np.ndarray, loss: float, active: Sequence[np.ndarray]) -> None:
+        """The network after ``step`` steps: flat weights, loss, and which units of each hidden layer are not silent."""
+        out, plan = self.out, self.plan
+        for f, waited in enumerate(plan.waiting):
+            t = step - waited
+            if t == 0:
+                group = 2 * self.layer + self._alive(active)
+                self.held[f] = now, group
+                out["count"][f] = np.bincount(group, minlength=2 * self.layers).reshape(self.layers, 2)
+                out["loss_waited"][f] = loss
+                if np.isnan(out["sigma"]):
+                    out["sigma"] = np.array(now.std())
+                continue
+            if f not in self.held:
+                continue
+            reference, group = self.held[f]
+            k = int(np.searchsorted(plan.times, t))
+            if k < len(plan.times) and plan.times[k] == t:
+                # A network whose weights are all equal has no scale; no window then holds anything.
+                windows = [max(float(out["sigma"]) / c, np.finfo(float).tiny) for c in plan.chi]
+                sums = displacement_sums(now, reference, group, 2 * self.layers, windows)
+                out["within"][f, k] = sums.within.T.reshape(len(plan.chi), self.layers, 2)
+                for name, values in (("square", sums.square), ("fourth", sums.fourth)):
+                    out[name][f, k] = values.reshape(self.layers, 2)
+                out["loss"][f, k] = loss
+            if t in plan.motility:
+                m = plan.motility.index(t)
+                out["motility"][f, m], out["still"][f, m] = motility(now, reference)
+
+    def _alive(self, active: Sequence[np.ndarray]) -> np.ndarray:
+        """1 for weights between two units that are not silent on all data, flat; inputs and the output never are."""
+        lit = [np.ones(self.sizes[0], bool), *active, np.ones(1, bool)]
+        return np.concatenate([np.outer(b, a).ravel() for a, b in pairwise(lit)]).astype(int)

@@ -9,19 +9,19 @@ import numpy as np
 import torch
 import xarray as xr
 from torch import nn
+from torch.nn import functional as F
 
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
-from deepmech.trainers.draws import layer_weights
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.engines.torch_walk import OneByOne
+from deepmech.trainers.engines.torch_func import StackedModules
+from deepmech.trainers.member import layer_weights
 from deepmech.trainers.modules import LeNet, initialise, made
-from deepmech.trainers.run import Call, moments
+from deepmech.trainers.run import Call, go_on, moments, require_spec
 from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import SingleSample
 
-ENGINES: dict[str, Any] = {"compiled": Engine, "torch": OneByOne}
 SIDE = 32
 #: What every variable is, as its ``long_name``.
 WORDS = {
@@ -94,11 +94,9 @@ def train_lenet(
     >>> log["logits"].sizes
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
-    checks.instance("train_lenet: training", training, SingleSample)
-    call = Call(
-        "train_lenet", ENGINES, engine=engine, seed=seed, experiment=experiment, threads=threads, on_gpu=False
-    )  # fmt: skip
-    engine, _ = call.choose(training)
+    require_spec("train_lenet: training", training, SingleSample)
+    call = Call("train_lenet", engine=engine, seed=seed, experiment=experiment, threads=threads, on_gpu=False)
+    engine, _ = call.choose()
     data = samples("train_lenet", data, training.dtype, image="LeNet")
     _check(training, data)
     steps = training.iterations
@@ -229,3 +227,65 @@ def _check(training: SingleSample, data: Any) -> None:
                 f"SingleSample.class_weights: class {checks.listed(empty)} is to be drawn, but data.y_train has no "
                 "sample of it; give it the weight 0"
             )
+
+
+class OneByOne:
+    """Gradient descent with one sample per step; ``modules`` are taken over, ``rates`` are their step sizes."""
+
+    def __init__(self, modules: Sequence[nn.Module], rates: Sequence[float], dtype: str, device: str = "cpu"):
+        self.together = StackedModules(modules, getattr(torch, dtype), device)
+        self.rate = torch.tensor(rates, dtype=self.together.rows.dtype, device=device)[:, None]
+
+    @staticmethod
+    def bytes_per_member(module: nn.Module, n_classes: int, steps: int) -> int:
+        """About what one member takes, in bytes: its parameters, maps and records."""
+        return 8 * (6 * sum(p.numel() for p in module.parameters()) + 30_000 + (n_classes + 2) * steps)
+
+    def run(
+        self,
+        x: np.ndarray,
+        labels: np.ndarray,
+        order: np.ndarray,
+        validation: tuple[np.ndarray, np.ndarray],
+        at: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Train on samples x (samples, numbers) with each member's labels (members, samples), in its order.
+
+        Returns
+        -------
+        logits, losses : (members, steps, classes) and (members, steps), of the sample drawn, before its step.
+        measured : (members, len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
+        finite : (members,), whether all parameters are at the end, and what the network says to its last sample.
+
+        From the first loss or parameter of a member that is not finite on, its numbers are nan.
+        """
+        together, device = self.together, self.rate.device
+        images, test = (torch.from_numpy(np.asarray(v)).to(device, self.rate.dtype) for v in (x, validation[0]))
+        own, drawn, truth = (torch.from_numpy(np.asarray(v)).to(device) for v in (labels, order, validation[1]))
+        finite = torch.ones(len(drawn), dtype=torch.bool, device=device)
+        logits, losses = [], []
+        measured = np.full((len(drawn), len(at), 2), np.nan)
+        for m in range(drawn.shape[1] + 1):
+            go_on()
+            finite &= together.rows.isfinite().all(1)
+            if m in at:
+                measured[finite.cpu().numpy(), int(np.searchsorted(at, m))] = [
+                    self._measure(i, test, truth) for i in finite.nonzero()[:, 0].tolist()
+                ]
+            if m == drawn.shape[1]:
+                break
+            sample = drawn[:, m, None]
+            loss, gradient, output = together.gradient(F.cross_entropy, images[sample], own.gather(1, sample), (0, 0))
+            logits.append(torch.where(finite[:, None], output[:, 0], torch.nan))
+            losses.append(torch.where(finite, loss, torch.nan))
+            finite &= loss.isfinite()
+            together.rows -= self.rate * gradient
+        with torch.no_grad():
+            finite &= together.outputs(together.rows, images[drawn[:, -1:]], 0).isfinite().flatten(1).all(1)
+        records = (torch.stack(values, 1).cpu().numpy() for values in (logits, losses))
+        return *records, measured, finite.cpu().numpy()  # type: ignore[return-value]
+
+    @torch.no_grad()
+    def _measure(self, i: int, x: torch.Tensor, truth: torch.Tensor) -> tuple[float, float]:
+        output = self.together.shown(i)(x)
+        return F.cross_entropy(output, truth).item(), (output.argmax(1) == truth).double().mean().item()

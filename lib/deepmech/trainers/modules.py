@@ -24,16 +24,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.draws import layer_weights
-from deepmech.trainers.known import Known, knows
-from deepmech.trainers.specs import ACTIVATIONS, CNN, INITS, MLP, POOLINGS, Member, Own
-
-#: What of each spec :func:`of_member` makes a network of.
-NETWORKS: Known = {
-    MLP: knows("depth width slope dropout batch_norm layer_norm scale bias", init=INITS, activation=ACTIVATIONS),
-    CNN: knows("convolutions channels slope dropout", pooling=POOLINGS),
-    Own: knows("factory arguments"),
-}
+from deepmech.trainers.member import Member, layer_weights
+from deepmech.trainers.specs import CNN, Own
 
 
 class Network(nn.Module):
@@ -290,9 +282,12 @@ class BiasFree(Network):
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
-def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream) -> nn.Module:
-    """A member's network with its initial weights, in its precision; ``shape`` is that of one sample."""
-    spec = member.network
+def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stream | None = None) -> nn.Module:
+    """A member's network with its initial weights, in its precision; ``shape`` is that of one sample.
+
+    Random numbers are those of ``stream``, if it is given, and not of the member's own.
+    """
+    spec, stream = member.network, stream or member.stream
     dtype = getattr(torch, str(member.training.dtype))
     if isinstance(spec, Own):
         return made(spec.factory, stream, **spec.arguments).to(dtype)
@@ -309,7 +304,7 @@ def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stre
 
 
 def initialise(module: nn.Module, stream: Stream, init: str = "torch") -> None:
-    """Draw the parameters of all Linear and convolutional layers (:func:`deepmech.trainers.draws.layer_weights`)."""
+    """Draw the parameters of all Linear and convolutional layers (:func:`deepmech.trainers.member.layer_weights`)."""
     layers = [m for m in module.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
     for i, layer in enumerate(layers, start=1):
         drawn = layer_weights(stream, i, tuple(layer.weight.shape), init)

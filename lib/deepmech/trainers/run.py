@@ -26,31 +26,53 @@ from tqdm import tqdm
 from deepmech.core import checks, provenance
 from deepmech.core.labels import Batch, align
 from deepmech.core.spec import Spec
-from deepmech.trainers.interrupts import stoppable
-from deepmech.trainers.known import unknown
 
 T = TypeVar("T")
 
 
-class Call:
-    """One call of a trainer.
+class Stopped(Exception):
+    """Nobody waits for this work any more: after Ctrl-C, or when a neighbour has failed."""
 
-    ``caller`` is the public function, as errors name it; ``engines``, by name, are classes that say in ``KNOWN`` what
-    they can do; ``on_gpu`` tells whether the torch engine may use a GPU for this caller. The other arguments are those
-    of :func:`deepmech.trainers.train`.
+
+_here = threading.local()
+
+
+def go_on() -> None:
+    """Raise :class:`Stopped` if whoever asked for this thread's work no longer waits for it.
+
+    A thread cannot be ended from outside: engines ask between pieces of work of seconds at most.
+    """
+    stop = getattr(_here, "stop", None)
+    if stop is not None and stop.is_set():
+        raise Stopped
+
+
+def require_spec(what: str, value: Any, *kinds: type) -> None:
+    """A ValueError unless the type of ``value`` is one of these specs itself: what derives from one means another."""
+    checks.instance(what, value, *kinds)
+    checks.require(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
+
+
+class Call:
+    """One call of a trainer, for which there are a compiled engine and one of torch.
+
+    Parameters
+    ----------
+    caller : the public function, as errors name it.
+    on_gpu : whether the torch engine may use a GPU for this caller.
+    engine, seed, experiment, threads, device, memory, tf32 : as for :func:`deepmech.trainers.train`.
     """
 
     def __init__(
-        self, caller: str, engines: Mapping[str, Any], *, seed: Any, experiment: str, engine: str = "auto",
-        threads: int | None = None, device: Any = None, memory: float | None = None, tf32: bool = False,
-        on_gpu: bool = True,
+        self, caller: str, *, seed: Any, experiment: str, engine: str = "auto", threads: int | None = None,
+        device: str | None = None, memory: float | None = None, tf32: bool = False, on_gpu: bool = True,
     ) -> None:  # fmt: skip
         self.started = time.perf_counter()
         if torch.is_inference_mode_enabled():
             raise ValueError(
                 f"{caller}: torch.inference_mode() is on, and nothing can be trained in it: call it outside"
             )
-        self.caller, self.engines, self.engine = caller, engines, engine
+        self.caller, self.engine = caller, engine
         self.seed, self.experiment, self.tf32 = seed, experiment, tf32
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
@@ -60,10 +82,14 @@ class Call:
         if threads is not None:
             checks.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
         checks.switch(f"{caller}: tf32", tf32)
-        names = ", ".join(map(repr, engines))
-        checks.require(f"{caller}: engine", engine, engine in ("auto", *engines), f"'auto' or one of {names}")
+        known = engine in ("auto", "compiled", "torch")
+        checks.require(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
         named, there = chosen(device, caller)
         self.device, self.on_gpu = (named, there) if on_gpu else ("cpu", False)
+        if self.on_gpu and engine == "compiled":
+            raise ValueError(
+                f"{caller}: engine = 'compiled' knows no GPU; use engine='auto' or 'torch', or device='cpu'"
+            )
         self.memory = room(memory, self.device, caller)
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
@@ -77,28 +103,19 @@ class Call:
                 )
         return self.batch
 
-    def choose(self, *specs: Spec, slow: str = "") -> tuple[str, str]:
-        """The engine for one member; and, where ``"auto"`` leaves the compiled one aside, why (``slow``: it is slower).
+    def choose(self, unknown: str = "", slow: str = "") -> tuple[str, str]:
+        """The engine for one member, and, where ``"auto"`` leaves the compiled one aside, why.
 
-        A ValueError names what none knows, or the one that was asked for does not.
+        ``unknown`` is what the compiled engine does not know of it, ``slow`` why it is the slower one.
         """
-        said = f"{self.caller}: engine = {self.engine!r}"
-        if self.on_gpu and self.engine == "compiled":
-            raise ValueError(f"{said} knows no GPU; use engine='auto' or 'torch', or device='cpu'")
-        here = [name for name in self.engines if name == "torch" or not self.on_gpu]
-        cannot = {name: unknown(self.engines[name].KNOWN, *specs) for name in here}
-        able = [name for name in here if not cannot[name]]
-        if not able:
-            raise ValueError(f"{self.caller}: no engine knows {cannot['torch']}")
+        if self.engine == "compiled" and unknown:
+            raise ValueError(
+                f"{self.caller}: engine = 'compiled' does not know {unknown}; use engine='auto' or 'torch'"
+            )
         if self.engine != "auto":
-            if self.engine not in able:
-                use = " or ".join(map(repr, ["auto", *able]))
-                raise ValueError(f"{said} does not know {cannot[self.engine]}; use engine={use}")
             return self.engine, ""
-        if "compiled" not in here:
-            return "torch", "it runs on CPUs"
-        why = f"it does not know {cannot['compiled']}" if cannot["compiled"] else slow
-        return ("torch", why) if why and "torch" in able else ("compiled", "")
+        why = "it runs on CPUs" if self.on_gpu else f"it does not know {unknown}" if unknown else slow
+        return ("torch", why) if why else ("compiled", "")
 
     def jobs(self, kinds: Sequence[Hashable], need: Callable[[int], int], most: int | None = None) -> list[list[int]]:
         """Members by number, cut into what is trained at once: those of one kind, at most so many, as the memory holds.
@@ -125,8 +142,16 @@ class Call:
         cut among threads rounds according to their number. Attention is made of products, the one kind vmap knows.
         """
         done: dict[int, T] = {}
-        hidden = not sys.stderr.isatty()
-        stop = threading.Event()
+        hidden, stop = not sys.stderr.isatty(), threading.Event()
+
+        def watched(job: list[int]) -> Sequence[T]:
+            _here.stop = stop
+            try:
+                go_on()
+                return work(job)
+            finally:
+                del _here.stop
+
         with (
             one_thread(),
             products_in(self.tf32),
@@ -135,7 +160,7 @@ class Call:
             tqdm(total=sum(map(len, jobs)), desc=what, file=sys.stderr, disable=hidden, leave=False) as bar,
         ):
             try:
-                for job, made in zip(jobs, pool.map(stoppable(work, stop), jobs), strict=True):
+                for job, made in zip(jobs, pool.map(watched, jobs), strict=True):
                     done |= dict(zip(job, made, strict=True))
                     bar.update(len(job))
             finally:

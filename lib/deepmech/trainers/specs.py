@@ -17,7 +17,7 @@ from deepmech.trainers import rules
 #: What a schedule may change while a network is being trained.
 SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 
-#: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. Each engine says which of it it knows.
+#: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. The torch engines know all of it.
 DTYPES = ("float32", "float64")
 MIXED = (*DTYPES, "mixed")
 INITS = ("torch", "orthogonal")
@@ -361,55 +361,6 @@ class Own(Spec):
         """The factory by its name alone."""
         name = getattr(self.factory, "__qualname__", repr(self.factory))
         return {"spec": "Own", "factory": name, "arguments": {k: encode(v) for k, v in self.arguments.items()}}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The quantities in force during one epoch."""
-
-    dropout: float
-    """Of an :class:`MLP` or a :class:`CNN`; the modules of :class:`Own` have rates of their own."""
-    learning_rate: float
-    data_noise: float
-    label_noise: float
-
-
-@dataclass(frozen=True)
-class Member:
-    """One network to be trained: both specs with plain numbers only, and a seed."""
-
-    network: Any
-    """An :class:`MLP`, a :class:`CNN`, or :class:`Own`."""
-    training: Training
-    seed: int
-
-    def settings(self, epoch: int) -> Settings:
-        """What holds in epoch ``epoch`` (from 1) by the specs and the schedule."""
-        t = self.training
-        values: dict[str, Any] = {
-            "dropout": 0.0 if isinstance(self.network, Own) else self.network.dropout,
-            "learning_rate": t.learning_rate,
-            "data_noise": t.data_noise,
-            "label_noise": t.label_noise,
-        }
-        values.update({field: value for start, field, value in sorted(t.schedule) if epoch >= start})
-        if values["label_noise"] is None:
-            values["label_noise"] = values["data_noise"]
-        return Settings(**{k: float(v) for k, v in values.items()})
-
-    def sizes(self, n_inputs: int, n_outputs: int) -> list[int]:
-        """Units of every layer of an MLP, from the input to the output."""
-        return [n_inputs, *[int(self.network.width)] * (int(self.network.depth) - 1), n_outputs]
-
-    @property
-    def scale(self) -> float:
-        """The factor c after each nonlinearity of an MLP: 1 with BatchNorm or LayerNorm."""
-        if self.network.batch_norm or self.network.layer_norm:
-            return 1.0
-        if self.network.scale is not None:
-            return float(self.network.scale)
-        square = 6.0 if self.network.init == "torch" else 2.0
-        return float(np.sqrt(square / (1.0 + float(self.network.slope) ** 2)))
 
 
 #: Fields that count something.

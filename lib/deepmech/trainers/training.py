@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
+import torch
 import xarray as xr
 from torch import nn
 
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.spec import Spec
-from deepmech.trainers.draws import Draws
-from deepmech.trainers.engines.compiled.cnn import FusedCNN
-from deepmech.trainers.engines.compiled.mlp import Fused
+from deepmech.metrics.moments import ClassMoments
+from deepmech.metrics.separation import data_separation
+from deepmech.trainers.engines.compiled.mlp import Fused, unknown
 from deepmech.trainers.engines.torch_func import Torch
-from deepmech.trainers.interrupts import go_on
-from deepmech.trainers.records import METRICS, WORDS, Features, Record, recorded
-from deepmech.trainers.run import Call, moments
+from deepmech.trainers.member import Member
+from deepmech.trainers.run import Call, go_on, moments, require_spec
 from deepmech.trainers.samples import samples
-from deepmech.trainers.specs import CNN, MLP, Member, Own, Training, labelled, with_values
+from deepmech.trainers.specs import CNN, MLP, Own, Training, labelled, with_values
 
-#: ``prepare`` of each is called once for all members; then Torch trains one member or many at a time, the others one.
-ENGINES: dict[str, Any] = {"compiled": Fused, "torch": Torch}
-#: The same for :class:`CNN`.
-CONVOLUTIONAL: dict[str, Any] = {"compiled": FusedCNN, "torch": Torch}
+#: Metric -> name of its variable in the result.
+METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
+SPLITS = ("train", "test")
+
+#: What every variable is, as its ``long_name``.
+WORDS = {
+    "load_curve": "load curve D",
+    "load_curve_hat": "load curve D̂",
+    "accuracy": "accuracy",
+    "class_mean": "mean feature of a class",
+    "class_spread": "mean squared distance from a class's mean",
+    "loss": "mean training loss",
+    "state": "how training ended",
+    "epochs_run": "epochs that were run",
+}
+
+#: Evaluation mode: features of the input and of every hidden layer, each (n, units), in a user's own network by the
+#: layer's name, and the output, (n, outputs).
+Features = Callable[[np.ndarray], tuple[Any, Any]]
 
 
 def train(
@@ -67,9 +82,8 @@ def train(
         torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None.
     seed : an integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
-    engine : ``"compiled"`` (fast, on CPUs; it knows :class:`MLP`, and :class:`CNN` for images with even sides),
-        ``"torch"`` (any network, on any device), or ``"auto"``: the faster of those that can train these specs. They
-        agree to rounding.
+    engine : ``"compiled"`` (fast, on CPUs; it knows :class:`MLP`), ``"torch"`` (any network, on any device), or
+        ``"auto"``: the faster of those that can train these specs. They agree to rounding.
     record : numbers of epochs after which to measure load curves and accuracies, rising, or a whole number n: after
         every n-th, from 0 to the last; None measures once, at the end. 0 is before training, when BatchNorm still has
         its initial averages (mean 0, variance 1). A member that stopped early keeps its last state.
@@ -137,43 +151,46 @@ def train(
     (Frozen({'width': 2, 'seed': 2, 'split': 2, 'layer': 2}), ['input', '1'])
     """
     spec = _network(network, arguments, layers)
-    checks.instance("train: training", training, Training)
+    require_spec("train: training", training, Training)
     if together is not None:
         checks.whole("train: together", together)
-    known = CONVOLUTIONAL if isinstance(spec, CNN) else ENGINES
     call = Call(
-        "train", known, engine=engine, seed=seed, experiment=experiment, threads=threads, device=device,
-        memory=memory, tf32=tf32,
+        "train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory,
+        tf32=tf32,
     )  # fmt: skip
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(own, **labelled(spec), **labelled(training)).members()
-    members = [Member(with_values(spec, row), with_values(training, row), int(row["seed"])) for row in rows]
+    members = [Member(with_values(spec, row), with_values(training, row), int(row["seed"]), experiment) for row in rows]
     metrics = _metrics(metrics, class_means)
     data = samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
     )  # fmt: skip
-    chosen = [call.choose(m.network, m.training, slow=_slow(m, data)) for m in members]
+    chosen = [call.choose(unknown(m.network, m.training), _slow(m)) for m in members]
     engines = [name for name, _ in chosen]
     _check(data, members, metrics, class_means)
     fewest = min(int(m.training.epochs) for m in members)
     at = None if record is None else moments("train", record, fewest, "Training.epochs")
-    where = {"torch": {"device": call.device, "whole": isinstance(spec, Own)}, "compiled": {}}
-    kinds = {(e, str(m.training.dtype)) for e, m in zip(engines, members, strict=True)}
-    shared = {(kind, dtype): call.engines[kind].prepare(data, dtype, **where[kind]) for kind, dtype in kinds}
-    draws = [Draws.of(m, experiment) for m in members]
+
+    @cache
+    def shared(engine: str, dtype: str) -> dict[str, Any]:
+        """What members of one engine and type of numbers have in common: the samples."""
+        if engine == "torch":
+            return Torch.prepare(data, dtype, call.device, whole=isinstance(spec, Own))
+        return Fused.prepare(data, dtype)
+
+    common = [shared(engine, str(m.training.dtype)) for engine, m in zip(engines, members, strict=True)]
 
     def fit(job: list[int]) -> list[Record]:
         """Train the members of one job: one, or with torch many."""
-        kind, own = engines[job[0]], [members[i] for i in job]
-        common = shared[kind, str(own[0].training.dtype)]
+        own = [members[i] for i in job]
         records = [Record(m, data, at, metrics, class_means) for m in own]
-        if kind == "torch":
-            many = Torch(own, [draws[i] for i in job], common, layers)
+        if engines[job[0]] == "torch":
+            many = Torch(own, common[job[0]], layers)
             measure: list[Features] = [partial(many.features, k) for k in range(len(own))]
             run: Callable[[int], Any] = many.run_epoch
         else:
-            one = call.engines[kind](own[0], draws[job[0]], common)
+            one = Fused(own[0], common[job[0]])
             measure, run = [one.features], lambda epoch: [one.run_epoch(epoch)]
         for made, features in zip(records, measure, strict=True):
             made.begin(features)
@@ -188,7 +205,8 @@ def train(
         return records
 
     most = together or (len(members) if call.on_gpu else 1)
-    records = call.run(fit, _jobs(call, members, engines, draws, shared, most))
+    kinds, needs = _groups(members, engines, common) if most > 1 else ([None] * len(members), {})
+    records = call.run(fit, call.jobs(kinds, needs.__getitem__, most))
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
     result = call.result(*recorded(records, at), WORDS, data, precision, engines, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
@@ -201,7 +219,7 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
     checks.require("train: network", network, not isinstance(network, nn.Module), kinds)
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return Own(network, arguments)
-    checks.instance("train: network", network, MLP, CNN)
+    require_spec("train: network", network, MLP, CNN)
     if arguments:
         raise ValueError(
             f"train: {checks.listed(list(arguments))}: no such argument; {type(network).__name__} has fields"
@@ -210,31 +228,27 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
     return network
 
 
-def _slow(member: Member, data: Any) -> str:
+def _slow(member: Member) -> str:
     """Why torch is the better choice though the compiled engine knows the specs."""
-    if isinstance(member.network, MLP) and member.network.width > Fused.WIDEST:
-        return f"torch is faster beyond width {Fused.WIDEST}"
-    return FusedCNN.cannot(data.shape) if isinstance(member.network, CNN) else ""
+    wide = isinstance(member.network, MLP) and member.network.width > Fused.WIDEST
+    return f"torch is faster beyond width {Fused.WIDEST}" if wide else ""
 
 
-def _jobs(
-    call: Call, members: list[Member], engines: Sequence[str], draws: list[Draws], shared: dict[Any, Any], most: int
-) -> list[list[int]]:
-    """One member each, or with torch groups of one shape that fit the memory."""
-    if most == 1:
-        return [[i] for i in range(len(members))]
+def _groups(
+    members: list[Member], engines: Sequence[str], common: list[dict[str, Any]]
+) -> tuple[list[Any], dict[int, int]]:
+    """For every member that torch trains what its group has in common, and about how many bytes it takes."""
     kinds: list[Any] = [None] * len(members)
-    known: dict[str, Any] = {}
     needs: dict[int, int] = {}
-    for i, (member, kind) in enumerate(zip(members, engines, strict=True)):
-        if kind == "torch":
+    known: dict[str, Any] = {}
+    for i, (member, shared) in enumerate(zip(members, common, strict=True)):
+        if engines[i] == "torch":
             alike = json.dumps([member.network.to_json(), member.training.to_json()], default=repr)
             if alike not in known:  # networks that differ in their seed alone
-                common = shared[kind, str(member.training.dtype)]
-                module = Torch.module(member, draws[i].stream, common)
-                known[alike] = Torch.shape(member, module), Torch.bytes_per_member(member, module, common)
+                module = Torch.module(member, shared)
+                known[alike] = Torch.shape(member, module), Torch.bytes_per_member(member, module, shared)
             kinds[i], needs[i] = known[alike]
-    return call.jobs(kinds, needs.__getitem__, most)
+    return kinds, needs
 
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
@@ -265,3 +279,124 @@ def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means
                 f"train: data.n_classes = {data.n_classes}: without classes Training.loss must be 'mse', with "
                 "metrics=() and class_means=False"
             )
+
+
+class Record:
+    """One member's results; see :func:`deepmech.trainers.train` for the meaning of each.
+
+    ``epochs`` are those after which to measure; None measures once, at the end.
+    """
+
+    def __init__(self, member: Member, data: Any, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool):
+        self.training, self.data, self.class_means = member.training, data, class_means
+        self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
+        self.loss = np.full(int(member.training.epochs), np.nan)
+        self.state, self.epoch = "finished", 0
+        self.metrics, self.names = metrics, list[str]()
+
+    @property
+    def over(self) -> bool:
+        """Whether training has ended."""
+        return self.state != "finished" or self.epoch == len(self.loss)
+
+    def begin(self, features: Features) -> None:
+        """To be called before the first epoch."""
+        n, (layers, _) = len(self.wanted), features(self.data.x_train[:2])
+        self.names = list(layers) if isinstance(layers, dict) else []
+        self.accuracy = np.full((n, 2), np.nan)
+        self.curves: dict[Any, np.ndarray] = {name: np.full((n, 2, len(layers)), np.nan) for name in self.metrics}
+        self.spread = np.full((n, len(layers), self.data.n_classes), np.nan)
+        self.mean = np.full((*self.spread.shape, 0), np.nan, np.float32)
+        self._measure(self.wanted == 0, features)
+
+    def add(self, loss: float, features: Features) -> None:
+        """One epoch was run, with mean loss ``loss``."""
+        before = self.loss[self.epoch - 1] if self.epoch > 0 else np.inf
+        self.epoch += 1
+        if not np.isfinite(loss):
+            self.state = "diverged"
+            return
+        self.loss[self.epoch - 1] = loss
+        if loss < float(self.training.stop_loss) or abs(loss - before) < float(self.training.stop_change):
+            self.state = "stopped"
+        self._measure(self.wanted >= self.epoch if self.state == "stopped" else self.wanted == self.epoch, features)
+
+    def _measure(self, places: np.ndarray, features: Features) -> None:
+        """Measure at ``places``; at the end of training in any case whether the network is finite still."""
+        if not places.any() and not self.over:
+            return
+        for s, split in enumerate(SPLITS):
+            x, y = getattr(self.data, f"x_{split}"), getattr(self.data, f"y_{split}")
+            layers, output = features(x)
+            layers = list(layers.values()) if isinstance(layers, dict) else layers
+            if not all(map(_finite, (*layers, output))):
+                # The loss of an epoch is that before its updates: the last of them is seen here only.
+                self.state = "diverged" if self.over else self.state
+                for values in (self.accuracy, *self.curves.values(), self.mean, self.spread):
+                    values[places] = np.nan
+                return
+            if not places.any():
+                continue
+            if self.data.n_classes:
+                guess = output.argmax(1)
+                self.accuracy[places, s] = np.mean((guess.cpu().numpy() if torch.is_tensor(guess) else guess) == y)
+            for name, curve in self.curves.items():
+                classes = self.data.n_classes
+                curve[places, s] = [data_separation(f, y, metric=name, n_classes=classes) for f in layers]
+            if self.class_means and split == "train":
+                self._measure_classes(places, layers, y)
+
+    def _measure_classes(self, places: np.ndarray, layers: Sequence[Any], y: np.ndarray) -> None:
+        n_places, points, classes, units = self.mean.shape
+        widest = max(f.shape[1] for f in layers)
+        if units < widest:
+            self.mean = np.full((n_places, points, classes, widest), np.nan, np.float32)
+        for i, f in enumerate(layers):
+            moments = ClassMoments(classes).update(f, y)
+            assert moments.mean is not None
+            self.mean[places, i, :, : f.shape[1]] = moments.mean.cpu().numpy()
+            self.spread[places, i] = (moments.spread / moments.count).cpu().numpy()
+
+
+def _finite(features: Any) -> bool:
+    return bool(torch.isfinite(torch.as_tensor(features)).all())
+
+
+def recorded(
+    records: Sequence[Record], epochs: np.ndarray | None
+) -> tuple[dict[str, tuple[np.ndarray, tuple[str, ...]]], dict[str, Any]]:
+    """All members' records as variables, (values, axes after that of members), and coordinates; short ones padded."""
+    at: tuple[str, ...] = () if epochs is None else ("at_epoch",)
+
+    def stacked(values: list[np.ndarray]) -> np.ndarray:
+        """Along a first axis of members; each padded to the largest in every axis."""
+        shape = np.max([v.shape for v in values], axis=0)
+        pads = [[(0, w - n) for n, w in zip(v.shape, shape, strict=True)] for v in values]
+        return np.stack([np.pad(v, p, constant_values=np.nan) for v, p in zip(values, pads, strict=True)])
+
+    def measured(values: list[np.ndarray], *axes: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        return (stacked(values)[:, 0] if epochs is None else stacked(values)), (*at, *axes)
+
+    variables = {
+        METRICS[name]: measured([r.curves[name] for r in records], "split", "layer") for name in records[0].curves
+    }
+    variables["accuracy"] = measured([r.accuracy for r in records], "split")
+    if records[0].class_means:
+        variables["class_mean"] = measured([r.mean for r in records], "layer", "class", "unit")
+        variables["class_spread"] = measured([r.spread for r in records], "layer", "class")
+    loss = stacked([r.loss for r in records])
+    variables["loss"] = loss, ("epoch",)
+    variables["state"] = np.array([r.state for r in records], dtype="<U8"), ()
+    variables["epochs_run"] = np.array([r.epoch for r in records]), ()
+    points = max(r.spread.shape[1] for r in records)
+    coords: dict[str, Any] = {
+        "split": list(SPLITS), "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
+    }  # fmt: skip
+    longest = max((r.names for r in records), key=len)
+    if longest and all(r.names == longest[: len(r.names)] for r in records):
+        coords["layer_name"] = ("layer", longest)
+    if records[0].class_means:
+        coords["class"] = np.arange(records[0].data.n_classes)
+    if epochs is not None:
+        coords["at_epoch"] = epochs
+    return variables, coords

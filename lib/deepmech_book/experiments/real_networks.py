@@ -146,7 +146,7 @@ def curves(model: nn.Module, data: Data, features: list[str], splits: list[str])
 
     def curve(how: str, split: str) -> np.ndarray:
         x, y = (a[:WATCHED] for a in samples[split])
-        return load_curve(model, x, y, layers="blocks", batch_size=100, pool=POOLS[how]).values
+        return load_curve(model, x, y, layers="blocks", batch_size=100, pool=POOLS[how], debias=False).values
 
     made = np.array([[curve(how, split) for split in splits] for how in features])
     return xr.DataArray(made, {"features": features, "split": splits, "layer": range(made.shape[-1])})

@@ -2,29 +2,34 @@
 
 - :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`: a spring–block chain, locally elastic points, a folding
   ruler; :func:`diagram_page`, :func:`relaxation_page`: the phase diagrams and the walks that ship with the book;
-  :func:`training_page`: a training's record. Each is self-contained HTML, for the book and for files.
+  :func:`training_page`: a network that trains. Each is self-contained HTML, for the book and for files.
 - :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
-  :class:`RelaxationExplorer`: the same in Jupyter, their parameters shared with Python; :class:`TrainOne` trains live
-  (need the extra ``deepmech[book]``).
+  :class:`RelaxationExplorer`, :class:`TrainOne`: the same in Jupyter, their state shared with Python (need the extra
+  ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 
 from typing import TYPE_CHECKING
 
 from deepmech.core import lazy
-from deepmech_book.explorers.chain import chain_page
-from deepmech_book.explorers.elastic import elastic_page
 from deepmech_book.explorers.file import cli_explore
 from deepmech_book.explorers.page import Page
-from deepmech_book.explorers.ruler import ruler_page
 
 if TYPE_CHECKING:
+    from deepmech_book.explorers.chain import chain_page
     from deepmech_book.explorers.diagram import diagram_page
+    from deepmech_book.explorers.elastic import elastic_page
     from deepmech_book.explorers.relaxation import relaxation_page
+    from deepmech_book.explorers.ruler import ruler_page
     from deepmech_book.explorers.training import training_page
-    from deepmech_book.explorers.widget import ChainExplorer, ElasticExplorer, RulerExplorer
-    from deepmech_book.explorers.widget_results import DiagramExplorer, RelaxationExplorer
-    from deepmech_book.explorers.widget_training import TrainOne
+    from deepmech_book.explorers.widgets import (
+        ChainExplorer,
+        DiagramExplorer,
+        ElasticExplorer,
+        RelaxationExplorer,
+        RulerExplorer,
+        TrainOne,
+    )
 
 __all__ = [
     "ChainExplorer",
@@ -43,5 +48,5 @@ __all__ = [
     "training_page",
 ]
 
-# Widgets need Jupyter's packages, which servers lack; results bring the trainers, which the chain does without.
+# Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
 __getattr__, __dir__, _ = lazy.homes(__name__, extra="book")

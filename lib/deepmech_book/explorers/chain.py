@@ -68,7 +68,7 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
 def chain_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
     """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
     common = common_state(
-        "chain", parameters, START, RANGES, ["n_blocks"], presets=PRESETS, experiment="spring_block", running=running
+        "chain", parameters, START, RANGES, presets=PRESETS, experiment="spring_block", running=running
     )
     diagram = phase(*(common[name] for name in ("friction_left", "stiffness", "n_blocks")))
     return {**common, "purpose": purpose_word("noise"), "diagram": diagram, "position": []}
@@ -105,15 +105,17 @@ def chain_page(**parameters: Any) -> Page:
     Interactive spring–block chain: 7 blocks, μ→ = 0.1, μ← = 0.2, ε = 0, k = 1; without noise 3 of 7 blocks move.
     """
     state = chain_state(**parameters)
-    return page_of("chain", state, _in_words(state))
-
-
-def _in_words(state: dict[str, Any]) -> str:
-    names = ("n_blocks", "stiffness", "friction_right", "friction_left", "noise")
-    chain = Chain(**{name: state[name] for name in names})
-    moving = int(equilibrium(chain).n_moving)
-    return (
+    chain = chain_of(state)
+    text = (
         f"Interactive spring–block chain: {chain.n_blocks} blocks, μ→ = {chain.friction_right:g}, "
         f"μ← = {chain.friction_left:g}, ε = {chain.noise:g}, k = {chain.stiffness:g}; "
-        f"without noise {moving} of {chain.n_blocks} blocks move."
+        f"without noise {int(equilibrium(chain).n_moving)} of {chain.n_blocks} blocks move."
+    )
+    return page_of("chain", state, text)
+
+
+def chain_of(state: dict[str, Any]) -> Chain:
+    """The spec that :func:`~deepmech.simulators.spring_block.simulate` takes for these parameters."""
+    return Chain(
+        **{name: state[name] for name in ("n_blocks", "stiffness", "friction_right", "friction_left", "noise")}
     )

@@ -95,3 +95,33 @@ export function stepper(model, cleanup, name, values, { label, say, note, speak 
   cleanup.push(follow(model, name, show));
   return { root: html("div", { class: "slider" }, html("label", {}, html("span", {}, ...label), input), output, remark), show };
 }
+
+/**
+ * A question with a button for each of `choices`, {key: word}, to be answered before `chosen` shows what happens: then
+ * `tell(key)` says who was right, and `ask()` asks again. `said` is what it told last.
+ */
+export function guess(question, choices, chosen) {
+  const words = html("span"), buttons = Object.entries(choices).map(([key, word]) => button(word, "Guess first, then see", () => {
+    made = key;
+    mark();
+    chosen(key);
+  }));
+  const root = html("div", { class: "guess", role: "group", "aria-label": question }, words, ...buttons);
+  let made;
+  const mark = () => Object.keys(choices).forEach((key, i) => buttons[i].setAttribute("aria-pressed", key === made));
+  const self = {
+    root, said: "",
+    ask() {
+      made = undefined;
+      self.said = "";
+      words.textContent = question;
+      mark();
+    },
+    tell(key) {
+      self.said = made === undefined ? "" : made === key ? "You guessed right." : `You guessed ${choices[made].toLowerCase()}.`;
+      words.textContent = self.said || question;
+    },
+  };
+  self.ask();
+  return self;
+}

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.metrics.curvature import curvature
-from deepmech.simulators.spring_block import Chain, simulate
+from deepmech.simulators.spring_block import simulate
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers import MLP, Training
-from deepmech_book.experiments.spring_block import beside_the_print, chains, diagrams, networks
+from deepmech_book.experiments.spring_block import beside_the_print, chains, networks
 from deepmech_book.explorers.packed import packed
 from deepmech_book.explorers.page import Page, page_of
 
@@ -45,12 +43,7 @@ NOISES = {
 def chain_diagram() -> xr.Dataset:
     """Fig. 3 with every run: load curve, curvature and elastic energy over friction, noise and ``seed``."""
     fig_3 = chains.DIAGRAMS["A.3"]
-    chain = Chain(
-        friction_right=over("friction_right", np.linspace(0, fig_3.friction_range, N_FRICTION).round(6)),
-        friction_left=fig_3.friction_left,
-        noise=over("noise", fig_3.noises(N_NOISE)),
-    )
-    run = simulate(chain, fig_3.t_end, n_runs=N_RUNS)
+    run = simulate(fig_3.chain(N_FRICTION, N_NOISE), fig_3.t_end, n_runs=N_RUNS)
     made = {
         "load_curve": run["load_curve"].rename(block="layer"),
         "curvature": curvature(run["load_curve"], dim="block"),
@@ -66,12 +59,12 @@ SOURCES: dict[str, tuple[str, Callable[[], Sweep] | Callable[[], xr.Dataset]]] =
     "1b": ("Fig. 1(b): learning rate", partial(networks.figure_1, "learning_rate", "mnist-program")),
     "1c": ("Fig. 1(c): dropout", partial(networks.figure_1, "dropout", "mnist-program")),
     "1d": ("Fig. 1(d): batch size", partial(networks.figure_1, "batch_size", "mnist-program")),
-    "S5a": ("Fig. S5(a): depth 6", partial(diagrams.diagram, "S5a")),
-    "S5b": ("Fig. S5(b): depth 12", partial(diagrams.diagram, "S5b")),
-    "S8": ("Fig. S8: photographs", partial(diagrams.diagram, "S8", "cifar10-jpeg")),
-    "S9a": ("Fig. S9(a): photographs, depth 12", partial(diagrams.diagram, "S9a", "cifar10-jpeg")),
-    "S9b": ("Fig. S9(b): photographs, depth 20", partial(diagrams.diagram, "S9b", "cifar10-jpeg")),
-    "without": ("Without normalisation", partial(diagrams.diagram, "without-norm")),
+    "S5a": ("Fig. S5(a): depth 6", partial(networks.diagram, "S5a")),
+    "S5b": ("Fig. S5(b): depth 12", partial(networks.diagram, "S5b")),
+    "S8": ("Fig. S8: photographs", partial(networks.diagram, "S8", "cifar10-jpeg")),
+    "S9a": ("Fig. S9(a): photographs, depth 12", partial(networks.diagram, "S9a", "cifar10-jpeg")),
+    "S9b": ("Fig. S9(b): photographs, depth 20", partial(networks.diagram, "S9b", "cifar10-jpeg")),
+    "without": ("Without normalisation", partial(networks.diagram, "without-norm")),
 }
 """Every diagram: its title, and what makes it, a sweep that ships with the book or a simulation."""
 SIDES = ("left", "right")

@@ -52,9 +52,8 @@ def corners(n_classes: int) -> np.ndarray:
 
 def elastic_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
     """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
-    whole = ["n_classes", "n_samples"]
     common = common_state(
-        "elastic", parameters, START, RANGES, whole, presets=PRESETS, experiment="elastic_sde", running=running
+        "elastic", parameters, START, RANGES, presets=PRESETS, experiment="elastic_sde", running=running
     )
     return {
         **common,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,9 +54,9 @@ def style(kind: str) -> str:
     return "".join((ROOM / f"{name}.css").read_text(encoding="utf-8") for name in ("explorer", kind))
 
 
-def key(experiment: str, seed: int, run: int = 0) -> str:
-    """The key of a simulator's stream, in hexadecimal: JavaScript has no 64-bit numbers."""
-    return f"{Stream.of(experiment, seed, run).key:016x}"
+def key(*words: str | int) -> str:
+    """The key of the stream that these words name, in hexadecimal: JavaScript has no 64-bit numbers."""
+    return f"{Stream.of(*words).key:016x}"
 
 
 def common_state(
@@ -64,46 +64,40 @@ def common_state(
     parameters: dict[str, Any],
     start: dict[str, Any],
     ranges: Ranges,
-    whole: Sequence[str],
+    choices: Mapping[str, list[Any]] | None = None,
     *,
-    presets: dict[str, Any],
-    experiment: str,
     running: bool,
+    presets: dict[str, Any] | None = None,
+    experiment: str | None = None,
 ) -> dict[str, Any]:
-    """What the models of all explorers hold: the sliders' values and ranges, presets, the clock, the noise.
+    """What the models of all explorers with sliders hold: values, ranges and choices, presets, the clock, the noise.
 
     ``parameters`` are sliders' values in place of those at the ``start``, and ``seed``.
 
     Raises
     ------
     ValueError
-        If there is no such parameter, a value lies outside its slider's range, one of ``whole`` is not a whole number,
-        or ``seed`` is outside 0 … 99.
+        If there is no such parameter, a value lies outside its slider's range or choices, is not whole where the range
+        is, or ``seed`` is outside 0 … 99.
     """
-    known = {"seed": 0, **start}
-    if unknown := sorted(set(parameters) - set(known)):
-        raise ValueError(
-            f"{kind} explorer: no parameter {unknown[0]!r}; its parameters are {', '.join(known)}, running"
-        )
-    values = known | parameters
-    seed = values.pop("seed")
+    values = {"seed": 0, **start}
+    for name, value in parameters.items():
+        if name not in values:
+            raise ValueError(f"{kind} explorer: no parameter {name!r}; its parameters are {', '.join(values)}, running")
+        values[name] = value
     for name, value in values.items():
-        low, high, _ = ranges[name]
-        if not low <= value <= high:
-            raise ValueError(
-                f"{kind} explorer: {name} = {value!r}: must lie between {low} and {high}, its slider's range"
-            )
-    for name in whole:
-        if values[name] != int(values[name]):
-            raise ValueError(f"{kind} explorer: {name} = {values[name]!r}: must be a whole number")
-    if seed not in range(SEEDS):
-        raise ValueError(f"{kind} explorer: seed = {seed!r}: must be a whole number from 0 to {SEEDS - 1}")
-    return {
-        **values,
-        "seed": seed,
-        "running": running,
-        "ranges": {name: list(limits) for name, limits in ranges.items()},
-        "presets": presets,
-        "noise_keys": [key(experiment, s) for s in range(SEEDS)],
-        "time": 0.0,
-    }
+        said = f"{kind} explorer: {name} = {value!r}: must"
+        low, high, step = ranges.get(name, (0, SEEDS - 1, 1))
+        if choices and name in choices:
+            if value not in choices[name]:
+                raise ValueError(f"{said} be one of {', '.join(f'{v:g}' for v in choices[name])}")
+        elif not low <= value <= high:
+            raise ValueError(f"{said} lie between {low} and {high}, its slider's range")
+        elif isinstance(step, int) and isinstance(low, int) and value != int(value):
+            raise ValueError(f"{said} be a whole number")
+    state = {**values, "running": running, "ranges": {name: list(limits) for name, limits in ranges.items()}}
+    if choices:
+        state["choices"] = dict(choices)
+    if experiment:
+        state |= {"presets": presets, "noise_keys": [key(experiment, s, 0) for s in range(SEEDS)], "time": 0.0}
+    return state

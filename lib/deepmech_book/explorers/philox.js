@@ -2,7 +2,7 @@
 // A number is a pure function of (key, purpose, step, index), so the page and the Python simulator draw the same ones.
 
 /** High 32 bits of the product of two unsigned 32-bit numbers, from 16-bit halves (doubles hold only 53 bits). */
-function mulHigh(a, b) {
+export function mulHigh(a, b) {
   const aLow = a & 0xffff, aHigh = a >>> 16, bLow = b & 0xffff, bHigh = b >>> 16;
   const first = aHigh * bLow + ((aLow * bLow) >>> 16);
   const second = aLow * bHigh + (first & 0xffff);

@@ -1,122 +1,155 @@
-// A network that trains, or the record of one, beside the chain: their load curves epoch by epoch. One component, two hosts:
-// in Jupyter Python adds epochs while it trains (widget_training.py), on a page without kernel all of them are there.
+// A network that trains on the page, epoch by epoch beside the chain, and a reader who has said before how it will end. One
+// component, two hosts: in Jupyter Python reads the same curves (see training.py).
 
-import { button, help, stepper } from "./controls.js";
-import { html, number, symbolText, write } from "./dom.js";
+import { digits, follow, guess, help, sliders, stepper, button } from "./controls.js";
+import { html, number, symbol, symbolText, write } from "./dom.js";
 import { LinePlot, roomy } from "./line_plot.js";
+import { trainAside } from "./network.js";
+import { unpacked } from "./packed.js";
+import { Normals } from "./philox.js";
+import { Chain, ETA, curvature } from "./spring_block.js";
 import { View, hosted } from "./view.js";
 
 /** A curvature below this counts as none. */
 const LINEAR = 0.02;
 const WORDS = { concave: "the deep layers do more", linear: "every layer does the same", convex: "the shallow layers do more" };
-
-/** Mean height above the chord, as a share of the range. */
-function curvature(load) {
-  const L = load.length - 1, range = Math.max(...load) - Math.min(...load);
-  let sum = 0;
-  load.forEach((v, l) => (sum += v - load[0] - (l / L) * (load[L] - load[0])));
-  return range > 0 ? sum / (L * range) : 0;
-}
+const regimeOf = (bend) => (bend > LINEAR ? "concave" : bend < -LINEAR ? "convex" : "linear");
+/** Mean height above the chord, as a share of the range: that of positions, turned over. */
+const bendOf = (load) => curvature(load.map((v) => load[0] - v));
 
 class Explorer extends View {
   constructor(model, el) {
-    super(model, ["shown", "curves", "chain", "about"]);
+    super(model, ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
     this.plots = { network: new LinePlot(270, "network"), chain: new LinePlot(270, "spring") };
+    this.controls = [
+      ...sliders(model, this.cleanup, {
+        slope: { label: ["negative slope ", symbol("α")], say: digits(1), note: (v) => (v === 0 ? "ReLU" : v === 1 ? "linear" : "leaky ReLU") },
+        dropout: { label: ["dropout"], say: digits(2), note: () => "share of units silenced in a step" },
+      }),
+      ...["learning_rate", "batch_size"].map((name) => stepper(model, this.cleanup, name, () => model.get("choices")[name], {
+        label: [name.replace("_", " ")], say: String, note: () => "the chain knows nothing of it",
+      })),
+      stepper(model, this.cleanup, "shown", () => this.curves.map((_, i) => i), {
+        label: ["epoch"], say: (e) => `${e ?? 0} of ${model.get("epochs")}`, speak: (e) => `epoch ${e ?? 0}`,
+        note: (e) => `the chain at t = ${number((model.get("chain").t_end * (e ?? 0)) / model.get("epochs"), 0)}`,
+      }),
+    ];
+    this.run = button("Train", "Train a network with these settings", () => this.set({ running: !model.get("running") }));
+    this.run.className = "run";
+    this.guess = guess("How will the network's load curve end?", { concave: "Concave", linear: "Linear", convex: "Convex" }, () => this.set({ running: true }));
     this.about = html("p", { class: "about" });
-    this.control = stepper(model, this.cleanup, "shown", () => model.get("curves").map((_, i) => i), {
-      label: ["epoch"], say: (e) => `${e} of ${model.get("epochs")}`, speak: (e) => `epoch ${e}`,
-      note: (e) => `the chain at t = ${number((100 * e) / model.get("epochs"), 0)}`,
-    });
-    this.play = button("Play", "Show the epochs one after the other", () => (this.timer ? this.stop() : this.run()));
-    this.play.className = "run";
     this.begin(this.build(), el);
-    this.cleanup.push(() => this.stop());
+    this.watch(["curves", "shown"], () => this.place());
+    this.watch(this.watched, () => this.forget());
+    this.cleanup.push(follow(model, "running", () => (model.get("running") ? this.train() : this.stop())), () => this.halt?.());
   }
 
   build() {
     const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
+    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("train_keys").length });
     return html(
       "div", { class: "deepmech-explorer training", role: "group", "aria-label": "A network in training, beside the chain" },
-      this.head(), this.about,
-      html(
-        "div", { class: "plots" }, html("div", { class: "plot" }, this.plots.network.root),
-        html("div", { class: "plot" }, this.plots.chain.root),
-      ),
+      html("div", { class: "top" }, this.head()), this.about,
+      html("div", { class: "buttons" }, html("div", {}, this.run, button("Another start", "Other weights, another order of samples, other dropout", again)), this.guess.root),
+      html("div", { class: "plots" }, ...Object.values(this.plots).map((plot) => html("div", { class: "plot" }, plot.root))),
       html("div", { class: "legend" }, key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("chord", "straight line between the ends")),
-      html("div", { class: "sliders one" }, this.control.root, this.play),
+      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
       help(
-        "Left, the load curve of a network on 400 small digits, drawn anew after each epoch: the data separation after each of its layers.",
-        "Right, the chain at the same place of its own phase diagram: its friction to the right is to the largest as one minus " +
-          "the negative slope is to one, its noise to the strongest as dropout is to the largest of Fig. 1(c). Nothing is fitted. " +
-          "Learning rate and batch size have no place in that map.",
+        "Left, the load curve of a network that your browser trains on 400 small digits: the data separation after each of its layers, drawn anew after each epoch. It takes the steps of the library's own training, with the same start, batches and dropout.",
+        "Right, the chain at the same place of its own phase diagram: its friction to the right is to the largest as one minus the negative slope is to one, its noise to the strongest as dropout is to the largest of Fig. 1(c). Nothing is fitted. Learning rate and batch size have no place in that map.",
         `Concave: curvature above ${LINEAR}; convex: below −${LINEAR}; linear between.`,
       ),
       this.status,
     );
   }
 
-  run() {
-    const last = this.model.get("curves").length - 1;
-    if (this.model.get("shown") >= last) this.set({ shown: 0 });
-    write(this.play, "Pause");
-    this.timer = setInterval(() => {
-      if (this.model.get("shown") >= this.model.get("curves").length - 1) return this.stop();
-      this.set({ shown: this.model.get("shown") + 1 });
-    }, 90);
+  get curves() {
+    return this.model.get("curves");
+  }
+
+  /** The chain's load curves at as many times as there are epochs. */
+  chain() {
+    const { slope, dropout, seed } = this.parameters, { friction, friction_left, noise, most_dropout, t_end, keys, purpose } = this.model.get("chain");
+    const p = { n_blocks: 7, stiffness: 1, friction_right: friction * (1 - slope), friction_left, noise: noise * Math.min(1, dropout / most_dropout) };
+    const chain = new Chain(p.n_blocks, new Normals(keys[seed], purpose)), epochs = this.model.get("epochs");
+    return Array.from({ length: epochs + 1 }, (_, e) => {
+      chain.advance(p, Math.round((t_end * e) / epochs / ETA) - chain.steps);
+      return Array.from(chain.x, (x) => 1 - x);
+    });
+  }
+
+  /** Settings were changed: what was trained is of other ones. */
+  forget() {
+    if (this.curves.length) this.set({ running: false, curves: [], accuracy: [], shown: 0 });
+    this.guess.ask();
+  }
+
+  train() {
+    const { images, labels, sizes, words, train_keys: keys, n_test: nTest, epochs } = Object.fromEntries(
+      ["images", "labels", "sizes", "words", "train_keys", "n_test", "epochs"].map((name) => [name, this.model.get(name)]),
+    );
+    const pixels = unpacked(images), n = labels.length - nTest, split = n * sizes[0];
+    const data = { x: pixels.slice(0, split), xTest: pixels.slice(split), y: labels.slice(0, n), yTest: labels.slice(n) };
+    this.set({ curves: [], accuracy: [], shown: 0 });
+    this.run.textContent = "Stop";
+    this.halt = trainAside({ data, sizes, words, key: keys[this.parameters.seed], p: this.parameters }, epochs, ({ curve, accuracy }) => {
+      this.set({ accuracy: [...this.model.get("accuracy"), accuracy], shown: this.curves.length, curves: [...this.curves, curve] });
+      if (this.curves.length > epochs) this.set({ running: false });
+    });
   }
 
   stop() {
-    clearInterval(this.timer);
-    this.timer = undefined;
-    write(this.play, "Play");
+    this.halt?.();
+    this.halt = undefined;
+    this.run.textContent = "Train";
+    if (!this.curves.length) return;
+    this.guess.tell(regimeOf(bendOf(this.curves.at(-1))));
     this.tell();
   }
 
   get at() {
-    return Math.min(this.model.get("shown"), this.model.get("curves").length - 1);
+    return Math.max(0, Math.min(this.model.get("shown"), this.curves.length - 1));
   }
 
   layout() {
-    write(this.about, this.model.get("about"));
-    this.control.show();
-    const layers = (curve) => ({
-      low: 0, high: curve.length - 1, title: ["layer ", ...symbolText("ℓ")], at: curve.map((_, l) => l),
-    });
-    const { curves, chain } = Object.fromEntries(["curves", "chain"].map((name) => [name, this.model.get(name)]));
-    const width = (plot) => plot.root.clientWidth;
-    this.plots.network.layout(width(this.plots.network), layers(curves[0]), {
-      ...roomy(curves.flat(), 0.5), title: ["network: load ", ...symbolText("D", "ℓ")],
-    });
-    this.plots.chain.layout(width(this.plots.chain), layers(chain[0]), {
-      ...roomy(chain.flat(), 0.5), title: ["chain: load ", ...symbolText("D", "ℓ")],
-    });
+    const p = this.parameters;
+    write(this.about, `400 digits of 8 × 8 pixels; seven hidden layers of 100 units; seed ${p.seed}, ${this.model.get("epochs")} epochs.`);
+    for (const control of this.controls) control.show();
+    this.springs = this.chain();
+    for (const [name, curves] of Object.entries({ network: this.curves, chain: this.springs })) {
+      const points = curves[0]?.length ?? this.model.get("sizes").length - 1, plot = this.plots[name];
+      plot.layout(
+        plot.root.clientWidth, { low: 0, high: points - 1, title: ["layer ", ...symbolText("ℓ")], at: Array.from({ length: points }, (_, l) => l) },
+        { ...roomy(curves.flat(), 0.5), title: [`${name}: load `, ...symbolText("D", "ℓ")] },
+      );
+    }
   }
 
   draw() {
-    const at = this.at, points = (curve) => curve.map((v, l) => [l, v]);
-    const lines = (all) => [
-      ...all.slice(0, at).filter((_, i) => i % Math.ceil(at / 12) === 0).map((curve) => ({ class: "seed", points: points(curve) })),
+    const at = this.at, { curves, springs } = this;
+    const lines = (all) => all.length === 0 ? [] : [
+      ...all.slice(0, at).filter((_, i) => i % Math.ceil(at / 12) === 0).map((curve) => ({ class: "seed", points: [...curve.entries()] })),
       { class: "chord", points: [[0, all[at][0]], [all[at].length - 1, all[at].at(-1)]] },
-      { class: "mean", points: points(all[at]), dots: 4 },
+      { class: "mean", points: [...all[at].entries()], dots: 4 },
     ];
-    const [curves, chain] = [this.model.get("curves"), this.model.get("chain")];
     this.plots.network.draw(lines(curves));
-    this.plots.chain.draw(lines(chain));
-    const bend = curvature(curves[at]), regime = bend > LINEAR ? "concave" : bend < -LINEAR ? "convex" : "linear";
-    const [word, meaning] = at ? [regime[0].toUpperCase() + regime.slice(1), WORDS[regime]] : ["Untrained", "the network as it was drawn"];
-    this.show(at ? regime : "", word, meaning, [
-      `curvature ${number(bend, 2, true)}`, `the chain's ${number(curvature(chain[at]), 2, true)}`,
+    this.plots.chain.draw(lines(springs));
+    if (!curves.length) {
+      this.show("", "Untrained", "say how its load curve will end, or press Train", ["curvature –", "the chain's –", "test accuracy –"]);
+      return;
+    }
+    const bend = bendOf(curves[at]), regime = regimeOf(bend);
+    this.show(at ? regime : "", at ? regime[0].toUpperCase() + regime.slice(1) : "Untrained", at ? WORDS[regime] : "the network as it was drawn", [
+      `curvature ${number(bend, 2, true)}`, `the chain's ${at ? number(bendOf(springs[at]), 2, true) : "–"}`,
       `test accuracy ${number(100 * this.model.get("accuracy")[at], 1)} %`,
     ]);
-    if (!this.timer && at === this.model.get("epochs")) this.tell();
   }
 
   tell() {
-    if (!this.width) return;
     const words = Array.from(this.numbers.children, (e) => e.textContent).join(", ");
-    this.status.textContent = `Epoch ${this.at}. ${this.word.textContent}: ${this.meaning.textContent}. ${words}.`;
+    this.status.textContent = `Epoch ${this.at}. ${this.word.textContent}: ${this.meaning.textContent}. ${words}. ${this.guess.said}`;
   }
 }
 
-const { render, startPages } = hosted(Explorer, "training");
+const { render, startPages } = hosted(Explorer, "training", ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
 export default { render };

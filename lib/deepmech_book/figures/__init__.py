@@ -1,18 +1,29 @@
-"""One function per kind of picture. They draw finished arrays and compute nothing; each returns a :class:`Picture`."""
+"""The library's pictures for pages: in light and dark, with words that stand for them and numbers to take away.
 
-from deepmech_book.figures.curves import trajectories
-from deepmech_book.figures.diagrams import accuracy_by_bend, load_curves, network_diagram, phase_diagram
-from deepmech_book.figures.dots import dots
-from deepmech_book.figures.heat import heat
-from deepmech_book.figures.images import images
-from deepmech_book.figures.layers import layer_curves
-from deepmech_book.figures.panels import curve_panels
-from deepmech_book.figures.picture import Picture
-from deepmech_book.figures.plots import lines, scatter
-from deepmech_book.figures.ruler import folding_ruler
-from deepmech_book.figures.sketches import analogy, friction_law
-from deepmech_book.figures.slices import slices
-from deepmech_book.figures.spaces import clouds
+Every function is that of :mod:`deepmech.plots` with the same name and arguments. It also takes ``alt``, what the
+picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`.
+"""
+
+from deepmech import plots
+from deepmech_book.figures.picture import Picture, pictured
+
+accuracy_by_bend = pictured(plots.accuracy_by_bend)
+analogy = pictured(plots.analogy)
+clouds = pictured(plots.clouds)
+curve_panels = pictured(plots.curve_panels)
+dots = pictured(plots.dots)
+folding_ruler = pictured(plots.folding_ruler)
+friction_law = pictured(plots.friction_law)
+heat = pictured(plots.heat)
+images = pictured(plots.images)
+layer_curves = pictured(plots.layer_curves)
+lines = pictured(plots.lines)
+load_curves = pictured(plots.load_curves)
+network_diagram = pictured(plots.network_diagram)
+phase_diagram = pictured(plots.phase_diagram)
+scatter = pictured(plots.scatter)
+slices = pictured(plots.slices)
+trajectories = pictured(plots.trajectories)
 
 __all__ = [
     "Picture",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import functools
 import html
+import inspect
 import io
 import os
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from matplotlib.figure import Figure
 
 from deepmech.plots import style
 from deepmech.plots.style import Theme
-from deepmech_book.figures.drawn import table
+from deepmech_book.figures.data import arrays_in, dataset, table
 
 RECORD = "application/vnd.deepmech+json"
 """MIME type under which a notebook's output carries records for the press."""
@@ -59,7 +60,7 @@ class Picture:
     alt : str
         What the picture shows, for readers who do not see it. Mandatory.
     height : float
-        Height in inches of 100 CSS pixels; the width is always :data:`~deepmech_book.plots.style.WIDTH`.
+        Height in inches of 100 CSS pixels, unless ``draw`` sets it; the width is :data:`~deepmech.plots.style.WIDTH`.
     figure : str, optional
         Registry id of the figure this picture reproduces, such as ``"A.3"``.
 
@@ -89,8 +90,8 @@ class Picture:
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
         self.draw, self.alt, self.height, self.figure = draw, " ".join(alt.split()), height, figure
         self.data: xr.Dataset | None = None
-        self._built = lru_cache(maxsize=None)(self._build)
-        self._encoded = lru_cache(maxsize=None)(self._encode)
+        self._built = functools.lru_cache(maxsize=None)(self._build)
+        self._encoded = functools.lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
         self.svg()
 
@@ -123,6 +124,7 @@ class Picture:
         with style.applied(theme):
             figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
             self.draw(figure, theme)
+            self.height = figure.get_figheight()
             if theme == style.LIGHT:
                 layout: Any = figure.get_layout_engine()
                 layout.execute(figure)
@@ -178,3 +180,21 @@ class Picture:
         if self.figure is not None:
             bundle[RECORD] = {"figure": self.figure}
         return bundle
+
+
+def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
+    """A drawing function of :mod:`deepmech.plots` as one that makes pictures, which hold the arrays it was given."""
+    signature = inspect.signature(draw)
+    on_axes = "ax" in signature.parameters
+
+    @functools.wraps(draw)
+    def picture(*args: Any, alt: str = "", figure: str | None = None, **how: Any) -> Picture:
+        def on(fig: Figure, theme: Theme) -> None:
+            draw(*args, **how, theme=theme, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
+
+        made = Picture(on, alt=alt, height=3.9, figure=figure)
+        given = signature.bind(*args, **how).arguments
+        made.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), made.alt)
+        return made
+
+    return picture

@@ -1,4 +1,7 @@
-"""How a verdict, a number and many numbers are written: a sign with a word, two significant digits, a strip plot."""
+"""How a claim looks: a line with its verdict, sentence and number, which unfolds; of many numbers a strip plot.
+
+A claim's numbers come as a record, as :meth:`deepmech_book.ledger.entry.Entry.to_json` makes it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from deepmech_book.ledger.registry import Claim
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule
 
+Record = Mapping[str, Any]
+ABSENT = "not in this build"
 #: Sign and class of each verdict: signs and words tell them apart where colours do not.
 LOOKS = {
     HOLDS: ("✓", "dm-holds"),
@@ -43,7 +49,54 @@ def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
     return f'<span class="dm-verdict {css}">{sign}{words}</span>'
 
 
-def line(record: Mapping[str, Any], rule: Rule) -> str:
+def claim_line(
+    claim: Claim, record: Record | None, strip: str = "", link: tuple[str, str] | None = None, anchor: bool = True
+) -> str:
+    """A claim as a line of HTML that unfolds without a script; without a record it is not in this build.
+
+    ``link`` are address and title of the page that measures it. With ``anchor`` others can link to it as ``claim-ID``,
+    once on a page.
+    """
+    verdict = ABSENT if record is None else record["verdict"]
+    rows = [("rule", claim.rule.words)] if record is None else facts(claim, record)
+    told = "".join(f"<dt>{name}</dt> <dd>{escape(words)}</dd>" for name, words in [*rows, ("id", claim.id)])
+    told += f'<dt>page</dt> <dd><a href="{link[0]}">{escape(link[1])}</a></dd>' if link else ""
+    detail = f'<p class="dm-detail">{escape(record["detail"])}</p>' if record and record.get("detail") else ""
+    name = f' id="claim-{claim.id}"' if anchor else ""
+    return (
+        f'<details class="dm-claim dm-{claim.kind}"{name}><summary title="{claim.id}">'
+        f"{badge(verdict, record.get('reason', '') if record else '', claim.kind)} "
+        f'<span class="dm-statement">{escape(claim.statement)}</span> '
+        f'<span class="dm-number">{line(record, claim.rule) if record else ""}{strip}</span></summary>'
+        f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
+    )
+
+
+def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
+    """What a reader may ask beyond verdict, statement and number, as (name, words)."""
+    found = []
+    if record["measured"] is not None:
+        at = f" ({record['at']})" if record.get("at") else ""
+        worst = f", the worst of {record['count']}{at}" if record.get("count", 0) > 1 else ""
+        ends = record["interval"]
+        between = f" [{number(ends[0])}, {number(ends[1])}]" if ends else ""
+        found.append(("measured", f"{number(record['measured'])}{between}{worst}"))
+    if record["expected"] is not None:
+        found.append(("expected", number(record["expected"])))
+    found.append(("rule", claim.rule.words))
+    if record["null"] is not None:
+        found.append(("null", f"{number(record['null'])} ({claim.against})"))
+    if why := record.get("reason"):
+        found.append(("because", why))
+    if answer := claim.answered(record["verdict"]):
+        found.append(("the authors", f"could answer: {answer}"))
+    found += [("how", claim.measure), ("where", claim.where)]
+    if record.get("seeds") is not None:
+        found.append(("seeds", str(record["seeds"])))
+    return found
+
+
+def line(record: Record, rule: Rule) -> str:
     """The number of a claim with its interval, beside its rival: what is expected, the null, or else the rule."""
     if record["measured"] is None:
         return ""
@@ -52,7 +105,7 @@ def line(record: Mapping[str, Any], rule: Rule) -> str:
     bars = [float(end) for end in rule.region(expected) if np.isfinite(end)]
     value, others = short(record["measured"], record["interval"], *rivals.values(), bars=bars)
     beside = [f"{name} {other}" for name, other in zip(rivals, others, strict=True)] or [f"rule {rule.words}"]
-    beside += [f"worst of {record['count']}"] if record["count"] > 1 else []
+    beside += [f"worst of {record['count']}"] if record.get("count", 0) > 1 else []
     return f"<b>{value}</b> <small>{escape('; '.join(beside))}</small>"
 
 

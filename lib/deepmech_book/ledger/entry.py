@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import xarray as xr
 
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.display import LOOKS, badge, line, number, strip
+from deepmech_book.ledger.display import claim_line, facts, number, strip
 from deepmech_book.ledger.rules import NOT_TESTABLE, Rule, judge
 
 MIME = "application/vnd.deepmech+json"
@@ -46,44 +45,13 @@ class Entry:
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("claim", "strip")}
         return {**told, "rule": c.rule.words, "null_words": c.against, **found}
 
-    def rows(self) -> list[tuple[str, str]]:
-        """What a reader may ask beyond verdict, statement and number, as (name, value)."""
-        c, rows = self.claim, []
-        if self.measured is not None:
-            at = f" ({self.at})" if self.at else ""
-            worst = f", the worst of {self.count}{at}" if self.count > 1 else ""
-            between = f" [{number(self.interval[0])}, {number(self.interval[1])}]" if self.interval else ""
-            rows.append(("measured", f"{number(self.measured)}{between}{worst}"))
-        if self.expected is not None:
-            rows.append(("expected", number(self.expected)))
-        rows.append(("rule", c.rule.words))
-        if self.null is not None:
-            rows.append(("null", f"{number(self.null)} ({c.against})"))
-        if self.reason:
-            rows.append(("because", self.reason))
-        if answer := c.answered(self.verdict):
-            rows.append(("the authors", f"could answer: {answer}"))
-        rows += [("how", c.measure), ("where", c.where)]
-        if self.seeds is not None:
-            rows.append(("seeds", str(self.seeds)))
-        return rows
-
     def __repr__(self) -> str:
-        rows = "; ".join(f"{k} {v}" if k != "because" else v for k, v in self.rows())
-        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {rows}. {self.detail}".rstrip()
+        told = facts(self.claim, self.to_json())
+        words = "; ".join(f"{name} {words}" if name != "because" else words for name, words in told)
+        return f"{self.claim.id}: {self.verdict}. {self.claim.statement} {words}. {self.detail}".rstrip()
 
     def _repr_html_(self) -> str:
-        """One line, which unfolds without a script."""
-        c = self.claim
-        rows = "".join(f"<dt>{k}</dt> <dd>{escape(v)}</dd>" for k, v in [*self.rows(), ("id", c.id)])
-        detail = f'<p class="dm-detail">{escape(self.detail)}</p>' if self.detail else ""
-        kind = f"{LOOKS[self.verdict][1]} dm-{c.kind}"
-        return (
-            f'<details class="dm-claim {kind}" id="claim-{escape(c.id)}"><summary title="{escape(c.id)}">'
-            f'{badge(self.verdict, self.reason, c.kind)} <span class="dm-statement">{escape(c.statement)}</span> '
-            f'<span class="dm-number">{line(self.to_json(), c.rule)}{self.strip}</span></summary>'
-            f'<dl class="dm-numbers">{rows}</dl>{detail}</details>'
-        )
+        return claim_line(self.claim, self.to_json(), self.strip)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/html": self._repr_html_(), "text/plain": repr(self), MIME: {"claim": self.to_json()}}

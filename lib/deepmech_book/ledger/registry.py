@@ -1,4 +1,5 @@
-"""The registry: all figures of the three papers and every claim, read from the .yml files beside this module."""
+"""The registry: what the .yml files beside this module say of the three papers: figures, claims, formulas, sections,
+choices of experiments, and sentences."""
 
 from __future__ import annotations
 
@@ -55,9 +56,10 @@ class Figure(Numbered):
 class Claim(Numbered):
     """One statement that a machine can check; ``page`` is the notebook that measures it.
 
-    ``kind`` is ``check`` where it says no more than that a simulator or a program obeys its formula. ``figure`` is left
-    out where the id begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata).
-    ``answer`` is what the authors could reply where it does not hold, shown beside that verdict.
+    ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``aside``, which its id says,
+    of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where the id
+    begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata). ``answer`` is what
+    the authors could reply where it does not hold, shown beside that verdict.
     """
 
     where: str
@@ -75,25 +77,96 @@ class Claim(Numbered):
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
-        if self.kind not in ("claim", "check"):
-            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim or check")
+        aside = self.id.split(".")[1] in ("errata", "remark")
+        if self.kind not in ("claim", "check") or (aside and self.kind == "check"):
+            raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check if it is no erratum")
+        if aside:
+            object.__setattr__(self, "kind", "aside")
         figure = self.figure or ".".join(self.id.split(".")[:2])
         if figure not in figures():
             raise ValueError(unknown(figure, figures(), "figure"))
         object.__setattr__(self, "figure", figure)
-        page = self.page or (ERRATA[self.paper] if self.aside else figures()[figure].page)
+        page = self.page or (ERRATA[self.paper] if aside else figures()[figure].page)
         object.__setattr__(self, "page", page)
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
-    @property
-    def aside(self) -> bool:
-        """Whether this is an erratum or a remark of ours, and no claim of a paper; such are counted apart."""
-        return self.id.split(".")[1] in ("errata", "remark")
-
     def answered(self, verdict: str) -> str:
         """What the authors could reply to this verdict; nothing to one that is theirs."""
         return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""
+
+
+@dataclass(frozen=True)
+class Formula(Numbered):
+    """One numbered formula of a paper that the library computes, of ``formulas.yml``.
+
+    ``code`` is the full name of the object that computes it; ``formula`` is LaTeX in the book's notation, ``note`` what
+    differs from the print.
+    """
+
+    says: str
+    formula: str
+    code: str
+    page: str
+    note: str = ""
+
+    @property
+    def number(self) -> str:
+        """The number in its paper: ``3``, or ``D.8`` in an appendix (paper C writes ``F6``)."""
+        n = self.id.split(".", 1)[1]
+        return f"{n[0]}.{n[1:]}" if n[0].isalpha() and self.paper != "C" else n
+
+
+@dataclass(frozen=True)
+class Section(Numbered):
+    """One section of a paper, of ``sections.yml``: the pages about it, or ``why`` there are none."""
+
+    name: str
+    pages: tuple[str, ...] = ()
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.pages) == bool(self.why):
+            raise ValueError(f"section {self.id}: must have either pages or a reason (why) to have none")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice of an experiment, of ``done_a.yml`` and so on.
+
+    ``text``, ``program`` and ``here`` say how it was made in each; ``changes`` what that alters in the results, if they
+    differ. ``group`` is the heading under which it stands, ``page`` where it matters most.
+    """
+
+    paper: str
+    group: str
+    what: str
+    text: str
+    program: str
+    here: str
+    page: str
+    changes: str = ""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One claim of a paper's text, in our words, of ``sentences.yml``.
+
+    ``claims`` are the ids of the ledger that judge it; a sentence without any says in ``why`` what keeps it from being
+    judged.
+    """
+
+    paper: str
+    where: str
+    says: str
+    claims: tuple[str, ...] = ()
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.claims) == bool(self.why):
+            raise ValueError(f"sentence {self.says!r}: must have either claims or a reason (why) to have none")
+        for name in self.claims:
+            claim(name)
 
 
 class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -210,3 +283,40 @@ def claim(name: str) -> Claim:
     if name not in claims():
         raise ValueError(unknown(name, claims(), "claim"))
     return claims()[name]
+
+
+@cache
+def formulas() -> Mapping[str, Formula]:
+    """All formulas by id, in the papers' order.
+
+    Examples
+    --------
+    >>> formulas()["B.D8"].number, formulas()["C.F6"].number
+    ('D.8', 'F6')
+    """
+    return by_id(read("formulas.yml", Formula))
+
+
+@cache
+def sections() -> Mapping[str, Section]:
+    """All sections by id, in the papers' order."""
+    return by_id(read("sections.yml", Section))
+
+
+@cache
+def choices() -> tuple[Choice, ...]:
+    """All choices, in the order of the files."""
+    of_file = [read(f"done_{paper.lower()}.yml", Choice, "group", paper=paper) for paper in PAPERS]
+    return tuple(choice for each in of_file for choice in each)
+
+
+@cache
+def sentences() -> tuple[Sentence, ...]:
+    """All sentences, in the papers' order."""
+    return tuple(read("sentences.yml", Sentence, "paper", "where"))
+
+
+def ours() -> list[Claim]:
+    """The claims of the ledger that no sentence of a paper makes: consequences that this book draws, no errata."""
+    said = {name for sentence in sentences() for name in sentence.claims}
+    return [c for c in claims().values() if c.id not in said and c.kind != "aside"]

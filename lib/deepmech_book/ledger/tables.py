@@ -1,8 +1,7 @@
-"""The ledger's pages as MyST Markdown without a title: the scoreboard, and five tables that stand beside the registry:
-formulas, sections, choices, sentences and findings.
+"""The ledger's pages, as MyST Markdown without a title: scoreboard, findings, and the tables of the registry.
 
-``pages`` are always those of the build: only they are linked. ``records`` are what its notebooks left in their outputs:
-``{"figure": id}`` or ``{"claim": {...}}``, with page, profile and seconds.
+``pages`` are always those of the build, each with its title: only they are linked. ``records`` are what its notebooks
+left in their outputs: ``{"figure": id}`` or ``{"claim": {...}}``, with page, profile and seconds.
 """
 
 from __future__ import annotations
@@ -10,201 +9,21 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.display import badge, number
+from deepmech_book.ledger.display import ABSENT, LOOKS, Record, badge, claim_line, number
+from deepmech_book.ledger.registry import PAPERS, Claim, Formula
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
 
-Record = Mapping[str, Any]
-N = TypeVar("N", registry.Figure, registry.Claim, "Formula", "Section", "Choice", "Sentence")
-ABSENT = "not in this build"
+Pages = Mapping[str, str]
+N = TypeVar("N")
 _BAR = r"\vert "
-
-
-# --- what is read -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Formula(registry.Numbered):
-    """One numbered formula of a paper that the library computes, of ``formulas.yml``.
-
-    ``code`` is the full name of the object that computes it; ``formula`` is LaTeX in the book's notation, ``note`` what
-    differs from the print.
-    """
-
-    says: str
-    formula: str
-    code: str
-    page: str
-    note: str = ""
-
-    @property
-    def number(self) -> str:
-        """The number in its paper: ``3``, or ``D.8`` in an appendix (paper C writes ``F6``)."""
-        n = self.id.split(".", 1)[1]
-        return f"{n[0]}.{n[1:]}" if n[0].isalpha() and self.paper != "C" else n
-
-
-@dataclass(frozen=True)
-class Section(registry.Numbered):
-    """One section of a paper, of ``sections.yml``: the pages about it, or ``why`` there are none."""
-
-    name: str
-    pages: tuple[str, ...] = ()
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.pages) == bool(self.why):
-            raise ValueError(f"section {self.id}: must have either pages or a reason (why) to have none")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One choice of an experiment, of ``done_a.yml`` and so on.
-
-    ``text``, ``program`` and ``here`` say how it was made in each; ``changes`` what that alters in the results, if they
-    differ. ``group`` is the heading under which it stands, ``page`` where it matters most.
-    """
-
-    paper: str
-    group: str
-    what: str
-    text: str
-    program: str
-    here: str
-    page: str
-    changes: str = ""
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """One claim of a paper's text, in our words, of ``sentences.yml``.
-
-    ``claims`` are the ids of the ledger that judge it; a sentence without any says in ``why`` what keeps it from being
-    judged.
-    """
-
-    paper: str
-    where: str
-    says: str
-    claims: tuple[str, ...] = ()
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.claims) == bool(self.why):
-            raise ValueError(f"sentence {self.says!r}: must have either claims or a reason (why) to have none")
-        for name in self.claims:
-            registry.claim(name)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A sentence that rests on some claims of one paper, of ``findings.yml``; see there for the fields."""
-
-    claims: tuple[str, ...]
-    front: bool = False
-    holds: str = ""
-    trivial: str = ""
-    fails: str = ""
-    undecided: str = ""
-
-    def __post_init__(self) -> None:
-        if len({registry.claim(name).paper for name in self.claims}) != 1:
-            raise ValueError(f"finding on {', '.join(self.claims)}: must rest on claims of one paper")
-
-    @property
-    def paper(self) -> str:
-        return registry.claim(self.claims[0]).paper
-
-    def sentences(self, records: list[Record]) -> list[tuple[str, str, str]]:
-        """(verdict, sentence, page) of these records, one for each claim: the written sentence if all have one verdict
-        for which there is one, else every claim by itself.
-
-        Examples
-        --------
-        >>> one = Finding(("A.3.eq8",), holds="Predicted {0.expected:.2f}, found {0.measured:.2f}.")
-        >>> record = {"id": "A.3.eq8", "verdict": "holds", "measured": -0.1, "expected": -0.1, "page": "a/b"}
-        >>> one.sentences([record])
-        [('holds', 'Predicted −0.10, found −0.10.', 'a/b')]
-        >>> one.sentences([record | {"verdict": "fails"}])[0][1]  # doctest: +ELLIPSIS
-        'Under strong noise every spring ... over the stiffness. Measured: −0.1.'
-        """
-        wordings = {HOLDS: self.holds, TRIVIAL: self.trivial, FAILS: self.fails, UNDECIDED: self.undecided}
-        first = records[0]["verdict"]
-        if all(r["verdict"] == first for r in records) and (written := wordings.get(first, "")):
-            return [(first, written.format(*map(_numbers, records)), records[0]["page"])]
-        measured = ("" if r.get("measured") is None else f" Measured: {number(r['measured'])}." for r in records)
-        said = (f"{registry.claim(r['id']).statement}{words}" for r, words in zip(records, measured, strict=True))
-        return [(r["verdict"], words, r["page"]) for r, words in zip(records, said, strict=True)]
-
-
-@dataclass(frozen=True)
-class _Number:
-    """A number that is written as the book writes numbers: a true minus sign, a space before per cent."""
-
-    value: float | None
-
-    def __format__(self, how: str) -> str:
-        if self.value is None:
-            raise ValueError("a finding names a number that its claim does not have")
-        return format(self.value, how).replace("-", "−").replace("%", " %")
-
-
-def _numbers(record: Record) -> SimpleNamespace:
-    """The numbers of a record as a sentence's braces name them."""
-    found: dict[str, Any] = {name: record.get(name) for name in ("measured", "expected", "null")}
-    found["low"], found["high"] = record.get("interval") or (None, None)
-    for name, of in (("size", "measured"), ("null_size", "null")):
-        found[name] = None if found[of] is None else abs(found[of])
-    return SimpleNamespace(**{name: _Number(value) for name, value in found.items()})
-
-
-@cache
-def formulas() -> Mapping[str, Formula]:
-    """All formulas by id, in the papers' order.
-
-    Examples
-    --------
-    >>> formulas()["B.D8"].number, formulas()["C.F6"].number
-    ('D.8', 'F6')
-    """
-    return registry.by_id(registry.read("formulas.yml", Formula))
-
-
-@cache
-def sections() -> Mapping[str, Section]:
-    """All sections by id, in the papers' order."""
-    return registry.by_id(registry.read("sections.yml", Section))
-
-
-@cache
-def choices() -> tuple[Choice, ...]:
-    """All choices, in the order of the files."""
-    of_file = [registry.read(f"done_{paper.lower()}.yml", Choice, "group", paper=paper) for paper in registry.PAPERS]
-    return tuple(choice for each in of_file for choice in each)
-
-
-@cache
-def sentences() -> tuple[Sentence, ...]:
-    """All sentences, in the papers' order."""
-    return tuple(registry.read("sentences.yml", Sentence, "paper", "where"))
-
-
-@cache
-def findings() -> tuple[Finding, ...]:
-    """All findings in the order of ``findings.yml``."""
-    return tuple(registry.read("findings.yml", Finding))
-
-
-def ours() -> list[registry.Claim]:
-    """The claims of the ledger that no sentence of a paper makes: consequences that this book draws, no errata."""
-    said = {name for sentence in sentences() for name in sentence.claims}
-    return [c for c in registry.claims().values() if c.id not in said and not c.aside]
 
 
 def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> list[str]:
@@ -229,12 +48,12 @@ def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> li
     ]
 
 
-# --- how it is shown --------------------------------------------------------------------------------------------------
-
-
 def claim_records(records: Iterable[Record]) -> dict[str, Record]:
     """The records of claims by the claim's id, each with its page, profile and seconds."""
     return {registry.claim(r["claim"]["id"]).id: {**r["claim"], **r} for r in records if "claim" in r}
+
+
+# --- tables of the registry -------------------------------------------------------------------------------------------
 
 
 def cell(text: str) -> str:
@@ -242,47 +61,35 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def page_link(page: str, pages: Collection[str] | None = None) -> str:
-    """A link to a page of the book, if it is among ``pages`` or prose, which has no chapter; else its name.
+def page_link(page: str, pages: Pages) -> str:
+    """A link with the title of a page of the book, if it is among ``pages`` or prose, which has no chapter.
 
     Examples
     --------
-    >>> page_link("glass/ageing"), page_link("springs", []), page_link("glass/ageing", [])
-    ('[ageing](/generated/glass/ageing.ipynb)', '[springs](/springs.md)', 'glass/ageing, not in this build')
+    >>> page_link("glass/ageing", {"glass/ageing": "Ageing"}), page_link("springs", {}), page_link("glass/ageing", {})
+    ('{doc}`/generated/glass/ageing`', '{doc}`/springs`', 'glass/ageing, not in this build')
     """
-    chapter, _, name = page.rpartition("/")
-    if chapter and pages is not None and page not in pages:
+    if "/" in page and page not in pages:
         return f"{page}, {ABSENT}"
-    address = f"/generated/{page}.ipynb" if chapter else f"/{page}.md"
-    return f"[{name.replace('_', ' ')}]({address})"
+    return f"{{doc}}`/generated/{page}`" if "/" in page else f"{{doc}}`/{page}`"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], first: str = "---") -> list[str]:
     """The lines of a table; ``first`` is the rule below its first column."""
     rule = f"|{'|'.join([first, *['---'] * (len(head) - 1)])}|"
-    return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(row)} |" for row in rows)]
+    return [f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(map(cell, row))} |" for row in rows)]
 
 
-def _by_paper(table: Callable[[str], list[str]]) -> str:
+def _by_paper(lines: Callable[[str], list[str]]) -> str:
     """Under the title of each paper its lines, by the paper's letter."""
-    return "\n".join(
-        line for paper, title in registry.PAPERS.items() for line in (f"## {title}", "", *table(paper), "")
-    )
+    return "\n".join(line for paper, title in PAPERS.items() for line in (f"## {title}", "", *lines(paper), ""))
 
 
 def _of(paper: str, entries: Iterable[N]) -> list[N]:
-    return [one for one in entries if one.paper == paper]
+    return [one for one in entries if one.paper == paper]  # type: ignore[attr-defined]
 
 
-def _figures(paper: str, pages: Collection[str], shows: bool = False) -> list[str]:
-    rows = []
-    for f in _of(paper, registry.figures().values()):
-        title, part = f"{cell(f.title)}: {cell(f.shows)}" if shows else cell(f.title), f" ({f.part})" if f.part else ""
-        rows.append((f.label, title, f"{page_link(f.page, pages)}{part}"))
-    return _table(("figure", "shows", "page"), rows)
-
-
-def formulas_markdown(pages: Collection[str], entry: Callable[[str, str], str | None]) -> str:
+def formulas_markdown(pages: Pages, entry: Callable[[str, str], str | None]) -> str:
     """The formulas; ``entry`` makes a link to an object of the library, given its name and the words to show, or None
     if there is nothing to link to."""
 
@@ -295,52 +102,58 @@ def formulas_markdown(pages: Collection[str], entry: Callable[[str, str], str | 
         return f.number, says, f"${f.formula.replace('|', _BAR)}$", f"{page_link(f.page, pages)}<br>{where}"
 
     head = ("Eq.", "says", "formula", "page, and object in the library")
-    return _by_paper(lambda paper: _table(head, map(row, _of(paper, formulas().values())), "--:"))
+    return _by_paper(lambda paper: _table(head, map(row, _of(paper, registry.formulas().values())), "--:"))
 
 
-def papers_markdown(pages: Collection[str]) -> str:
+def papers_markdown(pages: Pages) -> str:
     """Sections and figures: two tables for each paper."""
 
-    def table(paper: str) -> list[str]:
-        rows = []
-        for s in _of(paper, sections().values()):
-            where = ", ".join(page_link(page, pages) for page in s.pages) or f"none: {s.why}"
-            rows.append((cell(s.name), where))
-        return [*_table(("section", "pages of this book"), rows), "", *_figures(paper, pages)]
+    def tables(paper: str) -> list[str]:
+        sections = [
+            (s.name, ", ".join(page_link(page, pages) for page in s.pages) or f"none: {s.why}")
+            for s in _of(paper, registry.sections().values())
+        ]
+        figures = [
+            (f.label, f.title, page_link(f.page, pages) + (f" ({f.part})" if f.part else ""))
+            for f in _of(paper, registry.figures().values())
+        ]
+        first = _table(("section", "pages of this book"), sections)
+        return [*first, "", *_table(("figure", "shows", "page"), figures)]
 
-    return _by_paper(table)
+    return _by_paper(tables)
 
 
-def done_markdown(pages: Collection[str]) -> str:
+def done_markdown(pages: Pages) -> str:
     """The choices: a table for each group."""
-    lines: list[str] = []
-    for paper, title in registry.PAPERS.items():
-        of_paper = _of(paper, choices())
-        lines += [f"## {title}", ""] if of_paper else []
-        for group in dict.fromkeys(c.group for c in of_paper):
-            rows = []
-            for c in (c for c in of_paper if c.group == group):
-                told = (c.text, c.program, f"{c.here} ({page_link(c.page, pages)})", c.changes or "–")
-                rows.append((c.what, *map(cell, told)))
-            lines += [f"### {group}", "", *_table(("choice", "text", "program", "here", "what changes"), rows), ""]
-    return "\n".join(lines)
+
+    def tables(paper: str) -> list[str]:
+        lines, head = [], ("choice", "text", "program", "here", "what changes")
+        for group in dict.fromkeys(c.group for c in _of(paper, registry.choices())):
+            of_group = [c for c in _of(paper, registry.choices()) if c.group == group]
+            here = (f"{c.here} ({page_link(c.page, pages)})" for c in of_group)
+            rows = ((c.what, c.text, c.program, at, c.changes or "–") for c, at in zip(of_group, here, strict=True))
+            lines += [f"### {group}", "", *_table(head, rows), ""]
+        return lines
+
+    return _by_paper(tables)
 
 
-def sentences_markdown(records: Iterable[Record], pages: Collection[str]) -> str:
+def sentences_markdown(records: Iterable[Record], pages: Pages) -> str:
     """The sentences: a table for each paper, then the claims that are ours."""
     found = claim_records(records)
 
     def judged(name: str) -> str:
-        verdict = found[name]["verdict"] if name in found else ABSENT
-        return f"{badge(verdict)} {name} ({page_link(registry.claim(name).page, pages)})"
+        record, claim = found.get(name), registry.claim(name)
+        shown = badge(record["verdict"], record.get("reason", ""), claim.kind) if record else badge(ABSENT)
+        return f"{shown} {name} ({page_link(claim.page, pages)})"
 
     def table(paper: str) -> list[str]:
-        rows = []
-        for s in _of(paper, sentences()):
-            became = "<br>".join(map(judged, s.claims)) or f"no entry: {s.why}"
-            rows.append((cell(s.where), cell(s.says), cell(became)))
+        rows = [
+            (s.where, s.says, "<br>".join(map(judged, s.claims)) or f"no entry: {s.why}")
+            for s in _of(paper, registry.sentences())
+        ]
         lines = _table(("where", "what the text says", "what became of it"), rows)
-        if drawn := [c for c in ours() if c.paper == paper]:
+        if drawn := _of(paper, registry.ours()):
             lines += ["", "Entries of the ledger that no sentence of this paper makes, consequences that we draw:", ""]
             lines += [f"- {cell(c.statement)} {judged(c.id)}" for c in drawn]
         return lines
@@ -348,20 +161,106 @@ def sentences_markdown(records: Iterable[Record], pages: Collection[str]) -> str
     return _by_paper(table)
 
 
-def findings_markdown(records: Iterable[Record], paper: str, *, front: bool = False) -> str:
-    """The findings of a paper as a list, what holds first; ``front``: those of the front page alone.
+# --- findings ---------------------------------------------------------------------------------------------------------
 
-    Findings whose claims have not all been measured in this build are counted and left out.
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence that rests on some claims of one paper, of ``findings.yml``; see there for the fields."""
+
+    claims: tuple[str, ...]
+    front: bool = False
+    holds: str = ""
+    trivial: str = ""
+    fails: str = ""
+    undecided: str = ""
+
+    def __post_init__(self) -> None:
+        if len({registry.claim(name).paper for name in self.claims}) != 1:
+            raise ValueError(f"finding on {', '.join(self.claims)}: must rest on claims of one paper")
+
+    @property
+    def paper(self) -> str:
+        return registry.claim(self.claims[0]).paper
+
+    def sentences(self, records: Sequence[Record]) -> list[tuple[str, str, list[Record]]]:
+        """(verdict, sentence, its records) of these records, one for each claim: the written sentence if all have one
+        verdict for which there is one, else every claim by itself.
+
+        Examples
+        --------
+        >>> one = Finding(("A.3.eq8",), holds="Predicted {0.expected:.2f}, found {0.measured:.2f}.")
+        >>> record = {"id": "A.3.eq8", "verdict": "holds", "measured": -0.1, "expected": -0.1}
+        >>> one.sentences([record])[0][:2]
+        ('holds', 'Predicted −0.10, found −0.10.')
+        >>> one.sentences([record | {"verdict": "fails"}])[0][1]  # doctest: +ELLIPSIS
+        'Under strong noise every spring ... over the stiffness. Measured: −0.1.'
+        """
+        wordings = {HOLDS: self.holds, TRIVIAL: self.trivial, FAILS: self.fails, UNDECIDED: self.undecided}
+        first = records[0]["verdict"]
+        if all(r["verdict"] == first for r in records) and (written := wordings.get(first, "")):
+            worst = max(records, key=lambda r: -registry.claim(r["id"]).rule.direction * (r.get("measured") or 0.0))
+            return [(first, written.format(*map(_numbers, records), worst=_numbers(worst)), list(records))]
+        measured = ("" if r.get("measured") is None else f" Measured: {number(r['measured'])}." for r in records)
+        said = (f"{registry.claim(r['id']).statement}{words}" for r, words in zip(records, measured, strict=True))
+        return [(r["verdict"], words, [r]) for r, words in zip(records, said, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number that is written as the book writes numbers: a true minus sign, a space before per cent."""
+
+    value: float | None
+
+    def __format__(self, how: str) -> str:
+        if self.value is None:
+            raise ValueError("a finding names a number that its claim does not have")
+        return format(self.value, how).replace("-", "−").replace("%", " %")
+
+
+def _numbers(record: Record) -> SimpleNamespace:
+    """The numbers of a record as a sentence's braces name them."""
+    found: dict[str, Any] = {name: record.get(name) for name in ("measured", "expected", "null")}
+    found["low"], found["high"] = record.get("interval") or (None, None)
+    for name, of in (("size", "measured"), ("null_size", "null")):
+        found[name] = None if found[of] is None else abs(found[of])
+    return SimpleNamespace(**{name: _Number(value) for name, value in found.items()})
+
+
+@cache
+def findings() -> tuple[Finding, ...]:
+    """All findings in the order of ``findings.yml``."""
+    return tuple(registry.read("findings.yml", Finding))
+
+
+def findings_markdown(records: Iterable[Record], paper: str, pages: Pages, *, front: bool = False) -> str:
+    """The findings of a paper, each a line that unfolds to the claims it rests on, what holds first; ``front``: those
+    of the front page alone, in their order.
+
+    For a page at the root of the book. Findings whose claims have not all been measured in this build are counted.
     """
     found = claim_records(records)
     wanted = [f for f in findings() if f.paper == paper and (f.front or not front)]
     there = [f for f in wanted if all(name in found for name in f.claims)]
     said = [line for f in there for line in f.sentences([found[name] for name in f.claims])]
-    said.sort(key=lambda line: VERDICTS.index(line[0]))
-    lines = [f"- {badge(verdict)} {cell(text)} ({page_link(page)})" for verdict, text, page in said]
+    if not front:
+        said.sort(key=lambda line: VERDICTS.index(line[0]))
+    lines = []
+    for verdict, words, of in said:
+        asked = [registry.claim(r["id"]) for r in of]
+        answers = dict.fromkeys(c.answered(r["verdict"]) for c, r in zip(asked, of, strict=True))
+        told = [f'<p class="dm-detail">The authors could answer: {escape(a)}</p>' for a in answers if a]
+        told += [claim_line(c, r, "", _address(c, pages, "generated/"), False) for c, r in zip(asked, of, strict=True)]
+        head = f'{badge(verdict)} <span class="dm-statement">{escape(words)}</span>'
+        lines.append(f'<details class="dm-claim dm-finding"><summary>{head}</summary>{"".join(told)}</details>')
     if absent := len(wanted) - len(there):
-        lines.append(f"- {absent} findings rest on pages that are not part of this build.")
+        lines += ["", f"{absent} findings rest on pages that are not part of this build."]
     return "\n".join(lines)
+
+
+def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | None:
+    """Address and title of the line of a claim on its page, if that is in this build."""
+    return (f"{root}{claim.page}.html#claim-{claim.id}", pages[claim.page]) if claim.page in pages else None
 
 
 # --- the scoreboard ---------------------------------------------------------------------------------------------------
@@ -374,7 +273,7 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     """
     found, rows = claim_records(records), []
     for c in registry.claims().values():
-        told = {"paper": c.paper, "figure": c.figure, "statement": c.statement, "page": c.page}
+        told = {"paper": c.paper, "figure": c.figure, "statement": c.statement, "page": c.page, "kind": c.kind}
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
         low, high = r.get("interval") or (None, None)
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
@@ -392,44 +291,67 @@ def csv_text(rows: Iterable[Record]) -> str:
     return text.getvalue()
 
 
-def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Collection[str]) -> str:
-    """The scoreboard: a count of verdicts, then per paper its claims and figures, measured or not."""
-    found = claim_records(records)
-    drawn_by_us = {c.id for c in ours()}
-    errata = [r for name, r in found.items() if registry.claim(name).aside]
-    claimed = [r for name, r in found.items() if not registry.claim(name).aside]
-    said, own = ([r for r in claimed if (r["id"] in drawn_by_us) == mine] for mine in (False, True))
+def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -> str:
+    """The scoreboard: a chart and a count of verdicts, then paper by paper and figure by figure a fold of claims."""
+    found, claims = claim_records(records), registry.claims()
+    own = {c.id for c in registry.ours()}
+    real, checks, asides = (
+        [r for name, r in found.items() if claims[name].kind == kind] for kind in ("claim", "check", "aside")
+    )
+    passed = sum(r["verdict"] == HOLDS for r in checks)
     drawn = sum(f.page in pages for f in registry.figures().values())
     counts = [
-        f"Profile `{profile}`. Claims of the papers: {_counts(said)}. Consequences that this book draws, "
-        f"which no sentence of a paper makes: {_counts(own)}. "
-        f"Errata and remarks, counted apart: {_counts(errata)}. "
-        f"{len(registry.claims()) - len(found)} not measured in this build. "
+        f"Profile `{profile}`. Claims of the papers: {_counts(r for r in real if r['id'] not in own)}. "
+        f"Consequences that this book draws, which no sentence of a paper makes: "
+        f"{_counts(r for r in real if r['id'] in own)}. "
+        f"Errata and remarks, counted apart: {_counts(asides)}. "
+        f"Checks that a program obeys its formula, not counted as claims: {passed} of {len(checks)} pass. "
+        f"{len(claims) - len(found)} not measured in this build. "
         f"Figures: {drawn} of {len(registry.figures())} drawn in this build.",
         "",
-        *_by_chance(claimed),
+        *_by_chance(real),
     ]
 
-    def row(c: registry.Claim) -> tuple[str, ...]:
-        if (r := found.get(c.id)) is None:
-            words = [c.statement, "–", c.rule.words, c.against or "–", badge(ABSENT), "–", page_link(c.page, pages)]
-            return c.id, *map(cell, words)
-        where = f"{page_link(r['page'])} ({r['seconds']:.0f} s)"
-        answer = c.answered(r["verdict"])
-        statement = f"{c.statement} *The authors could answer:* {answer}" if answer else c.statement
-        words = [statement, _measured(r), r["rule"], number(r["null"]), badge(r["verdict"]), str(r.get("seeds") or "–")]
-        return c.id, *map(cell, [*words, where])
+    def folds(paper: str) -> list[str]:
+        of_paper, lines = _of(paper, claims.values()), []
+        for figure in _of(paper, registry.figures().values()):
+            title = pages.get(figure.page)
+            where = f'<a href="{figure.page}.html">{escape(title)}</a>' if title else f"{figure.page}, {ABSENT}"
+            shows = f"<p>{escape(figure.shows)} ({where}{f', {escape(figure.part)}' if figure.part else ''})</p>"
+            inside = [c for c in of_paper if c.figure == figure.id and c.kind != "aside"]
+            lines.append(fold(f"{figure.label}: {figure.title}", inside, shows))
+        return [*lines, fold("Errata and remarks", [c for c in of_paper if c.kind == "aside"])]
 
-    head = ("claim", "statement", "ours", "rule", "null", "verdict", "seeds", "page")
+    def fold(title: str, inside: list[Claim], before: str = "") -> str:
+        lines = [claim_line(c, found.get(c.id), "", _address(c, pages)) for c in inside]
+        tally = " ".join(_tally([found[c.id] for c in inside if c.id in found]))
+        head = f'<summary><span>{escape(title)}</span> <span class="dm-tally">{tally}</span></summary>'
+        return f'<details class="dm-group">{head}{before}{"".join(lines)}</details>'
 
-    def table(paper: str) -> list[str]:
-        claims = _table(head, map(row, _of(paper, registry.claims().values())))
-        return ["### Claims", "", *claims, "", "### Figures", "", *_figures(paper, pages, shows=True)]
-
-    return "\n".join([*counts, _by_paper(table)])
+    return "\n".join([_chart(real), "", *counts, _by_paper(folds)])
 
 
-def _counts(records: list[Record]) -> str:
+def _chart(records: list[Record]) -> str:
+    """How often each verdict was given, a bar for each paper: its verdicts side by side, as long as they are many."""
+    bars = ""
+    for paper, title in PAPERS.items():
+        parts = _tally([r for r in records if registry.claim(r["id"]).paper == paper], "flex-grow")
+        bars += f'<div>{escape(title)}</div><div class="dm-bar">{"".join(parts)}</div>'
+    return f'<div class="dm-chart">{bars}<div>{" · ".join(map(badge, VERDICTS))}</div></div>'
+
+
+def _tally(records: list[Record], size: str = "") -> list[str]:
+    """Sign and number of each verdict that was given, as pieces of HTML, in ``size`` as large as they are many."""
+    of = Counter(r["verdict"] for r in records)
+    style = f' style="{size}: {{}}"' if size else ""
+    return [
+        f'<span class="dm-verdict {LOOKS[v][1]}" title="{of[v]} {v}"{style.format(of[v])}>{LOOKS[v][0]} {of[v]}</span>'
+        for v in VERDICTS
+        if of[v]
+    ]
+
+
+def _counts(records: Iterable[Record]) -> str:
     """How often each verdict was given."""
     verdicts = Counter(r["verdict"] for r in records)
     return ", ".join(f"{verdicts[v]} {badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
@@ -448,10 +370,3 @@ def _by_chance(records: list[Record]) -> list[str]:
         "single simulations or curves without an interval, for which no such number can be given.",
         "",
     ]
-
-
-def _measured(record: Record) -> str:
-    if record["measured"] is None:
-        return record["reason"] or "–"
-    ends = f" [{number(record['interval'][0])}, {number(record['interval'][1])}]" if record["interval"] else ""
-    return number(record["measured"]) + ends

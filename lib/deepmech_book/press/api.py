@@ -26,9 +26,9 @@ ROOMS = {
 _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("checks", "code", "compiled", "files", "lazy", "philox")),
     *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
-    *(f"deepmech.simulators.spring_block.{name}" for name in ("kernels", "torch_engine")),
-    *(f"deepmech.trainers.{name}" for name in ("draws", "engines", "known", "langevin_walker", "records", "run")),
-    *("deepmech.data.files", "deepmech.sweeps.cli", "deepmech.sweeps.example", "deepmech.trainers.samples"),
+    "deepmech.simulators.spring_block.kernels",
+    *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
+    *("deepmech.data.files", "deepmech.sweeps.cli", "deepmech.sweeps.example"),
 )
 
 

@@ -92,6 +92,7 @@ def show_markup(app: Any, doctree: nodes.document) -> None:
 
 
 GLOSSARY = "glossary"
+SITE = "The Mechanics of Feature Learning"
 
 
 def meanings(glossary: nodes.document) -> dict[str, str]:
@@ -132,6 +133,25 @@ def make_audible(app: Any, page: str, template: str, context: dict[str, Any], do
         context["body"] = context.get("body", "").replace(written, meant)
 
 
+def describe(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """What a search engine or a message shows of a page: its title, and its first sentences."""
+    if doctree is None:
+        return
+    said = next((" ".join(p.astext().split()) for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 60), "")
+    words = said if len(said) <= 200 else f"{said[:200].rpartition(' ')[0]} …"
+    title = app.env.titles[page].astext() if page in app.env.titles else app.config.project
+    tags = {"name": {"description": words, "twitter:card": "summary"}}
+    tags["property"] = {"og:title": title, "og:description": words, "og:type": "article", "og:site_name": SITE}
+    if app.config.html_baseurl:  # pictures of messages need a whole address
+        tags["property"]["og:url"] = f"{app.config.html_baseurl}{page}.html"
+        tags["property"]["og:image"] = f"{app.config.html_baseurl}_static/dropout_diagram.png"
+    context["metatags"] += "".join(
+        f'<meta {kind}="{name}" content="{html.escape(text)}">\n'
+        for kind, named in tags.items()
+        for name, text in named.items()
+    )
+
+
 def read_together(app: Any, env: Any, pages: list[str]) -> None:
     """Several processes read pages; they find the library imported, if its reference is one of them."""
     for extension in app.extensions.values():
@@ -157,5 +177,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", search.take_scores)
     app.connect("doctree-resolved", search.keep_text)
     app.connect("build-finished", search.write_texts)
+    app.connect("html-page-context", describe)
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,6 +23,8 @@ from deepmech_book.press.sources import Checkout
 FOLDER = "figures"
 #: What can be taken away, in the order of the line below a figure.
 KINDS = {"svg": "SVG", "pdf": "PDF", "png": "PNG", "csv": "numbers as CSV", "nc": "as netCDF"}
+#: The picture to remember of each paper's chapter: the figure of this name.
+EMBLEMS = {"A": "fig-a-1c", "B": "fig-kernel-effects", "C": "fig-c-4a"}
 _IMAGE = re.compile(r'<img class="only-(light|dark)"([^>]*?) src="data:image/(svg|png)[^,"]*,([^"]*)">')
 _STEM = re.compile(r'class="deepmech-picture" data-files="([^"]*)"')
 
@@ -87,6 +89,18 @@ def _with_files(text: str, name: str, up: str, kept: str = "(?s).*") -> str:
     return _IMAGE.sub(image, text)
 
 
+def with_links(notebook: str) -> str:
+    """The text of a notebook in the site, whose pictures are links to the files of its figures in place of copies."""
+    found = json.loads(notebook)
+    for cell in found["cells"]:
+        figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+        for output in cell.get("outputs", []) if "name" in figure else []:
+            if "text/html" in output.get("data", {}):
+                text = "".join(output["data"]["text/html"])
+                output["data"]["text/html"] = _with_files(text, nodes.make_id(figure["name"]), "../../../")
+    return json.dumps(found, indent=1, ensure_ascii=False)
+
+
 def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], stem: str) -> str:
     """How to cite a figure, in words and as BibTeX, folded."""
     year, day = made["date"][:4], made["date"][:10]
@@ -123,25 +137,40 @@ or PNG, with the numbers drawn, and the words to cite it with.
 
 
 def page(sheets: list[PageBuild]) -> str:
-    """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure."""
+    """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure; before
+    them, large, the emblems."""
     parts = ["---", "html_theme.sidebar_secondary.remove: true", "---", "", "# Gallery", "", HEAD]
-    for sheet in sheets:
-        if thumbs := list(_thumbs(sheet.notebook or {"cells": []})):
-            parts += [f"## {{doc}}`/generated/{sheet.name}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
+    drawn = {sheet.name: list(_drawn(sheet)) for sheet in sheets}
+    if first := [thumb for each in drawn.values() for label, _, thumb in each if label in EMBLEMS.values()]:
+        parts += [":::::{div} dm-emblems", "", *first, ":::::", ""]
+    for name, each in drawn.items():
+        if each:
+            thumbs = [thumb for *_, thumb in each]
+            parts += [f"## {{doc}}`/generated/{name}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
     return "\n".join(parts)
 
 
-def _thumbs(notebook: dict[str, Any]) -> Iterator[str]:
-    """The figures of an executed notebook, in their order."""
-    for cell in notebook["cells"]:
+def emblem(sheets: list[PageBuild], paper: str) -> str:
+    """The emblem of a paper's chapter as HTML for a page at the root of the book; without it, a word."""
+    for sheet in sheets:
+        for label, images, _ in _drawn(sheet):
+            if label == EMBLEMS[paper]:
+                return f'<div class="dm-emblem">{images.replace("../", "")}</div>\n'
+    return "<p>Its page is not part of this build.</p>\n"
+
+
+def _drawn(sheet: PageBuild) -> Iterator[tuple[str, str, str]]:
+    """The figures of an executed notebook, in their order: label, images for pages in ``generated/``, and thumb."""
+    for cell in (sheet.notebook or {"cells": []})["cells"]:
         options = cell["metadata"].get("mystnb", {}).get("figure")
         for output in cell.get("outputs", []) if options else []:
             text = "".join(output.get("data", {}).get("text/html", ""))
             if stem := _STEM.search(text):
-                label, says = options["name"], _first(" ".join(options["caption"].split()))
+                says, label = _first(" ".join(options["caption"].split())), nodes.make_id(options["name"])
                 images = "".join(image[0] for image in _IMAGE.finditer(text))
-                images = _with_files(images, nodes.make_id(label), "../", r' (?:alt|width|height)="[^"]*"')
+                images = _with_files(images, label, "../", r' (?:alt|width|height)="[^"]*"')
                 paper = figures().get(stem[1].partition("-")[2])
                 after = f" *{PAPERS[paper.paper].partition(' (')[0]}, {paper.label}*" if paper else ""
-                said = f"{{numref}}`{label}`: {says}.{after}"
-                yield f"::::{{div}} dm-thumb\n```{{raw}} html\n{images}\n```\n\n{said}\n::::\n"
+                said = f"{{numref}}`{options['name']}`: {says}.{after}"
+                thumb = f"::::{{div}} dm-thumb\n```{{raw}} html\n{images}\n```\n\n{said}\n::::\n"
+                yield label, images, thumb

@@ -27,7 +27,6 @@ SHARED = (
     "matplotlib.backends.backend_svg",
     "h5netcdf",
     "scipy.stats",
-    "seaborn",
     "torch",
     "deepmech.simulators",
     "deepmech.trainers.training",

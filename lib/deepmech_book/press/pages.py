@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from deepmech_book.ledger import PAPERS, tables
-from deepmech_book.press import api
+from deepmech_book.press import api, gallery
 from deepmech_book.press.press import PageBuild
 from deepmech_book.press.sources import clock
 
@@ -62,9 +62,10 @@ def as_code(text: str) -> str:
 
 
 SCOREBOARD = """\
+{}
+
 All rows of the claims, with every digit: {{download}}`CSV <scoreboard.csv>`, {{download}}`JSON <scoreboard.json>`.
 
-{}
 <script src="../_static/scoreboard.js"></script>
 """  # the script's address is that of the page in the site
 SENTENCES = """\
@@ -92,19 +93,21 @@ the book follows the program that drew the figures.
 {}"""
 
 
-def ledger_pages(records: list[dict[str, Any]], profile: str, names: list[str], reference: bool) -> dict[str, str]:
-    """The pages of tables by file name, from what the notebooks ``names`` showed; formulas link to the ``reference``.
+def ledger_pages(
+    records: list[dict[str, Any]], profile: str, titles: dict[str, str], reference: bool
+) -> dict[str, str]:
+    """The pages of tables by file name, from what the notebooks showed; formulas link to the ``reference``.
 
     With them go the rows of the scoreboard as CSV and as JSON.
     """
     rows = tables.scoreboard_rows(records)
     entry = api.entry if reference else lambda name, words: None
     filled = {
-        "Scoreboard": (SCOREBOARD, tables.scoreboard_markdown(records, profile, names)),
-        "Sentence by sentence": (SENTENCES, tables.sentences_markdown(records, names)),
-        "Formulas": (FORMULAS, tables.formulas_markdown(names, entry)),
-        "Paper and book": (PAPER_AND_BOOK, tables.papers_markdown(names)),
-        "How it was done": (DONE, tables.done_markdown(names)),
+        "Scoreboard": (SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
+        "Sentence by sentence": (SENTENCES, tables.sentences_markdown(records, titles)),
+        "Formulas": (FORMULAS, tables.formulas_markdown(titles, entry)),
+        "Paper and book": (PAPER_AND_BOOK, tables.papers_markdown(titles)),
+        "How it was done": (DONE, tables.done_markdown(titles)),
     }
     # Tables need the width of the page's own contents.
     wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {}\n\n{}\n"
@@ -119,11 +122,16 @@ def ledger_pages(records: list[dict[str, Any]], profile: str, names: list[str], 
 
 def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
-    page (``front-A.md``), and the chain explorer, taken from its page (``explorer.html``)."""
-    made = {"explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain")}
+    page (``front-A.md``), the emblem of its chapter (``emblem-A.html``); an explorer and a claim, from their pages."""
+    titles = {s.name: s.source.title for s in sheets}
+    made = {
+        "explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain"),
+        "claim.html": _output(sheets, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
+    }
     for paper in PAPERS:
+        made[f"emblem-{paper}.html"] = gallery.emblem(sheets, paper)
         for name, front in (("found", False), ("front", True)):
-            made[f"{name}-{paper}.md"] = f"{tables.findings_markdown(records, paper, front=front)}\n"
+            made[f"{name}-{paper}.md"] = f"{tables.findings_markdown(records, paper, titles, front=front)}\n"
     return made
 
 

@@ -10,6 +10,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -72,7 +73,9 @@ def build(
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(checkout.toc))
-    made = pages.ledger_pages(records, profile, names, reference) | pages.pieces(ready, records)
+    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
+        ready, records
+    )
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
@@ -92,6 +95,7 @@ def build(
     except OSError:
         raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it") from None
     _jupyter_book(checkout, checkout.generated / ".site")
+    _lighten(checkout.html)
     write_whole(mark, f"{seal} {_built(checkout.html)}")
     return checkout.html
 
@@ -126,6 +130,21 @@ def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
 def _built(html: Path) -> str:
     """Digest of all files of the site, so that none is edited or lost unseen."""
     return keys.tree_digest(html, lambda name: name != SEAL)
+
+
+#: MathJax comes in many bundles, of which pages load one; what fetches others at need (menus, speech) stays.
+_IDLE = ("**/*.map", "_static/mathjax/mml-*.js", "_static/mathjax/tex-*.js", "_static/mathjax/node-main.js")
+
+
+def _lighten(html: Path) -> None:
+    """Without what nobody loads: bundles, source maps, and pictures inside notebooks that lie beside them as files."""
+    pages = (page.read_text(encoding="utf-8") for page in html.glob("*.html"))
+    used = {name for text in pages for name in re.findall(r"mathjax/([\w-]+\.js)", text)}
+    for idle in (path for pattern in _IDLE for path in html.glob(pattern)):
+        if idle.name not in used:
+            idle.unlink()
+    for notebook in (html / "_sources" / "generated").glob("*/*.ipynb"):
+        notebook.write_text(gallery.with_links(notebook.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _config(checkout: Checkout, partial: bool) -> str:

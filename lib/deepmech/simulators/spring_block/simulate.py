@@ -1,4 +1,4 @@
-"""Many chains at once: parameters in, a labelled Dataset out; the device chooses the engine."""
+"""Many chains at once: parameters in, a labelled Dataset out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, described
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
-from deepmech.simulators.spring_block import kernels, torch_engine
+from deepmech.simulators.spring_block import kernels
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
 
@@ -37,7 +36,6 @@ def simulate(
     record: Any = None,
     start: Any = None,
     seed: int = 0,
-    device: str = "cpu",
 ) -> xr.Dataset:
     """Simulate spring–block chains from rest.
 
@@ -57,7 +55,6 @@ def simulate(
         has no ``time`` dimension, and memory does not grow with the number of steps.
     start : positions of blocks 1 … L at time 0; all 0 without it.
     seed : of the noise.
-    device : ``"cpu"``: fused kernels on all cores. Any other torch device: the torch engine, same numbers to rounding.
 
     Returns
     -------
@@ -81,32 +78,20 @@ def simulate(
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
     seed = checks.whole("simulate: seed", seed, 0)
     checks.switch("simulate: shared_noise", shared_noise)
-    there = isinstance(device, str) and (device == "cpu" or torch_engine.finds(device))
-    checks.require("simulate: device", device, there, "'cpu', or another device that torch finds on this machine")
     x0 = np.zeros(chain.n_blocks) if start is None else checks.array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
     keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
-    positions: Callable[..., np.ndarray] = (
-        partial(torch_engine.run, device=device) if device != "cpu" else _run_on_cores
-    )
-    x = positions(
-        order=ORDERS[order],
-        steps=steps,
-        start=x0,
-        keys=np.tile(keys, batch.n),
-        dt=dt,
-        shared=shared_noise,
-        bound=None if truncation is None or truncation > kernels.LARGEST else float(truncation),
-        **{k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()},
-    )
+    bound = None if truncation is None or truncation > kernels.LARGEST else float(truncation)
+    numbers = {k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()}
+    x = _run_on_cores(ORDERS[order], steps, x0, np.tile(keys, batch.n), dt, shared_noise, bound, numbers)
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
     setting = {
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
         "truncation": truncation, "start": x0.tolist(),
     }  # fmt: skip
-    made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed, device=device)
+    made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed)
     return made if record is not None else made.isel(time=0, drop=True)
 
 
@@ -117,6 +102,15 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     At fixed ε̄ the simulated chain tends to it as the step goes to 0, because a block takes many small kicks before its
     spring force changes; independent and shared noise have the same limit. Runge–Kutta of order 4 with ``substeps``
     steps in each ``dt``. Same result layout as :func:`simulate` with a single run.
+
+    Parameters
+    ----------
+    chain, t_end, dt, record, truncation : as of :func:`simulate`.
+    substeps : Runge–Kutta steps in each ``dt``.
+
+    Returns
+    -------
+    Dataset
 
     Examples
     --------
@@ -230,9 +224,8 @@ def _dataset(
 
 
 def _run_on_cores(
-    *, order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool,
-    bound: float | None, stiffness: np.ndarray, target: np.ndarray, right: np.ndarray, left: np.ndarray,
-    damping: np.ndarray, bar: np.ndarray, decay: np.ndarray,
+    order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool, bound: float | None,
+    numbers: dict[str, np.ndarray],
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
@@ -245,12 +238,13 @@ def _run_on_cores(
         part = slice(begin, min(begin + width, n))
         x = np.zeros((rows, len(keys[part])))
         x[1:-1] = start[:, None]
-        x[-1] = target[part]
+        p = {name: values[part] for name, values in numbers.items()}
+        x[-1] = p["target"]
         tile = np.empty((len(steps), *x.shape))
         m = x.shape[1]
         run_tile(
-            tile, steps, x, keys[part], np.uint64(purpose_word("noise")), stiffness[part], right[part], left[part],
-            damping[part], bar[part], decay[part], bound, dt, shared, control,
+            tile, steps, x, keys[part], np.uint64(purpose_word("noise")), p["stiffness"], p["right"], p["left"],
+            p["damping"], p["bar"], p["decay"], bound, dt, shared, control,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,12 +30,11 @@ from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.metrics.layers import choose
 from deepmech.metrics.probing import LayerProbe
-from deepmech.trainers.draws import Draws
-from deepmech.trainers.interrupts import go_on
-from deepmech.trainers.known import Known, knows
-from deepmech.trainers.modules import GENERATORS, NETWORKS, Dropout, LeakyReLU, Network, of_member
+from deepmech.trainers.member import Member
+from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
-from deepmech.trainers.specs import DTYPES, Member, Own, Training
+from deepmech.trainers.run import go_on
+from deepmech.trainers.specs import Own
 
 #: Fields of Training that networks trained together have in common; all others may differ.
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")
@@ -251,16 +250,6 @@ class Torch:
     by themselves.
     """
 
-    KNOWN: ClassVar[Known] = {
-        **NETWORKS,
-        Training: knows(
-            "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-            optimizer=tuple(OPTIMIZERS),
-            loss=tuple(LOSSES),
-            dtype=DTYPES,
-        ),
-    }
-
     @staticmethod
     def prepare(data: Any, dtype: str, device: str = "cpu", whole: bool = False) -> dict[str, Any]:
         """What all groups share: the training set on the device; with ``whole`` int64 samples stay as they are."""
@@ -275,9 +264,9 @@ class Torch:
         }
 
     @staticmethod
-    def module(member: Member, stream: Stream, shared: dict[str, Any]) -> nn.Module:
+    def module(member: Member, shared: dict[str, Any]) -> nn.Module:
         """A member's network before training."""
-        return of_member(member, shared["shape"], shared["n_classes"] or 1, stream)
+        return of_member(member, shared["shape"], shared["n_classes"] or 1)
 
     @staticmethod
     def shape(member: Member, module: nn.Module) -> tuple[Any, ...]:
@@ -296,22 +285,21 @@ class Torch:
     def __init__(
         self,
         members: Sequence[Member],
-        draws: Sequence[Draws],
         shared: dict[str, Any],
         layers: Sequence[str] | None = None,
     ):
-        self.members, self.draws, self.shared = list(members), list(draws), shared
+        self.members, self.shared = list(members), shared
         self.dtype, self.device = shared["dtype"], shared["x"].device
         self.layers = None if layers is None else list(layers)
         self.chosen: tuple[str, ...] | None = None
-        modules = [self.module(m, d.stream, shared) for m, d in zip(members, draws, strict=True)]
+        modules = [self.module(m, shared) for m in members]
         self.together = StackedModules(modules, self.dtype, self.device)
         if isinstance(members[0].network, Own):
             probe(self.together.module, shared["x"][:4])
         first = members[0].training
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
-        keys = [d.stream.key for d in draws]
+        keys = [m.stream.key for m in members]
         unique = list(dict.fromkeys(keys))
         self.one_of_seed = [keys.index(k) for k in unique]
         self.stream = Rows(unique, self.device)
@@ -369,7 +357,7 @@ class Torch:
 
     def _batches(self, epoch: int, n: int) -> Iterator[tuple[int, torch.Tensor | None]]:
         """(step, indices per seed) of each batch; None stands for all samples in their own order."""
-        drawn = [list(self.draws[i].batches(epoch, n)) for i in self.one_of_seed]
+        drawn = [list(self.members[i].batches(epoch, n)) for i in self.one_of_seed]
         if len(drawn[0]) == 1:
             yield drawn[0][0][0], None
             return

@@ -1,24 +1,20 @@
-"""Networks that walk, and networks trained by one sample at a time, many at once on the states of torch_func."""
+"""Networks that walk, many at once on the states of :mod:`.torch_func`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
-from deepmech.trainers.engines.compiled.langevin import TYPES, WALKS, n_weights
+from deepmech.trainers.engines.compiled.langevin import TYPES, n_weights
 from deepmech.trainers.engines.torch_func import StackedModules
-from deepmech.trainers.interrupts import go_on
-from deepmech.trainers.known import Known, knows
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.specs import SingleSample
+from deepmech.trainers.run import go_on
 
 BLOCK = 4096
 """Samples whose gradients are summed in the products' own precision; sums over blocks are in float64."""
@@ -35,8 +31,6 @@ class TorchWalk:
     Other arguments are those of :class:`~deepmech.trainers.engines.compiled.langevin.CompiledWalk`, and a device of
     torch.
     """
-
-    KNOWN: ClassVar[Known] = WALKS
 
     def __init__(
         self,
@@ -149,69 +143,3 @@ class TorchWalk:
         slope = -y * F.relu(1 - y * output.detach()[..., 0])  # of ½ max(0, 1 - y f)² (glass paper, Eq. 1)
         (gradient,) = torch.autograd.grad(output, rows, slope[..., None])
         return gradient.view(members, blocks, -1).sum(1, dtype=torch.float64) / n
-
-
-class OneByOne:
-    """Gradient descent with one sample per step; ``modules`` are taken over, ``rates`` are their step sizes."""
-
-    KNOWN: ClassVar[Known] = {
-        SingleSample: knows("learning_rate iterations label_error class_weights", dtype=("float32", "float64")),
-    }
-
-    def __init__(self, modules: Sequence[nn.Module], rates: Sequence[float], dtype: str, device: str = "cpu"):
-        self.together = StackedModules(modules, getattr(torch, dtype), device)
-        self.rate = torch.tensor(rates, dtype=self.together.rows.dtype, device=device)[:, None]
-
-    @staticmethod
-    def bytes_per_member(module: nn.Module, n_classes: int, steps: int) -> int:
-        """About what one member takes, in bytes: its parameters, maps and records."""
-        return 8 * (6 * sum(p.numel() for p in module.parameters()) + 30_000 + (n_classes + 2) * steps)
-
-    def run(
-        self,
-        x: np.ndarray,
-        labels: np.ndarray,
-        order: np.ndarray,
-        validation: tuple[np.ndarray, np.ndarray],
-        at: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Train on samples x (samples, numbers) with each member's labels (members, samples), in its order.
-
-        Returns
-        -------
-        logits, losses : (members, steps, classes) and (members, steps), of the sample drawn, before its step.
-        measured : (members, len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
-        finite : (members,), whether all parameters are at the end, and what the network says to its last sample.
-
-        From the first loss or parameter of a member that is not finite on, its numbers are nan.
-        """
-        together, device = self.together, self.rate.device
-        images, test = (torch.from_numpy(np.asarray(v)).to(device, self.rate.dtype) for v in (x, validation[0]))
-        own, drawn, truth = (torch.from_numpy(np.asarray(v)).to(device) for v in (labels, order, validation[1]))
-        finite = torch.ones(len(drawn), dtype=torch.bool, device=device)
-        logits, losses = [], []
-        measured = np.full((len(drawn), len(at), 2), np.nan)
-        for m in range(drawn.shape[1] + 1):
-            go_on()
-            finite &= together.rows.isfinite().all(1)
-            if m in at:
-                measured[finite.cpu().numpy(), int(np.searchsorted(at, m))] = [
-                    self._measure(i, test, truth) for i in finite.nonzero()[:, 0].tolist()
-                ]
-            if m == drawn.shape[1]:
-                break
-            sample = drawn[:, m, None]
-            loss, gradient, output = together.gradient(F.cross_entropy, images[sample], own.gather(1, sample), (0, 0))
-            logits.append(torch.where(finite[:, None], output[:, 0], torch.nan))
-            losses.append(torch.where(finite, loss, torch.nan))
-            finite &= loss.isfinite()
-            together.rows -= self.rate * gradient
-        with torch.no_grad():
-            finite &= together.outputs(together.rows, images[drawn[:, -1:]], 0).isfinite().flatten(1).all(1)
-        records = (torch.stack(values, 1).cpu().numpy() for values in (logits, losses))
-        return *records, measured, finite.cpu().numpy()  # type: ignore[return-value]
-
-    @torch.no_grad()
-    def _measure(self, i: int, x: torch.Tensor, truth: torch.Tensor) -> tuple[float, float]:
-        output = self.together.shown(i)(x)
-        return F.cross_entropy(output, truth).item(), (output.argmax(1) == truth).double().mean().item()

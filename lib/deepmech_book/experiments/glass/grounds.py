@@ -13,7 +13,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
-from deepmech.trainers.langevin_walker import Walker, prepare
+from deepmech.trainers.langevin import Walker, prepare
 from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.data import binary
@@ -121,7 +121,7 @@ def _survivors(
     """
     found: list[np.ndarray] = []
     for k in range(20):
-        made = prepare(Walker(dynamics, preparation, seed + 100 * k), data, experiment="glass walks")
+        made = prepare([Walker(dynamics, preparation, seed + 100 * k, "glass walks")], data)[0]
         if made.state == "finished":
             found.append(made.weights)
         if len(found) == 2:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.random import Stream
 from deepmech.simulators.brownian import Well, well_overlap
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk
-from deepmech.trainers.langevin_walker import Walker, prepare, sizes_of
+from deepmech.trainers.langevin import Walker, prepare
 from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass.data import Binary, binary
 from deepmech_book.experiments.glass.walks import P_D, RATE, temperature_at
@@ -51,14 +50,14 @@ def walked(
 
     They are float64, (dynamics, stop, weight), flat, layer after layer, each (units above, units below).
     """
-    first, name = Walker(dynamics[0], Preparation(**preparation), seed), "glass walks"
-    start, stream = prepare(first, data, experiment=name).weights, Stream.of(name, seed)
-    network, found = CompiledWalk(sizes_of(first, data), data.x, data.y, dynamics[0].dtype), []
+    first = Walker(dynamics[0], Preparation(**preparation), seed, "glass walks")
+    start = prepare([first], data)[0].weights
+    network, found = CompiledWalk(first.sizes(data), data.x, data.y, dynamics[0].dtype), []
     for one in dynamics:
         network.set(start)
         for begin, stop in pairwise([0, *stops]):
             noise = float(one.noise(len(data.x)))
-            network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, stream)
+            network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, first.stream)
             found.append(network.w.astype(float))
     return np.stack(found).reshape(len(dynamics), len(stops), -1)
 

@@ -14,8 +14,8 @@ from deepmech.core.random import Stream
 from deepmech.data import Data, load
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
+from deepmech.trainers.member import Member
 from deepmech.trainers.modules import of_member
-from deepmech.trainers.specs import Member
 from deepmech_book.experiments.spring_block.data import recipe, sweep
 
 STRENGTHS = ("weak", "middle", "strong")

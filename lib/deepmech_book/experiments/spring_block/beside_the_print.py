@@ -14,7 +14,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.data import DATA, recipe, sweep
+from deepmech_book.experiments.spring_block.data import measured, recipe, sweep
 
 #: Images that panel (a) of the print fits; the text says 2,560.
 FITS = 1000
@@ -42,22 +42,13 @@ def printed(panel: str) -> xr.Dataset:
     file = files("deepmech_book.experiments.spring_block").joinpath("fig1_printed.csv")
     with file.open(encoding="utf-8") as text:
         rows = pd.read_csv(text)
-    rows = rows[rows["panel"] == one.letter].set_index(["alpha", "axis_value"])
-    cells = [(slope, value) for slope in networks.SLOPES for value in one.values]
+    rows = rows[rows["panel"] == one.letter].rename(columns={"alpha": "slope", "axis_value": panel})
     # Columns are named by numbers that were typed alike in both places.
-    ready = rows.set_index(rows.index.set_levels([level.astype(float) for level in rows.index.levels])).loc[cells]
-    shape = (len(networks.SLOPES), len(one.values))
-    curves = ready[[f"Dnorm_{layer}" for layer in range(8)]].to_numpy(float).reshape(*shape, 8)
-    coords = {"slope": list(networks.SLOPES), panel: list(one.values), "layer": np.arange(8)}
-    load = xr.DataArray(curves, coords, tuple(coords))
-    accuracy = xr.DataArray(ready["test_acc"].to_numpy(float).reshape(shape) / 100, dims=("slope", panel))
-    return xr.Dataset({"load_curve": load, "accuracy": accuracy, "curvature": curvature(load)})
-
-
-def normalised(load: xr.DataArray) -> xr.DataArray:
-    """Load curves on a scale where the highest layer is at 1 and the lowest at 0, as the printed ones are."""
-    low, high = load.min("layer"), load.max("layer")
-    return (load - low) / (high - low)
+    cells = rows.astype({"slope": float, panel: float}).set_index(["slope", panel]).to_xarray()
+    cells = cells.sel({"slope": list(networks.SLOPES), panel: list(one.values)})
+    layers = [cells[f"Dnorm_{layer}"].astype(float) for layer in range(8)]
+    load = xr.concat(layers, xr.Variable("layer", np.arange(8))).transpose(..., "layer")
+    return xr.Dataset({"load_curve": load, "accuracy": cells["test_acc"] / 100, "curvature": curvature(load)})
 
 
 def with_fewer_images(n_seeds: int = 10) -> Sweep:
@@ -68,7 +59,7 @@ def with_fewer_images(n_seeds: int = 10) -> Sweep:
     >>> with_fewer_images(n_seeds=2).grid.shape
     (6, 8, 2)
     """
-    return networks.figure_1("data_noise", {**DATA["mnist-program"], "n_train": FITS}, n_seeds=n_seeds)
+    return networks.figure_1("data_noise", recipe("mnist-program", n_train=FITS), n_seeds=n_seeds)
 
 
 def with_fewer_epochs(data: str = "mnist-program", n_seeds: int = 3) -> Sweep:
@@ -91,15 +82,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 
 @recomputed(part=_begin)
 def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) -> xr.Dataset:
-    """Train the networks of :func:`.networks.figure_1`, one per cell, and measure after each of ``epochs``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell`` and ``at_epoch``: ``load_curve`` of the training samples (with ``layer``), and test ``accuracy``.
-    """
+    """Train the networks of :func:`.networks.figure_1`, one per cell: curve and accuracy over ``at_epoch``."""
     specs = networks.specs(cells, {}, {"epochs": max(epochs)})
     made = train(*specs, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
-    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
-    accuracy = made["accuracy"].sel(split="test", drop=True).transpose("cell", "at_epoch")
-    return xr.Dataset({"load_curve": curves, "accuracy": accuracy}, attrs=made.attrs)
+    return measured(made)[["load_curve", "accuracy"]]

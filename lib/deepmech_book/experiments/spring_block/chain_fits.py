@@ -1,6 +1,6 @@
 """Chains fitted to the trajectories of networks (Fig. 4, left beside right), and a rival with as many free numbers.
 
-Both see the first part of the epochs and are judged by the rest.
+Both see the first part of the epochs and are judged by the rest. Block ℓ stands for layer ℓ.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.labels import over
+from deepmech.core.random import Stream
 from deepmech.simulators.spring_block import Chain, averaged
 
 #: Chains that trajectories are compared with: frictions and step noise in units of stiffness times target.
@@ -22,14 +23,16 @@ CHAINS = {
 }
 STEP, LONGEST = 0.25, 200.0
 """Time step of these chains, and the longest time at a network's last epoch, in units of damping over stiffness."""
+#: What is fitted: friction and noise, and the chain's time at the last epoch, from 1 to :data:`LONGEST`.
+NUMBERS = (*CHAINS, "time")
+N_BLOCKS = 7
 
 
 def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) -> xr.Dataset:
     """The noise-averaged chain that follows trajectories of a network best, for each network.
 
     Every chain of :data:`CHAINS` and ``n_rates`` rates between epochs and the chain's time are tried; for each the
-    loads are scaled and shifted by least squares, as the units of D and the target are not known. Block ℓ stands for
-    layer ℓ.
+    loads are scaled and shifted by least squares, as the units of D and the target are not known.
 
     Parameters
     ----------
@@ -39,26 +42,25 @@ def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) ->
     Returns
     -------
     Dataset
-        Over the dimensions of networks: ``load_curve`` of the chain, scaled and shifted, at all epochs; ``r2``, its
-        coefficient of determination at the epochs not seen; what was chosen of :data:`CHAINS`, and ``time``, the
-        chain's at the last epoch, from 1 to :data:`LONGEST`.
+        Over the dimensions of networks: the :data:`NUMBERS`; ``load_curve`` of the chain, scaled and shifted, at all
+        epochs; ``r2``, its coefficient of determination at the epochs not seen.
     """
     load, measured, fitted = _networks(load, seen)
     loads = _tried(load.sizes["layer"] - 1)
     epochs = load.at_epoch.values / load.at_epoch.values[-1]
     rates = np.geomspace(1.0, LONGEST, n_rates)
     y = _unit(measured[..., fitted])
-    fit = np.stack([y @ _unit(at_times(loads, rate * epochs[fitted])).T for rate in rates], 1)  # (network, rate, chain)
-    # A chain upside down is none, so that the scale may not be negative.
+    fit = np.stack([y @ _unit(_at_times(loads, rate * epochs[fitted])).T for rate in rates], 1)
+    # (network, rate, chain). A chain upside down is none, so that the scale may not be negative.
     best = [np.unravel_index(np.argmax(one), one.shape) for one in fit]
     curves = np.empty(measured.shape)
     for j, (k, c) in enumerate(best):
-        model = at_times(loads[[c]], rates[k] * epochs)[0]
+        model = _at_times(loads[[c]], rates[k] * epochs)[0]
         curves[j] = np.polyval(np.polyfit(model[:, fitted].ravel(), measured[j][:, fitted].ravel(), 1), model)
     chosen = np.unravel_index([c for _, c in best], [len(v) for v in CHAINS.values()])
-    like = load.isel(layer=0, at_epoch=0, drop=True)
     found = {name: np.array(CHAINS[name])[k] for name, k in zip(CHAINS, chosen, strict=True)}
     found |= {"r2": _explained(curves, measured, ~fitted), "time": rates[[k for k, _ in best]]}
+    like = load.isel(layer=0, at_epoch=0, drop=True)
     shaped = {name: like.copy(data=np.reshape(values, like.shape)) for name, values in found.items()}
     return xr.Dataset({"load_curve": load.copy(data=curves.reshape(load.shape)), **shaped})
 
@@ -90,9 +92,8 @@ def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
         numbers[better] = np.column_stack([np.full(better.sum(), np.log(time)), weights.T[better]])
     like = load.isel(layer=0, at_epoch=0, drop=True)
     named = like.expand_dims(number=6, axis=-1).copy(data=numbers.reshape(*like.shape, 6))
-    return xr.Dataset(
-        {"r2": like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape)), "number": named}
-    )
+    r2 = _explained(curves, measured, ~fitted).reshape(like.shape)
+    return xr.Dataset({"r2": like.copy(data=r2), "number": named})
 
 
 def relaxing_terms(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
@@ -103,7 +104,113 @@ def relaxing_terms(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
     return np.stack([*terms, decay, layer * decay], -1)
 
 
-def pulled(n_blocks: int, **numbers: Any) -> np.ndarray:
+def followed(numbers: xr.Dataset, epochs: Any = (1.0,)) -> xr.DataArray:
+    """Loads of chains with these :data:`NUMBERS` over their dimensions, ``layer`` and ``at_epoch``.
+
+    The last epoch is the chain's ``time``; by default there is no other.
+    """
+    each = {name: numbers[name].values.ravel() for name in NUMBERS}
+    chains = {name: xr.DataArray(each[name], {"chain": range(len(each[name]))}, ["chain"]) for name in CHAINS}
+    part = np.asarray(epochs, float) / np.max(epochs)
+    loads = zip(_pulled(N_BLOCKS, **chains), each["time"], strict=True)
+    found = np.array([_at_times(one[None], time * part)[0] for one, time in loads])
+    like = numbers["time"]
+    coords = {**like.coords, "layer": np.arange(N_BLOCKS + 1), "at_epoch": np.asarray(epochs)}
+    return xr.DataArray(found.reshape(*like.shape, *found.shape[1:]), coords, [*like.dims, "layer", "at_epoch"])
+
+
+def known_chains(epochs: Any, n_groups: int = 10, n_each: int = 200, tried: bool = False) -> xr.Dataset:
+    """Chains with numbers drawn from the range of those that are fitted, recorded as networks are.
+
+    Frictions are uniform, noise and time uniform on a logarithm; or, with ``tried``, frictions and noise are among the
+    very values that a fit tries. Groups of another size are other chains.
+
+    Returns
+    -------
+    Dataset
+        Over ``group`` and ``chain``: the :data:`NUMBERS` and ``load_curve`` (…, layer, at_epoch) over its range.
+    """
+    stream, shape = Stream.of("known chains", n_each), (n_groups, n_each)
+    ends = {name: (min(values), max(values)) for name, values in CHAINS.items()} | {"time": (1.0, LONGEST)}
+    numbers = {}
+    for name, (low, high) in ends.items():
+        part = stream.uniform(name, 0, shape)
+        rises_evenly = name.startswith("friction")
+        numbers[name] = low + part * (high - low) if rises_evenly else low * (high / low) ** part
+        if tried and name in CHAINS:
+            numbers[name] = np.array(CHAINS[name])[(part * len(CHAINS[name])).astype(int)]
+    known = xr.Dataset({name: (("group", "chain"), values) for name, values in numbers.items()})
+    load = followed(known, epochs)
+    return known.assign(load_curve=load / (load.max(["layer", "at_epoch"]) - load.min(["layer", "at_epoch"])))
+
+
+def with_scatter(known: xr.DataArray, load: xr.DataArray) -> xr.DataArray:
+    """Load curves of ``known`` chains, each with what one network, drawn at random, has beside the mean of its cell.
+
+    ``load`` has the dimension ``seed``; a network's deviation is taken over the range of its cell's mean curves.
+    """
+    mean, n = load.mean("seed"), load.sizes["seed"]
+    spread = mean.max(["layer", "at_epoch"]) - mean.min(["layer", "at_epoch"])
+    off = ((load - mean) / spread * np.sqrt(n / (n - 1))).transpose(..., "layer", "at_epoch").values
+    off = off.reshape(-1, *off.shape[-2:])
+    drawn = Stream.of("known chains", known.shape[1]).uniform("network", 0, known.shape[:2])
+    return known + off[(drawn * len(off)).astype(int)]
+
+
+def foretold(load: xr.DataArray, fit: xr.Dataset, rival: xr.Dataset) -> xr.DataArray:
+    """R² of each network's trajectory, foretold from what was fitted to all other cells; over ``rule`` and networks.
+
+    Every number of a model is interpolated over the plane (:func:`from_others`). Rules: ``chain``, of its four numbers
+    (noise and time on a logarithm), scale and shift; ``relaxation``, of its six; ``interpolation``, no model, the same
+    quadratic for every layer and epoch.
+    """
+    order = ("seed", "slope", "dropout")
+    load, fit = load.transpose(*order, "layer", "at_epoch").astype(float), fit.transpose(*order, ...)
+    epochs = load.at_epoch.values
+    both = xr.Dataset({"model": followed(fit, epochs), "curve": fit["load_curve"]}).stack(x=["layer", "at_epoch"])
+    off = both - both.mean("x")
+    scale = (off["model"] * off["curve"]).sum("x") / (off["model"] ** 2).sum("x")
+    shift = both["curve"].mean("x") - scale * both["model"].mean("x")
+    guessed = from_others(
+        xr.Dataset({name: fit[name] for name in CHAINS}).assign(
+            noise_bar=np.log(fit["noise_bar"]), time=np.log(fit["time"]), scale=scale, shift=shift
+        )
+    )
+    guessed = guessed.assign(
+        noise_bar=np.exp(guessed["noise_bar"]),
+        time=np.exp(guessed["time"]).clip(1.0, LONGEST),
+        **guessed[["friction_right", "friction_left"]].clip(0.0),
+    )
+    terms = from_others(rival["number"].transpose(*order, "number"))
+    curves = [
+        relaxing_terms(np.exp(v[0]), N_BLOCKS + 1, epochs.astype(float)) @ v[1:] for v in terms.values.reshape(-1, 6)
+    ]
+    found = {
+        "chain": guessed["scale"] * followed(guessed, epochs) + guessed["shift"],
+        "relaxation": load.copy(data=np.reshape(curves, load.shape)),
+        "interpolation": from_others(load),
+    }
+    curve = ["layer", "at_epoch"]
+    left = [((one - load) ** 2).sum(curve) / ((load - load.mean(curve)) ** 2).sum(curve) for one in found.values()]
+    return 1 - xr.concat(left, xr.Variable("rule", list(found)))
+
+
+def from_others(values: Any) -> Any:
+    """``values`` in every cell, from a quadratic in slope and dropout over the other cells of the same seed."""
+    if isinstance(values, xr.Dataset):
+        return values.map(from_others)
+    x, y = np.meshgrid(values["slope"].values, values["dropout"].values / values["dropout"].values.max(), indexing="ij")
+    x, y = x.ravel(), y.ravel()
+    terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], -1)
+    hat = terms @ np.linalg.pinv(terms)
+    ready = values.transpose("seed", "slope", "dropout", ...)
+    flat = ready.values.reshape(ready.sizes["seed"], len(x), -1)
+    # Leaving one point out of a linear fit needs no other fit: its residual grows by one over one minus its leverage.
+    off = (flat - hat @ flat) / (1 - np.diag(hat))[:, None]
+    return ready.copy(data=(flat - off).reshape(ready.shape))
+
+
+def _pulled(n_blocks: int, **numbers: Any) -> np.ndarray:
     """Loads of wall and blocks of noise-averaged chains, (chain, block, time), recorded every :data:`STEP`."""
     times = np.arange(round(LONGEST / STEP) + 1) * STEP
     run = averaged(Chain(n_blocks=n_blocks, **numbers), LONGEST, dt=STEP, record=times)
@@ -114,7 +221,7 @@ def pulled(n_blocks: int, **numbers: Any) -> np.ndarray:
 @lru_cache(maxsize=2)
 def _tried(n_blocks: int) -> np.ndarray:
     """Loads of the chains of :data:`CHAINS`, (chain, block, time)."""
-    return pulled(n_blocks, **{name: over(name, values) for name, values in CHAINS.items()})
+    return _pulled(n_blocks, **{name: over(name, values) for name, values in CHAINS.items()})
 
 
 def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:
@@ -128,7 +235,7 @@ def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray
     return load, load.values.reshape(-1, *load.shape[-2:]), fitted
 
 
-def at_times(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _at_times(loads: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Loads recorded every STEP along the last axis, linearly interpolated at ``times``."""
     where = np.clip(times / STEP, 0, loads.shape[-1] - 1)
     low = np.minimum(where.astype(int), loads.shape[-1] - 2)

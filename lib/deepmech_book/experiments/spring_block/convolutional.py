@@ -8,24 +8,15 @@ import numpy as np
 import xarray as xr
 
 from deepmech.data import load
-from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
-from deepmech.sweeps.spec import recomputed
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import CNN, Training, train
-from deepmech_book.experiments.spring_block.data import recipe, sweep
+from deepmech_book.experiments.spring_block.data import measured, recipe, sweep
 
 #: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
 DROPOUTS = (0.0, 0.05, 0.3)
 STAGES = ("no dropout", "5 % dropout", "30 % dropout")
 #: The digits whose mean images Fig. S3 shows.
 DIGITS = (0, 4, 9)
-
-#: What deepmech.data.load is asked for by a data set's name; "mnist" is the paper's, the others are for a quick look.
-DATA: dict[str, dict[str, Any]] = {
-    "digits": {"name": "digits", "n_train": 120},
-    "mnist-512": {"name": "mnist", "size": 10, "n_train": 512, "n_test": 4000},
-    "mnist": {"name": "mnist", "size": 10, "n_train": 2560},
-}
 
 
 def dropout_raised(
@@ -40,7 +31,7 @@ def dropout_raised(
 
     Parameters
     ----------
-    data : a key of :data:`DATA`, or the arguments of :func:`deepmech.data.load` as a dictionary.
+    data : as for :func:`.networks.figure_1`; of ``"digits"`` 120 images, for a quick look.
     stage : epochs of each of the three stages.
     n_records : measurements per stage, evenly spread, the last at its end.
     network : other fields of :class:`deepmech.trainers.CNN`; the paper's by default.
@@ -54,8 +45,9 @@ def dropout_raised(
         raise ValueError(f"dropout_raised: n_records = {n_records}: must lie between 1 and stage = {stage}")
     network = dict(network or {})
     CNN(**network)
+    images = recipe(data, n_train=120 if data == "digits" else None)
     return sweep(
-        "dropout-raised", f"{__name__}:train_through_stages", {"seed": range(n_seeds)}, recipe(data, DATA),
+        "dropout-raised", f"{__name__}:train_through_stages", {"seed": range(n_seeds)}, images,
         network=network, training={"learning_rate": learning_rate}, stage=stage, n_records=n_records,
     )  # fmt: skip
 
@@ -67,7 +59,12 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     return fixed | soon, [*curves, "accuracy", "accuracy_train", "loss", "class_width_before"]
 
 
-@recomputed(part=_begin)
+#: The shipped networks were trained by a compiled engine that is gone. Of what the torch engine finds at the first
+#: record of the four, no number is off by more than 3.9e-3 of itself (or of the variable's median size).
+OFF = 1e-2
+
+
+@recomputed(part=_begin, tolerance={"*": OFF})
 def train_through_stages(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -107,35 +104,31 @@ def train_through_stages(
         spec, Training(epochs=ends[-1], schedule=changes, **fixed), images, record=at, class_means=True, **common
     )
     twice = ends[:2]
-    without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
+    # The first stage has no dropout anyway.
+    without = made.sel(at_epoch=twice)
+    if stages > 1:
+        without = train(spec, Training(epochs=twice[-1], **fixed), images, record=twice, metrics=(), **common)
     # BatchNorm needs its averages: the images pass through while the weights stay as they are.
     still = {**fixed, "learning_rate": 1e-30, "epochs": 50}
     before = train(spec, Training(**still), images, metrics=(), class_means=True, **common)
-    curves = made["load_curve"].transpose("cell", "at_epoch", "split", "layer")
-    accuracy = made["accuracy"].transpose("cell", "at_epoch", "split")
     last = made.sel(at_epoch=ends).rename(at_epoch="stage").transpose("cell", "stage", ...)
     alone = without["accuracy"].sel(split="test").transpose("cell", "at_epoch").values
     padding = [(0, 0), (0, stages - len(twice))]
-    variables: dict[str, Any] = {
-        "load_curve": curves.sel(split="train"),
-        "load_curve_test": curves.sel(split="test"),
-        "curvature": curvature(curves.sel(split="train")),
-        "accuracy": accuracy.sel(split="test"),
-        "accuracy_train": accuracy.sel(split="train"),
-        "loss": made["loss"].sel(epoch=at).rename(epoch="at_epoch").transpose("cell", "at_epoch"),
-    }
-    variables = {k: (v.dims, v.values) for k, v in variables.items()}
-    variables |= {
-        "accuracy_without": (("cell", "stage"), np.pad(alone, padding, constant_values=np.nan)),
-        "class_mean": (("cell", "stage", "layer", "digit", "row", "column"), _first_channel(last, images.shape)),
-        "class_width": (("cell", "stage", "layer", "digit"), _relative_width(last)),
-        "class_width_before": (("cell", "layer", "digit"), _relative_width(before.transpose("cell", ...))),
-        "diverged": ("cell", np.any([run["state"].values == "diverged" for run in (made, without, before)], axis=0)),
-    }
-    coords = {"at_epoch": at, "layer": made.layer.values, "stage": list(STAGES[:stages]), "digit": list(DIGITS)}
-    result = xr.Dataset(variables, coords=coords)
-    result.attrs = {"device": made.attrs["device"], "dtype": made.attrs["dtype"], "engine": made.attrs["engine"]}
-    return result
+    found = (
+        measured(made)
+        .drop_vars("cell", errors="ignore")
+        .assign(
+            load_curve_test=made["load_curve"].sel(split="test", drop=True).transpose("cell", "at_epoch", "layer"),
+            accuracy_train=made["accuracy"].sel(split="train", drop=True).transpose("cell", "at_epoch"),
+            loss=made["loss"].sel(epoch=at).rename(epoch="at_epoch").transpose("cell", "at_epoch"),
+            accuracy_without=(("cell", "stage"), np.pad(alone, padding, constant_values=np.nan)),
+            class_mean=(("cell", "stage", "layer", "digit", "row", "column"), _first_channel(last, images.shape)),
+            class_width=(("cell", "stage", "layer", "digit"), _relative_width(last)),
+            class_width_before=(("cell", "layer", "digit"), _relative_width(before.transpose("cell", ...))),
+            diverged=("cell", np.any([run["state"].values == "diverged" for run in (made, without, before)], axis=0)),
+        )
+    )
+    return found.assign_coords(stage=list(STAGES[:stages]), digit=list(DIGITS))
 
 
 def _first_channel(made: xr.Dataset, shape: tuple[int, ...]) -> np.ndarray:

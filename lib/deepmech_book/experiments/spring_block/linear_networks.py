@@ -55,9 +55,7 @@ def trained(
 
     Parameters
     ----------
-    learning_rate : a number or a labelled array.
     n_steps : number of steps, that is of epochs where ``batch_size`` is given.
-    loss : ``"mse"`` or ``"cross_entropy"``, a mean over samples (and outputs).
     n : number of samples, of features and of hidden units.
     depth : weight matrices, all orthogonal at first.
     slope : negative slope of an activation after each of them but the last, below 1 with the constant that keeps the
@@ -66,14 +64,12 @@ def trained(
     Returns
     -------
     Dataset
-        Over ``seed`` and what labels ``learning_rate`` has: ``load_curve`` (with ``layer``), ``curvature``, and
-        ``loss`` of the last step.
+        Over ``seed`` and the labels of ``learning_rate``: ``load_curve`` (with ``layer``), ``curvature``, ``loss``.
     """
-    linear: dict[str, Any] = {"slope": slope, "batch_norm": False, "bias": False, "init": "orthogonal"}
-    network = MLP(depth=depth, width=n, dropout=dropout, **linear)
-    plain: dict[str, Any] = {"optimizer": "sgd", "stop_loss": 0.0, "stop_change": 0.0}
-    plain |= {} if batch_size is None else {"batch_size": batch_size}
-    training = Training(learning_rate=learning_rate, epochs=n_steps, loss=loss, **plain)
+    network = MLP(depth=depth, width=n, dropout=dropout, slope=slope, batch_norm=False, bias=False, init="orthogonal")
+    how: dict[str, Any] = {"optimizer": "sgd", "loss": loss, "stop_loss": 0.0, "stop_change": 0.0}
+    how |= {} if batch_size is None else {"batch_size": batch_size}
+    training = Training(learning_rate=learning_rate, epochs=n_steps, **how)
     parts = []
     for seed in seeds:
         made = train(network, training, orthonormal(n, seed), seed=seed, experiment="figure 5a")

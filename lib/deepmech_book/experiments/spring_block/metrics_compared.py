@@ -1,4 +1,4 @@
-"""Networks in two metrics (Figs. S10, S11). Settings are the paper's (SM S3) unless an argument says otherwise."""
+"""Networks of Fig. 1(c) measured in two metrics (Figs. S10, S11)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Any
 import xarray as xr
 
 from deepmech.data import load
-from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep
-from deepmech.trainers import MLP, Training, train
+from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block.data import measured
 
 
 def two_metrics(*which: Any, **how: Any) -> Sweep:
-    """Figs. S10 and S11: the networks of Fig. 1(c), the very same, with D̂ measured beside D.
-
-    Arguments are those of :func:`.networks.figure_1` after the panel.
+    """The networks of Fig. 1(c), the very same, with D̂ measured beside D; arguments of :func:`.networks.figure_1`.
 
     Examples
     --------
@@ -25,31 +23,15 @@ def two_metrics(*which: Any, **how: Any) -> Sweep:
     (2, 2, 3)
     """
     one = networks.figure_1("dropout", *which, **how)
-    name, here = one.name.replace("figure-1c", "two-metrics"), f"{__name__}:train_in_two_metrics"
-    return replace(one, name=name, compute=here)
+    name = one.name.replace("figure-1c", "two-metrics")
+    return replace(one, name=name, compute=f"{__name__}:train_in_two_metrics")
 
 
 def train_in_two_metrics(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
-    """Train one network per cell; a cell holds ``slope``, ``dropout`` and ``seed``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` over ``metric`` (``"D"``, ``"D_hat"``) and ``layer``, of the training samples;
-        ``curvature`` over ``metric``; ``accuracy`` of the test set.
-    """
-    made = train(
-        MLP(**network, slope=cells["slope"], dropout=cells["dropout"]),
-        Training(**training),
-        load(**data),
-        seed=cells["seed"],
-        metrics=("D", "D_hat"),
-        experiment="figure 1",
-    )
+    """Train one network per cell (``slope``, ``dropout``, ``seed``): :func:`.data.measured`, curves over ``metric``."""
+    specs = networks.specs(cells, network, training)
+    made = train(*specs, load(**data), seed=cells["seed"], metrics=("D", "D_hat"), experiment="figure 1")
     both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
-    curves = both.sel(split="train", drop=True).transpose("cell", "metric", "layer")
-    accuracy = made["accuracy"].sel(split="test", drop=True)
-    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}
-    return xr.Dataset(found, attrs=made.attrs)
+    return measured(made.assign(load_curve=both))

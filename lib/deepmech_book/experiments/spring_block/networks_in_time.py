@@ -1,7 +1,4 @@
-"""Networks through training (Fig. 4, left) and on both sets of samples (Fig. S4).
-
-Settings are the paper's (SM S3 and captions) unless an argument says otherwise.
-"""
+"""Networks through training (Fig. 4, left) and on both sets of samples (Fig. S4), with the settings of SM S3."""
 
 from __future__ import annotations
 
@@ -9,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import TORCH, recipe, sweep
+from deepmech_book.experiments.spring_block.data import TORCH, measured, recipe, sweep
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -61,32 +59,29 @@ def train_regimes(
     record: list[int],
     width: int,
 ) -> xr.Dataset:
-    """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
+    """Train one network per cell, which holds ``regime``, a key of ``regimes``, and ``seed``.
 
     Returns
     -------
     Dataset
-        Over ``cell``: ``load_curve`` of the training samples over ``at_epoch`` and ``layer``; ``loss`` at the same
-        epochs; ``curvature`` and ``accuracy`` (of the test set) at the end.
+        Over ``cell``: ``load_curve`` of the training samples and ``loss`` over ``at_epoch``; ``curvature`` and
+        ``accuracy`` (of the test set) at the end.
     """
 
-    def of(name: str) -> xr.DataArray:
-        return cells["seed"].copy(data=[regimes[regime][name] for regime in cells["regime"].values])
-
+    how = pd.DataFrame([regimes[name] for name in cells["regime"].values])
+    of = {name: cells["seed"].copy(data=how[name]) for name in how}
     made = train(
-        MLP(width=width, dropout=of("dropout")),
-        Training(learning_rate=of("learning_rate"), batch_size=of("batch_size"), epochs=epochs),
+        MLP(width=width, dropout=of["dropout"]),
+        Training(learning_rate=of["learning_rate"], batch_size=of["batch_size"], epochs=epochs),
         load(**data),
         seed=cells["seed"],
         record=record,
         experiment="figure 4",
     )
-    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
-    loss = made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
-    accuracy = made["accuracy"].sel(split="test", drop=True).isel(at_epoch=-1, drop=True)
-    last = curvature(curves.isel(at_epoch=-1, drop=True))
-    found = {"load_curve": curves, "loss": loss, "curvature": last, "accuracy": accuracy}
-    return xr.Dataset(found, attrs=made.attrs)
+    found, loss = measured(made), made["loss"].sel(epoch=record).rename(epoch="at_epoch").transpose("cell", "at_epoch")
+    return found.assign(
+        {"loss": loss} | {name: found[name].isel(at_epoch=-1, drop=True) for name in ("curvature", "accuracy")}
+    )
 
 
 def on_both_sets(
@@ -109,13 +104,7 @@ def on_both_sets(
 
 @recomputed(tolerance=TORCH)  # layers this wide are torch's
 def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epochs: int) -> xr.Dataset:
-    """Train one network per cell; a cell holds ``learning_rate`` and ``seed``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell`` and ``split``: ``load_curve`` (with ``layer``), ``curvature``, ``accuracy``.
-    """
+    """Train one network per cell: ``load_curve`` (with ``layer``), ``curvature`` and ``accuracy`` over ``split``."""
     made = train(
         MLP(width=width, slope=0.2),
         Training(learning_rate=cells["learning_rate"], epochs=epochs),

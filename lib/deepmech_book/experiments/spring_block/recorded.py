@@ -10,19 +10,12 @@ import xarray as xr
 
 from deepmech.data import load
 from deepmech.sweeps import Sweep, recomputed
-from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import PROGRAM, recipe, sweep
+from deepmech.trainers import train
+from deepmech_book.experiments.spring_block.data import DATA, measured, recipe, sweep
+from deepmech_book.experiments.spring_block.networks import SLOPES, specs
 
-#: Every second column of Fig. 1(c) as printed, about, and all its rows.
+#: Every second column of Fig. 1(c) as printed, about.
 DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
-SLOPES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-#: What deepmech.data.load is asked for. Test samples are measured in each record too; few will do, as nobody uses them.
-DATA: dict[str, dict[str, Any]] = {
-    "mnist": {"name": "mnist", "size": 10, "n_train": 2560, "n_test": 500},
-    "mnist-program": {"name": "mnist", **PROGRAM, "n_test": 500},
-    "digits": {"name": "digits"},
-}
 
 
 def recorded(
@@ -37,7 +30,7 @@ def recorded(
     """Networks of Fig. 1(c) through training, over ``slope``, ``dropout`` and ``seed``.
 
     Epochs count from the second record on: BatchNorm's averages, with which curves are measured, lag behind the network
-    by about ten full-batch steps.
+    by about ten full-batch steps. Test samples are measured in each record too; few will do, as nobody uses them.
 
     Examples
     --------
@@ -46,7 +39,8 @@ def recorded(
     """
     cells = {"slope": slopes, "dropout": dropouts, "seed": range(first_seed, first_seed + n_seeds)}
     fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
-    return sweep("recorded-1c", f"{__name__}:train_recorded", cells, recipe(data, DATA), **fixed)
+    images = recipe(data, DATA, n_test=None if data == "digits" else 500)
+    return sweep("recorded-1c", f"{__name__}:train_recorded", cells, images, **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -58,20 +52,7 @@ def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
 # Kept in single precision, to which processors of two makers may round differently.
 @recomputed(tolerance={"load_curve": 1e-6}, part=_begin)
 def train_recorded(cells: xr.Dataset, data: dict[str, Any], epochs: int, record: list[int]) -> xr.Dataset:
-    """Train one network per cell, which holds ``slope``, ``dropout`` and ``seed``.
-
-    Returns
-    -------
-    Dataset
-        Over ``cell``: ``load_curve`` of the training samples over ``at_epoch`` and ``layer``.
-    """
-    made = train(
-        MLP(slope=cells["slope"], dropout=cells["dropout"]),
-        Training(epochs=epochs),
-        load(**data),
-        seed=cells["seed"],
-        record=record,
-        experiment="figure 1",
-    )
-    curves = made["load_curve"].sel(split="train", drop=True).transpose("cell", "at_epoch", "layer")
-    return xr.Dataset({"load_curve": curves.astype(np.float32)}, attrs=made.attrs)
+    """Train one network per cell; ``load_curve`` of the training samples over ``cell``, ``at_epoch`` and ``layer``."""
+    both = specs(cells, {}, {"epochs": epochs})
+    made = train(*both, load(**data), seed=cells["seed"], record=record, experiment="figure 1")
+    return measured(made)[["load_curve"]].astype(np.float32)

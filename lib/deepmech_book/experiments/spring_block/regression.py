@@ -19,9 +19,8 @@ from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error
 from deepmech.sweeps import Sweep, each
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.specs import Member
+from deepmech.trainers.member import Member
 
 #: Fig. S12, caption; everything else as in Fig. 1. The last is the null: weights that hardly move.
 REGIMES = {
@@ -68,6 +67,7 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
             MLP(width=width, dropout=setting["dropout"]),
             Training(learning_rate=setting["learning_rate"], epochs=epochs, loss="mse", stop_change=0.0),
             cell["seed"],
+            "figure S12",
         )
         made.append(_trained(member, data, shared))
     result = xr.Dataset(
@@ -84,7 +84,7 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
 
 
 def _trained(member: Member, data: Data, shared: dict[str, Any]) -> tuple[list[float], list[float], float]:
-    network = Fused(member, Draws.of(member, "figure S12"), shared)
+    network = Fused(member, shared)
     loss = np.nan
     for epoch in range(1, int(member.training.epochs) + 1):
         loss = network.run_epoch(epoch)

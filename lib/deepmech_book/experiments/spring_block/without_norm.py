@@ -11,10 +11,9 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import load
-from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import Training, train
-from deepmech_book.experiments.spring_block.data import TORCH, recipe, sweep
+from deepmech_book.experiments.spring_block.data import TORCH, final_loss, measured, recipe, sweep
 from deepmech_book.experiments.spring_block.networks import PANELS, SLOPES
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
@@ -110,21 +109,11 @@ def train_cells(
     Returns
     -------
     Dataset
-        Over ``cell``: ``load_curve`` of the training samples (with ``layer``), its ``curvature``, ``accuracy`` of the
-        test set, ``loss`` of the last epoch, and whether training ``diverged``.
+        Over ``cell``: :func:`.data.measured`, ``loss`` of the last epoch, and whether training ``diverged``.
     """
     images = load(**data)
     varied: dict[str, Any] = {str(k): v for k, v in cells.items() if k != "seed"}
     how = {k: varied.pop(k) for k in ("learning_rate",) if k in varied}
     factory = partial(constants, torch.tensor(images.x_train).flatten(1))
     made = train(factory, Training(**training, **how), images, seed=cells["seed"], **network, **varied)
-    curves = made["load_curve"].sel(split="train", drop=True).drop_vars("layer_name", errors="ignore")
-    curves = curves.transpose("cell", "layer")
-    variables = {
-        "load_curve": curves,
-        "curvature": curvature(curves),
-        "accuracy": made["accuracy"].sel(split="test", drop=True),
-        "loss": made["loss"].isel(epoch=made["epochs_run"] - 1).drop_vars("epoch"),
-        "diverged": made["state"] == "diverged",
-    }
-    return xr.Dataset(variables, attrs=made.attrs)
+    return measured(made).assign(loss=final_loss(made), diverged=made["state"] == "diverged")

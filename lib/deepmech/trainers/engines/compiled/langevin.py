@@ -7,7 +7,6 @@ It holds the weights as one flat vector, layer after layer, each (units above, u
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers.engines.compiled import langevin_product, langevin_step
 from deepmech.trainers.engines.compiled.tiles import aligned
-from deepmech.trainers.interrupts import go_on
-from deepmech.trainers.known import Known, knows
-from deepmech.trainers.specs import Dynamics, Preparation
+from deepmech.trainers.run import go_on
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
@@ -53,15 +50,6 @@ def initial(sizes: Sequence[int], stream: Stream) -> np.ndarray:
     return np.concatenate(parts)
 
 
-#: What the walks know, here and in torch, which has it also where there is no numba and this class knows nothing.
-WALKS: Known = {
-    Dynamics: knows(
-        "width hidden regularisation temperature learning_rate batch_size", dtype=("float32", "float64", "mixed")
-    ),
-    Preparation: knows("gain sgd_steps batch_size descent_steps slow_steps learning_rate"),
-}
-
-
 PRODUCTS = 10**9
 """Weights times samples after which an interrupt is looked for: about a second."""
 
@@ -75,8 +63,6 @@ class CompiledWalk:
     x : (n, d), standardised inputs; ``y`` : (n,), labels ±1.
     dtype : ``"float32"``, ``"float64"``, or ``"mixed"``: weights in float64, products in float32.
     """
-
-    KNOWN: ClassVar[Known] = WALKS
 
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from deepmech.trainers.engines.compiled import lenet_step as kernels
@@ -19,9 +17,7 @@ from deepmech.trainers.engines.compiled.lenet_step import (
     UNITS_4,
 )
 from deepmech.trainers.engines.compiled.tiles import aligned
-from deepmech.trainers.interrupts import go_on
-from deepmech.trainers.known import Known, knows
-from deepmech.trainers.specs import SingleSample
+from deepmech.trainers.run import go_on
 
 PIECE = 10_000
 """Iterations after which an interrupt is looked for."""
@@ -36,10 +32,6 @@ def padded(x: np.ndarray, n_channels: int, dtype: str) -> np.ndarray:
 
 class Engine:
     """Trains one network by single-sample gradient descent."""
-
-    KNOWN: ClassVar[Known] = {
-        SingleSample: knows("learning_rate iterations label_error class_weights", dtype=("float32", "float64")),
-    }
 
     def __init__(self, weights: list[tuple[np.ndarray, np.ndarray]], learning_rate: float, dtype: str) -> None:
         self.rate, self.dtype = float(learning_rate), dtype
@@ -83,7 +75,7 @@ class Engine:
     def run(
         self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray], at: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As :meth:`OneByOne.run <deepmech.trainers.engines.torch_walk.OneByOne.run>`; images come :func:`padded`."""
+        """As :meth:`deepmech.trainers.lenet.OneByOne.run`; images come :func:`padded`."""
         begun = [a.copy() for a in self.parameters]
         record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
         measured = np.full((len(at), 2), np.nan)

@@ -6,27 +6,34 @@ one another on as many cores as there are. Agreement with plain autograd is test
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers.draws import Draws
 from deepmech.trainers.engines.compiled import mlp_draws
 from deepmech.trainers.engines.compiled import mlp_passes as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
 from deepmech.trainers.engines.compiled.mlp_step import run_steps
-from deepmech.trainers.interrupts import go_on
-from deepmech.trainers.known import Known, knows, require_known
-from deepmech.trainers.specs import MLP, Member, Settings, Training
+from deepmech.trainers.member import Member, Settings
+from deepmech.trainers.run import go_on
+from deepmech.trainers.specs import MLP, Training
 
-#: What of a Training the losses and optimisers of :mod:`.mlp_passes` can do, with the draws of both engines on them.
-TRAINING = knows(
-    "learning_rate momentum batch_size epochs data_noise label_noise schedule stop_loss stop_change",
-    optimizer=("adam", "sgd"),
-    loss=("cross_entropy", "mse"),
-    dtype=("float32", "float64"),
+#: What of the specs this engine can do: each field it reads, and of names the values. All else is torch's.
+_NUMBERS = (
+    "depth width slope dropout batch_norm scale bias learning_rate momentum batch_size epochs data_noise label_noise "
+    "schedule stop_loss stop_change"
 )
+KNOWN: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(_NUMBERS.split(), ()),
+    "init": ("torch", "orthogonal"),
+    "activation": ("leaky_relu",),
+    "layer_norm": (False,),
+    "optimizer": ("adam", "sgd"),
+    "loss": ("cross_entropy", "mse"),
+    "dtype": ("float32", "float64"),
+}
 NUMBERS = 2**16
 """Of noise, drawn at a time; but all of a step."""
 PRODUCTS = 10**9
@@ -120,15 +127,27 @@ class Steps(NamedTuple):
     momentum: float
 
 
-def prepared_targets(data: Any, dtype: str) -> dict[str, Any]:
-    """Classes or real targets of the training set, the others empty; and the spread of its samples."""
-    y = np.asarray(data.y_train)
-    return {
-        "y": y.astype(np.int64) if data.n_classes else np.zeros(0, np.int64),
-        "targets": np.zeros((0, 1), dtype) if data.n_classes else y.astype(dtype).reshape(-1, 1),
-        "n_classes": int(data.n_classes or 0),
-        "std": float(np.std(data.x_train, dtype=np.float64)),
-    }
+def unknown(network: Any, training: Training) -> str:
+    """What in the specs of one member this engine does not know, in words; empty if nothing.
+
+    Types have to be the very types: what derives from a known spec may mean something else.
+
+    Examples
+    --------
+    >>> unknown(MLP(), Training(optimizer="rmsprop"))
+    "Training.optimizer = 'rmsprop'"
+    """
+    for spec, kind in ((network, MLP), (training, Training)):
+        name = type(spec).__name__
+        if type(spec) is not kind:
+            return name
+        for field in fields(spec):
+            value = getattr(spec, field.name)
+            if field.name not in KNOWN:
+                return f"{name}.{field.name}"
+            if KNOWN[field.name] and value not in KNOWN[field.name]:
+                return f"{name}.{field.name} = {value!r}"
+    return ""
 
 
 class Fused:
@@ -137,16 +156,6 @@ class Fused:
     #: Its products are made for weights that stay in the cache; with wider layers torch's own are faster. Of the
     #: plain torch's processor time it took 0.8 at width 400, 1.0 to 1.1 at 700, 1.3 at 1,200 (full and batches of 160).
     WIDEST = 700
-
-    KNOWN: ClassVar[Known] = {
-        MLP: knows(
-            "depth width slope dropout batch_norm scale bias",
-            init=("torch", "orthogonal"),
-            activation=("leaky_relu",),
-            layer_norm=("False",),
-        ),
-        Training: TRAINING,
-    }
 
     @staticmethod
     def prepare(data: Any, dtype: str) -> dict[str, Any]:
@@ -157,14 +166,19 @@ class Fused:
         raw[:, :n_inputs] = normed[:, :n_inputs] = x
         mean, variance = np.zeros((2, raw.shape[1]))
         kernels.standardise(normed, mean, variance, matrix(3, n_inputs, dtype), matrix(2, n_inputs, "float64"))
-        own = {"raw": raw, "normed": normed, "statistics": (mean, variance), "n_inputs": n_inputs}
-        return own | prepared_targets(data, dtype)
+        y, classes = np.asarray(data.y_train), int(data.n_classes or 0)
+        return {
+            "raw": raw, "normed": normed, "statistics": (mean, variance), "n_inputs": n_inputs, "n_classes": classes,
+            "y": y.astype(np.int64) if classes else np.zeros(0, np.int64),
+            "targets": np.zeros((0, 1), dtype) if classes else y.astype(dtype).reshape(-1, 1),
+            "std": float(np.std(data.x_train, dtype=np.float64)),
+        }  # fmt: skip
 
-    def __init__(self, member: Member, draws: Draws, shared: dict[str, Any]):
-        require_known("compiled", self.KNOWN, member.network, member.training)
-        self.member, self.draws, self.shared = member, draws, shared
+    def __init__(self, member: Member, shared: dict[str, Any]):
+        assert isinstance(member.network, MLP)
+        self.member, self.spec, self.shared = member, member.network, shared
         self.sizes = member.sizes(shared["n_inputs"], shared["n_classes"] or 1)
-        self.normed = bool(member.network.batch_norm)
+        self.normed = bool(self.spec.batch_norm)
         self.dtype = str(member.training.dtype)
         self.net = self._net()
         self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
@@ -172,7 +186,7 @@ class Fused:
         self.masked = np.array([purpose_word(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
 
     def _net(self) -> Net:
-        sizes, spec = self.sizes, self.member.network
+        sizes, spec = self.sizes, self.spec
         wide = [padded(s) for s in sizes]
         starts: dict[str, list[int]] = {"gain": [], "shift": [], "weight": []}
         end = 0
@@ -200,7 +214,7 @@ class Fused:
         )
         for i, size in enumerate(sizes):
             net.p[starts["gain"][i] :][:size] = 1
-        for i, (weight, bias) in enumerate(self.draws.weights(sizes), start=1):
+        for i, (weight, bias) in enumerate(self.member.weights(sizes), start=1):
             self.part(net, net.p, "weight", i)[...] = weight
             if self.normed and i < len(sizes) - 1:
                 # Biases whose gradient is zero because BatchNorm follows; they enter the running means only.
@@ -245,7 +259,7 @@ class Fused:
 
     def _begin(self, now: Settings, first: int, size: int, order: np.ndarray) -> tuple[Work, Steps]:
         """Work space, and what holds in the steps over the samples in ``order``; their random numbers are drawn."""
-        n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.draws.stream
+        n, spec, shared, stream = len(self.data.x), self.member.training, self.shared, self.member.stream
         need = size, -(-len(order) // size), now.dropout > 0, now.data_noise > 0
         if any(wanted > has for wanted, has in zip(need, self._room, strict=True)):
             self._room = tuple(map(max, zip(need, self._room, strict=True)))  # type: ignore[assignment]
@@ -280,7 +294,7 @@ class Fused:
     def run_epoch(self, epoch: int) -> float:
         """One pass over the training set; returns the mean loss over its steps, each taken before its update."""
         now, n = self.member.settings(epoch), len(self.data.x)
-        first, size, order = self.draws.order(epoch, n)
+        first, size, order = self.member.order(epoch, n)
         # Of noise no more is drawn at a time than stays in the cache until it is used.
         piece = size * max(1, NUMBERS // (size * self.sizes[0])) if now.data_noise > 0 else n
         piece = min(piece, size * max(1, PRODUCTS // (size * len(self.net.p))))

@@ -2,76 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.plots import style
-from deepmech.plots.arrays import arranged, same_labels
 
-if TYPE_CHECKING:
-    from deepmech_book.figures.picture import Picture
-
-Given = ParamSpec("Given")
-
-
-def takes(draw: Callable[Given, Picture]) -> Callable[Given, Picture]:
-    """The pictures of the function ``draw`` hold the arrays it was given, by the names of its arguments."""
-    signature = inspect.signature(draw)
-
-    @functools.wraps(draw)
-    def drawing(*args: Given.args, **kwargs: Given.kwargs) -> Picture:
-        picture = draw(*args, **kwargs)
-        given = signature.bind(*args, **kwargs).arguments
-        more = given.pop("how", {})  # what is handed on to the library
-        picture.data = dataset(dict(_arrays({**given, **more})), picture.alt)
-        return picture
-
-    return drawing
-
-
-def arrange_inputs(
-    owner: str,
-    dims: Sequence[str],
-    data: xr.DataArray,
-    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
-    theory: xr.DataArray | None = None,
-    around: str = "data",
-) -> dict[str, xr.DataArray]:
-    """What is given of ``data``, ``low``, ``high`` and ``theory``, arranged along ``dims``.
-
-    Raises
-    ------
-    ValueError
-        If dimensions differ, or the ends of the interval have other labels than the array that they are ``around``.
-    """
-    given = {"data": data, "theory": theory} | dict(zip(("low", "high"), interval or (None, None), strict=True))
-    ready = {name: arranged(f"{owner} {name}", array, *dims) for name, array in given.items() if array is not None}
-    for end in {"low", "high"} & ready.keys():
-        same_labels(f"{owner} interval", ready[end], ready[around], dims)
-    return ready
-
-
-def require_few_kinds(owner: str, kinds: int, words: str) -> None:
-    """Raise a ValueError where there are more kinds of points to draw than there are marks."""
-    if kinds > len(style.MARKS):
-        raise ValueError(f"{owner}: {kinds} {words}: at most {len(style.MARKS)} can be told apart")
-
-
-def _arrays(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:
+def arrays_in(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:
+    """The arrays among arguments of a drawing function, also those in mappings, datasets and intervals, with names."""
     for name, value in given.items():
         if isinstance(value, xr.DataArray):
             yield name, value
         elif isinstance(value, Mapping):
-            yield from _arrays({str(key): one for key, one in value.items()})
+            yield from arrays_in({str(key): one for key, one in value.items()})
         elif name == "interval" and value is not None:
-            yield from _arrays(dict(zip(("low", "high"), value, strict=True)))
+            yield from arrays_in(dict(zip(("low", "high"), value, strict=True)))
 
 
 def dataset(arrays: Mapping[str, xr.DataArray], alt: str) -> xr.Dataset:

@@ -1,4 +1,4 @@
-"""Looking at a model without leaving a trace: every state that a forward pass may change is put back."""
+"""Evaluation of a model that leaves no trace: every state that a forward pass may change is put back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import nn
 
 
 @contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
+def evaluation(model: nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients; afterwards, also after an error, everything is as it was.
 
     Put back are each submodule's own train/eval flag, all buffers (the averages of BatchNorm, counters), and the state
@@ -20,6 +20,20 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
     Python. Mixed precision is switched off inside, so that it does not matter where in a training step one looks.
     Attributes that are neither parameters, buffers nor generators, such as a plain number that ``forward`` counts up,
     cannot be guarded.
+
+    Parameters
+    ----------
+    model
+        Any module.
+
+    Examples
+    --------
+    >>> model = nn.BatchNorm1d(3)
+    >>> with evaluation(model):
+    ...     model.training, torch.is_grad_enabled()
+    (False, False)
+    >>> model.training
+    True
     """
     modules = list(model.modules())
     devices = {p.device for p in model.parameters()}
@@ -28,13 +42,12 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002
         stack.enter_context(torch.random.fork_rng(devices=[d for d in devices if d.type == "cuda"]))
-        for generator in _generators(modules):
-            stack.callback(generator.set_state, generator.get_state())
+        restore_generators(stack, [value for module in modules for value in vars(module).values()])
         for module in modules:
             stack.callback(setattr, module, "training", module.training)  # model.train() would set them all
             for name, buffer in module._buffers.items():
                 if buffer is not None:
-                    stack.callback(_put_back, module, name, buffer, buffer._version, buffer.detach().clone())
+                    stack.callback(_restore_buffer, module, name, buffer, buffer._version, buffer.detach().clone())
         model.eval()
         stack.enter_context(torch.no_grad())
         for kind in {"cpu", *(d.type for d in devices)}:
@@ -43,7 +56,14 @@ def undisturbed(model: nn.Module) -> Iterator[None]:
         yield
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
+def restore_generators(stack: ExitStack, values: list[object]) -> None:
+    """Let ``stack`` put back the state of every torch generator among ``values`` when it closes."""
+    generators = {id(value): value for value in values if isinstance(value, torch.Generator)}
+    for generator in generators.values():
+        stack.callback(generator.set_state, generator.get_state())
+
+
+def unwrap(model: nn.Module) -> nn.Module:
     """The module inside torch.compile and (Distributed)DataParallel, where hooks see every layer under its own name."""
     while True:
         if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
@@ -54,14 +74,9 @@ def unwrapped(model: nn.Module) -> nn.Module:
             return model
 
 
-def _put_back(module: nn.Module, name: str, buffer: torch.Tensor, version: int, values: torch.Tensor) -> None:
+def _restore_buffer(module: nn.Module, name: str, buffer: torch.Tensor, version: int, values: torch.Tensor) -> None:
     module._buffers[name] = buffer
     # Untouched buffers are not written: a pending backward pass may still need them at their version.
     if buffer._version != version:
         with torch.no_grad():
             buffer.copy_(values)
-
-
-def _generators(modules: list[nn.Module]) -> list[torch.Generator]:
-    found = [v for m in modules for v in vars(m).values() if isinstance(v, torch.Generator)]
-    return list({id(g): g for g in found}.values())

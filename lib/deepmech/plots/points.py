@@ -1,0 +1,222 @@
+"""Points: one quantity over another, rows of named things, clouds in a plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from deepmech.plots import style
+from deepmech.plots.arrays import AXES, arranged, named, same_labels
+from deepmech.plots.panels import legend, panels, rows_of
+from deepmech.plots.phase import colorbar, noise_of
+from deepmech.plots.style import LIGHT, Theme
+
+
+def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
+    if kinds > len(style.MARKS):
+        raise ValueError(f"{owner}: {kinds} {words}: at most {len(style.MARKS)} can be told apart")
+
+
+def _kinds(
+    ax: Axes, x: Any, y: Any, kind: Sequence[str], kinds: Sequence[str], colours: Sequence[str], **how: Any
+) -> None:
+    """Points with a colour and a mark for each of ``kinds``, which a legend outside the panel can name."""
+    import seaborn  # takes a second to import, and most pictures do without
+
+    marks = list(style.MARKS[: len(kinds)])
+    seaborn.scatterplot(
+        x=x, y=y, hue=kind, style=kind, hue_order=kinds, style_order=kinds, palette=list(colours), markers=marks, lw=0,
+        ax=ax, **how,
+    )  # fmt: skip
+    if (inside := ax.get_legend()) is not None:  # seaborn's own, over the points
+        inside.remove()
+
+
+def scatter(
+    x: xr.DataArray,
+    y: xr.DataArray,
+    *,
+    x_label: str | None = None,
+    y_label: str | None = None,
+    colour: xr.DataArray | None = None,
+    colour_label: str = "",
+    rank: tuple[float, float, float] | None = None,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
+
+    Parameters
+    ----------
+    x, y, colour : DataArray
+        The same dimensions and labels. Words in ``colour`` name kinds of points: each gets a colour, a mark and
+        a line in a legend titled ``colour_label``.
+    rank : (value, low, high), optional
+        Spearman's rank correlation of x and y and its interval, as computed by the caller.
+
+    Raises
+    ------
+    ValueError
+        If dimensions do not fit, or there are more kinds than can be told apart.
+    """
+    dims = [str(d) for d in x.dims] if isinstance(x, xr.DataArray) else []
+    at_x, at_y = [arranged(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
+    shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
+    kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
+    _require_few_kinds("scatter", len(kinds), "kinds of points in colour")
+    fig = style.canvas(fig, 3.9, theme)
+    ax = fig.subplots()
+    if colour is None or shade is None:
+        ax.scatter(at_x, at_y, s=34, color=style.lead(theme), alpha=0.85, lw=0)
+    elif kinds:
+        _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds), theme), s=34, alpha=0.85)
+        legend(fig, ax, 2, title=colour_label or named(colour))
+    else:
+        norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
+        ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=theme.muted, lw=0.7)
+        colorbar(ScalarMappable(norm, shades), ax, colour_label or named(colour), pad=0.02)
+    if rank is not None:
+        value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
+        ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)
+    ax.set(xlabel=x_label or named(x), ylabel=y_label or named(y))
+    ax.grid()
+    return fig
+
+
+def accuracy_by_bend(
+    means: xr.Dataset, rank: tuple[float, float, float], *, fig: Figure | None = None, theme: Theme = LIGHT
+) -> Figure:
+    """Test accuracy against the size of the curvature, a point per cell of a diagram of networks, coloured by noise.
+
+    ``rank`` is their rank correlation with the ends of its interval.
+    """
+    bend, noise = means["curvature"], noise_of(means)
+    shade = means[noise].broadcast_like(bend).transpose(*bend.dims)
+    return scatter(
+        abs(bend), 100 * means["accuracy"].transpose(*bend.dims), colour=shade, colour_label=AXES[noise][0], rank=rank,
+        x_label="size of the signed curvature", y_label="test accuracy (%)", fig=fig, theme=theme,
+    )  # fmt: skip
+
+
+def dots(
+    data: xr.DataArray,
+    *,
+    row: str,
+    x_label: str | None = None,
+    by: str | None = None,
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
+    level: float | None = None,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
+
+    Parameters
+    ----------
+    data : DataArray, dims (row[, by])
+        What is not finite is left out.
+    interval : (low, high), each with the dims of ``data``, optional
+        Drawn as bars from low to high.
+    level : float, optional
+        A vertical reference line.
+
+    Raises
+    ------
+    ValueError
+        If dimensions or labels do not fit, or there are more series than can be told apart.
+    """
+    dims = [row, by] if by else [row]
+    measured = arranged("dots data", data, *dims)
+    ends = [arranged("dots interval", end, *dims) for end in interval or ()]
+    for end in ends:
+        same_labels("dots interval", end, measured, dims)
+    if by is None:
+        measured, *ends = (a.expand_dims(series=[""], axis=1) for a in (measured, *ends))
+    series, names = measured[by or "series"].values, [str(v) for v in measured[row].values]
+    _require_few_kinds("dots", len(series), f"series along {by!r}")
+    # Dots of one row stand a little apart, in the order of the legend.
+    shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
+    fig = style.canvas(fig, 1.2 + 0.42 * len(names) + 0.3 * bool(by), theme)
+    ax, at = fig.subplots(), np.arange(len(names), dtype=float)
+    for i, colour in enumerate(style.palette(series, theme, by)):
+        y = at + shift[i]
+        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.number(series[i]) if by else None)
+        if ends:
+            ax.hlines(y, ends[0][:, i], ends[1][:, i], color=colour, lw=1.4)
+    if level is not None:
+        ax.axvline(level, color=theme.muted, lw=1.2, zorder=1)
+    ax.set(xlabel=x_label or named(measured), ylim=(len(names) - 0.5, -0.5))
+    ax.set_yticks(at, names)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x")
+    if by:
+        legend(fig, ax, min(4, len(series)), "outside upper center")
+    return fig
+
+
+def clouds(
+    points: xr.DataArray,
+    group: xr.DataArray,
+    *,
+    axes: str,
+    panel: str,
+    names: Sequence[str],
+    x_label: str,
+    y_label: str,
+    point: str = "point",
+    title: str = "{}",
+    trace: xr.DataArray | None = None,
+    columns: int = 2,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
+
+    Parameters
+    ----------
+    points : DataArray, dims (panel, point, axes)
+        ``axes`` has two values.
+    group : DataArray, dims (panel, point)
+        0 … len(names) - 1; every group has a mark of its own beside its colour.
+    names : of the groups, for the legend.
+    trace : DataArray, dims (group, time, axes), optional
+        A path for each group, the same in every panel.
+
+    Raises
+    ------
+    ValueError
+        If dimensions, labels or groups do not fit.
+    """
+    points = arranged("clouds points", points, panel, point, axes)
+    group = arranged("clouds group", group, panel, point)
+    same_labels("clouds group", group, points, [panel, point])
+    if points.sizes[axes] != 2:
+        raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
+    _require_few_kinds("clouds names", len(names), "groups")
+    strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
+    if strangers:
+        raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
+    path = None if trace is None else arranged("clouds trace", trace, "group", "time", axes)
+    if path is not None:
+        same_labels("clouds trace", path, points, [axes])
+        if path.sizes["group"] != len(names):
+            raise ValueError(f"clouds trace: {path.sizes['group']} paths: needs one for each of the {len(names)} names")
+    titles, colours = [title.format(style.number(v)) for v in points[panel].values], style.categories(len(names), theme)
+    columns = min(columns, len(titles))
+    fig = style.canvas(fig, 0.7 + 5.8 / columns * rows_of(len(titles), columns), theme)
+    drawn = panels(fig, titles, columns, x_label, y_label)
+    for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
+        _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
+        for colour, way in zip(colours, [] if path is None else path.values, strict=False):
+            ax.plot(*way.T, color=colour, lw=1.2)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.grid()
+    legend(fig, drawn[0])
+    return fig
