@@ -117,4 +117,4 @@ def test_the_book_says_which_packages_it_lacks(installed, tmp_path):
     tried = f"{USE}\nfrom deepmech import cli\nsys.exit(cli.main(['book']))"
     done = run(installed / "python", "-c", tried, cwd=tmp_path)
     assert done.returncode == 1
-    assert "Traceback" not in done.stderr and "pip install 'deepmech[book]'" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and "pip install '.[book]'" in done.stderr, done.stderr

@@ -7,6 +7,7 @@ are imported by the command that needs them, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
@@ -135,9 +136,13 @@ def _results(given: str) -> list[Path]:
     """What is at a path, or the shipped results whose names begin so."""
     from deepmech.sweeps.results import folder
 
-    ships = folder()
-    named = [file for file in sorted(ships.glob("*.nc")) if given and file.name.startswith(given)] if ships else []
-    return [Path(given)] if Path(given).exists() or not named else named
+    if Path(given).exists():
+        return [Path(given)]
+    ships = sorted(folder().glob("*.nc")) if folder() else []  # type: ignore[union-attr]
+    if named := [file for file in ships if given and file.name.startswith(given)]:
+        return named
+    near = difflib.get_close_matches(given, {file.stem.rpartition("-")[0] for file in ships})
+    raise ValueError(f"verify: {given}: no file, and no shipped result; near: {', '.join(near) or 'none'}")
 
 
 def _data(options: argparse.Namespace) -> int:

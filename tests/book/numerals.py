@@ -81,17 +81,15 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     ],
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
-    "elastic_sde/geomnist": [
+    "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
+    "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
+    "elastic_sde/logits": [
         Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 towards 176 degrees"),
         Setting("ellipses with half-axes of about 6", ("deepmech.data.geomnist",)),
         Follows("triangles about %.0f wide and %.0f high", lambda: (2 * TRIANGLE[0], TRIANGLE[1] + TRIANGLE[2])),
         Setting(
             "rotated by up to 176 degrees and blurred by a Gaussian of 0.9 to 1.1 pixels", ("deepmech.data.geomnist",)
         ),
-    ],
-    "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
-    "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
-    "elastic_sde/logits": [
         Setting("with step size 0.005, many times", ("deepmech_book.experiments.elastic_sde.networks",)),
         Setting("with step size 0.001 and 5,000 samples", ("deepmech_book.experiments.elastic_sde.data",)),
         Paper("accuracies above 90 %, from 300,000 iterations with a step size of 0.005"),
@@ -173,10 +171,10 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "spring_block/equilibria": [
         Setting(r"From $\mu_\rightarrow = 0.05$ on some blocks have not moved; at 1.2 none has"),
         Setting(r"for $\mu_\rightarrow = 0.1$ and $\mu_\leftarrow = 0.2$"),
-        Follows("cross zero at $%.2f$", lambda: ((0.1 - 0.2) / 2,)),
+        Follows("vanishes at one force only, $%.2f$ here", lambda: ((0.1 - 0.2) / 2,)),
         Setting(r"$\mu_\rightarrow = 0.1$, $\mu_\leftarrow = 0.2$, units of"),
-        Setting(r"at fixed $\varepsilon = 0.01$"),
-        Follows(r"at fixed $\bar\varepsilon = %.1f$", lambda: (0.01 / math.sqrt(0.01),)),
+        Setting(r"at fixed $\varepsilon = 0.003$"),
+        Setting(r"at fixed $\bar\varepsilon = 0.03$"),
         Setting(r"$\mu_\rightarrow = 0.04$, $\mu_\leftarrow = 0.12$"),
         Setting(r"(three blocks, $\mu_\rightarrow = 0.03$)"),
         Setting(r"name no step have $\eta = 0.01$"),
@@ -201,23 +199,23 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("up to 0.05 either way", "the rule of the claims, which they show"),
     ],
     "spring_block/networks_in_time": [
-        Setting("at a learning rate of 0.001, on the same"),
+        Setting("at a learning rate of 0.001, at fewer pixels"),
         Setting(
             "takes steps of $10^{-4}$ with batches of 200 and no dropout; (c) $10^{-3}$, batches of 100, dropout 0.1;"
         ),
         Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
         Words("some four hundred chains", "the size of a grid, to say that it is not small"),
-        Setting(r"at three learning rates, $\alpha = 0.2$"),
+        Setting(r"three learning rates, $\alpha = 0.2$"),
     ],
     "spring_block/other_widths": [
         Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
-        Paper("at a learning rate of 0.0005 (paper A"),
+        Paper("at a learning rate of 0.0005, on MNIST"),
         Paper("at a learning rate of 0.0001, as in Fig. S6(b)"),
         Setting("steps of 0.0001 a hundred epochs"),
     ],
     "spring_block/phase_diagram": [
-        Setting(r"$\mu_\leftarrow = 0.2$, load curves at $t = 100$"),
-        Setting(r"With steps of $\eta = 0.01$", ("deepmech.simulators.spring_block.simulate",)),
+        Setting(r"$\mu_\leftarrow = 0.2$, seven blocks, $t = 100$"),
+        Setting(r"In steps of $\eta = 0.01$", ("deepmech.simulators.spring_block.simulate",)),
         Setting(r"$\mu_\leftarrow = 0.12$, seven blocks, $t = 100$"),
         Setting(r"$k = 0.1$, $\gamma = 1$, $\tau = 0.002$, $\mu_\leftarrow = 0.016$, seven blocks, $t = 300$"),
     ],

@@ -53,6 +53,9 @@ def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
     assert "recomputed 1 of 3 cells (seed 7): equal" in capsys.readouterr().err
     assert cli.main(["verify", str(tmp_path / "nothing")]) == 1
     assert capsys.readouterr().err.startswith(f"deepmech verify: {tmp_path}")
+    assert cli.main(["verify", "power"]) == 0  # names of results begin so
+    assert cli.main(["verify", "pwoers"]) == 1
+    assert "no shipped result; near: powers" in capsys.readouterr().err
 
 
 def test_data_status(capsys):

@@ -6,7 +6,7 @@ import xarray as xr
 
 from deepmech.sweeps import run
 from deepmech_book.experiments.spring_block import asymmetric_noise, networks
-from deepmech_book.experiments.spring_block.beside_the_print import normalised, printed
+from deepmech_book.experiments.spring_block.beside_the_print import printed
 from deepmech_book.experiments.spring_block.data import sweep
 
 
@@ -15,7 +15,7 @@ def test_every_printed_panel_has_the_cells_of_ours(panel):
     one = printed(panel)
     np.testing.assert_array_equal(one[panel], networks.PANELS[panel].values)
     assert one.sizes == {"slope": 6, panel: 8, "layer": 8}
-    xr.testing.assert_allclose(normalised(one["load_curve"]), one["load_curve"])
+    assert np.isclose(one["load_curve"].max("layer"), 1).all() and np.isclose(one["load_curve"].min("layer"), 0).all()
     assert (one["accuracy"] > 0.8).all() and (one["accuracy"] < 0.95).all()
     # Property (i), where there is no noise.
     assert (one["curvature"].isel({panel: 0}).diff("slope") < 0).all()

@@ -112,26 +112,6 @@ def test_what_the_fit_has_not_seen_is_measured():
         extensions_fit.begins(-groups)
 
 
-def result_of(made, **coords):
-    groups = groups_of(made, 1e-6)
-    both = xr.Dataset({"group_mean": groups, "group_mean_true": groups})
-    return both.assign_coords(slow_time=TIMES, logit=range(3), **coords)
-
-
-def test_networks_that_obey_the_model_are_predicted():
-    base, weights = result_of(path("L", []), case="1, 1:1", rare=1, ratio=1.0), [0.2, 0.4, 0.4]
-    case = result_of(path("L", [], weights), case="0, 1:2", rare=0, ratio=2.0)
-    found = extensions.imbalance(xr.concat([base, case], "case", coords="different", compat="equals"))
-    distance = found["distance"].sel(case="0, 1:2", what="value")
-    assert float(distance.sel(model=["model", "model, fitted"]).max()) < 0.05
-    assert float(distance.sel(model="undisturbed networks").min()) > 0.1
-    np.testing.assert_allclose(found["prior"].sel(case="0, 1:2"), np.log([0.5, 1, 1]) - np.log(0.5) / 3)
-    wrong = result_of(path("L", [], error=ERROR))
-    both = xr.concat([base.drop_vars(["case", "rare", "ratio"]), wrong], xr.Variable("label_error", [0.0, ERROR]))
-    mixed = extensions.mixing(both)["distance"].sel(what="value").isel(label_error=0)
-    assert float(mixed.sel(model="model").max()) < 0.05 < float(mixed.sel(model="undisturbed networks").min())
-
-
 def test_own_effects_need_the_weights():
     groups = groups_of(path("L", [], WEIGHTS), 1e-4).rename(slow_time="time")
     found = extensions.own_effects(groups, WEIGHTS)

@@ -10,7 +10,7 @@ from slices import cells
 from deepmech.sweeps import run
 from deepmech_book.experiments.elastic_sde import networks as elastic
 from deepmech_book.experiments.glass import phases, transitions, walks
-from deepmech_book.experiments.spring_block import regression, summaries
+from deepmech_book.experiments.spring_block import regression
 
 LENETS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
@@ -38,24 +38,6 @@ def test_trials_that_diverge_are_in_no_mean():
 def test_a_configuration_all_of_whose_trials_diverge_has_no_numbers():
     made = elastic.train_cells(cells({"learning_rate": 1e30}), **{**LENETS, "n_trials": 2}).isel(cell=0)
     assert int(made["left_out"]) == 2 and made["loss"].isnull().all() and not made["count"].any()
-
-
-def diagram(accuracy: np.ndarray) -> xr.Dataset:
-    coords = {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1, 0.2]}
-    bend = 0.26 - np.array([0, 0.1, 0.2]) - 0.31 * np.array([0.0, 0.5, 1.0])[:, None]
-    bend[np.isnan(accuracy)] = np.nan
-    means = xr.Dataset({"curvature": (tuple(coords), bend), "accuracy": (tuple(coords), accuracy)}, coords)
-    return means.expand_dims(seed=3)
-
-
-def test_a_diagram_says_how_many_of_its_cells_are_in_no_number():
-    accuracy = np.arange(9.0).reshape(3, 3) / 9
-    assert summaries.measures(diagram(accuracy)).left_out == 0
-    assert "cells left out" not in summaries.table({"a": summaries.measures(diagram(accuracy))}).index
-    accuracy[0, 1:] = np.nan
-    found = summaries.measures(diagram(accuracy))
-    assert found.left_out == 2
-    assert summaries.table({"a": found}).loc["cells left out", "a"] == "2"
 
 
 def test_a_regression_that_diverges_is_a_cell_without_numbers():

@@ -5,9 +5,8 @@ import pytest
 import xarray as xr
 
 from deepmech.metrics.curvature import curvature, steps
-from deepmech.simulators.spring_block import Chain, averaged
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import chain_fits, metrics_compared, networks_in_time
+from deepmech_book.experiments.spring_block import metrics_compared, networks_in_time
 from deepmech_book.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
 from deepmech_book.experiments.spring_block.networks import figure_1
 
@@ -57,38 +56,6 @@ def test_orthonormal_data_are_white_and_differ_between_seeds():
     one, other = orthonormal(30), orthonormal(30, seed=1)
     np.testing.assert_allclose(one.x_train @ one.x_train.T, np.eye(30), atol=1e-6)
     assert abs(one.x_train - other.x_train).max() > 0.1 and one.fingerprint != other.fingerprint
-
-
-def test_the_fit_foretells_a_chain_but_not_one_upside_down():
-    chain = {name: values[3] for name, values in chain_fits.CHAINS.items()}
-    run = averaged(Chain(n_blocks=5, **chain), 60.0, dt=0.5, record=np.arange(1.5, 60.1, 1.5))
-    load = run["load_curve"].isel(block=slice(0, -1)).rename(block="layer", time="at_epoch")
-    load = (3 * load - 2).expand_dims(regime=["made"], seed=2).assign_coords(at_epoch=np.arange(1, 41))
-    fit = chain_fits.fitted_chains(load, n_rates=60)
-    assert fit.r2.dims == ("regime", "seed") and (fit.r2 > 0.999).all()
-    np.testing.assert_allclose(fit["load_curve"], load.transpose(*fit["load_curve"].dims), atol=0.1)
-    upside_down = load.assign_coords(layer=load.layer.values[::-1]).sortby("layer")
-    assert (chain_fits.fitted_chains(upside_down).r2 < 0.5).all()
-
-
-def test_neither_fit_sees_the_epochs_that_judge_it():
-    epoch = np.arange(1, 61)
-    load = xr.DataArray(np.exp(-epoch / 20) * np.arange(3)[:, None], {"layer": [0, 1, 2], "at_epoch": epoch})
-    other = load.where(load.at_epoch <= 40, 7.0 + load)
-    fits = [chain_fits.fitted_chains(one) for one in (load, other)]
-    for name in ("friction_right", "noise_bar", "time"):
-        assert fits[0][name] == fits[1][name]
-    np.testing.assert_allclose(fits[0]["load_curve"], fits[1]["load_curve"])
-    assert chain_fits.relaxed(load)["r2"] > 0.99 > 0 > chain_fits.relaxed(other)["r2"]
-
-
-def test_relaxation_explains_exponentials_of_one_time_and_nothing_else():
-    epoch, layer = np.arange(1, 61), np.arange(4)[:, None]
-    load = 1 - layer + 0.2 * layer**2 + (2 - layer) * np.exp(-epoch / 9)
-    made = xr.DataArray(load[None], {"regime": ["made"], "layer": range(4), "at_epoch": epoch})
-    assert chain_fits.relaxed(made)["r2"].item() == pytest.approx(1, abs=1e-3)
-    wave = made.copy(data=np.broadcast_to(np.sin(epoch), made.shape))
-    assert chain_fits.relaxed(wave)["r2"].item() < 0.2
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():

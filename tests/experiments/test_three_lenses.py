@@ -1,7 +1,6 @@
 """Three lenses on one training run: looking changes nothing, and times are told apart where they differ."""
 
 import numpy as np
-import pytest
 import xarray as xr
 from scipy.special import erf
 
@@ -66,28 +65,6 @@ def test_half_times_do_not_depend_on_any_scale():
     np.testing.assert_allclose(three_lenses.half_times(three_lenses.progress(squared)), found**2, rtol=1e-9)
 
 
-def test_networks_that_share_their_delays_are_told_from_others():
-    rng = np.random.default_rng(1)
-    delay = np.exp(rng.normal(np.log(1000), 0.4, 40))
-    one, same, other = waves(delay), waves(2 * delay, 0.3), waves(2 * rng.permutation(delay), 0.3)
-    at = [three_lenses.half_times(three_lenses.progress(c)).values for c in (one, same, other)]
-    assert three_lenses.rank_over(at[0], at[1]).value > 0.95 > 0.4 > three_lenses.rank_over(at[0], at[2]).value
-    assert three_lenses.by_chance(at[0], at[1]) == pytest.approx(1.96 / np.sqrt(39), abs=0.05)
-    for second, shared in ((waves(delay, 0.3), True), (waves(rng.permutation(delay), 0.3), False)):
-        rho = three_lenses.paired(three_lenses.rates(one), three_lenses.rates(second))
-        more = np.diag(rho) - (rho.sum(1) - np.diag(rho)) / (len(rho) - 1)
-        assert (more.mean() > 3 * more.std(ddof=1) / np.sqrt(len(more))) == shared
-
-
-def test_the_lag_is_found():
-    """Twenty stops a decade: twice the time is six stops."""
-    delay = np.exp(np.random.default_rng(2).normal(np.log(500), 0.3, 40))
-    first, second = (three_lenses.deviations(three_lenses.rates(waves(d))) for d in (delay, 2 * delay))
-    for x, y, lag in ((first, second, 6), (second, first, -6), (first, first, 0)):
-        found = three_lenses.shifted(x, y, range(-10, 11)).mean("network")
-        assert int(found.lag[found.values.argmax()]) == lag
-
-
 def test_the_interval_of_a_rank_correlation_covers():
     rng, true, n = np.random.default_rng(3), 0.6, 60
     x = rng.standard_normal((300, n))
@@ -104,38 +81,3 @@ def test_what_a_third_time_explains_is_taken_out():
     assert three_lenses.rank_over(x, y).value > 0.6
     low, high = three_lenses.rank_over(x, y, third).interval
     assert low < 0 < high
-
-
-def by_the_model(alpha, beta, n=12, k=3):
-    """A run whose margins obey the L-model with effects that are constant in the logarithm of time."""
-    rng, t = np.random.default_rng(5), np.array(TIMES)
-    grown = np.where(t > 0, t / 10, 1.0)
-    mean, off = grown ** ((alpha - beta) / k), grown ** ((alpha + beta / (k - 1)) / k)
-    start = np.array([0.3, -0.1, -0.2])
-    s = mean[:, None] + off[:, None] * start + 1e-3 * rng.standard_normal((n, len(t), k))
-    logits = np.einsum("...k,kl->...kl", s, (np.eye(k) - 1 / k) * k / (k - 1))
-    over_time = np.linspace(1, 0, len(t)) * np.ones((n, 1))
-    return xr.Dataset(
-        {
-            "logits": (("network", "time", "class", "logit"), logits),
-            "load": (("network", "time", "layer"), np.stack([0 * over_time + 1, over_time], -1)),
-            "overlap": (("network", "time", "since"), over_time[..., None]),
-            "loss": (("network", "time"), over_time),
-        },
-        {"time": t, "since": ["0"]},
-    )
-
-
-def test_the_gap_and_the_effects_are_those_of_the_model():
-    run = by_the_model(3.0, -1.0)
-    found = three_lenses.effects_in_log_time(run)
-    np.testing.assert_allclose(found.intra, 3.0, rtol=0, atol=0.1)
-    np.testing.assert_allclose(found.inter, -1.0, rtol=0, atol=0.1)
-    gap = three_lenses.quantities(run).sel(lens="gap").mean("network")
-    # Four for each e-fold of time, however large the noise is from which it is counted.
-    np.testing.assert_allclose(np.diff(gap[1:]) / np.diff(np.log(TIMES[1:])), 4.0, rtol=0, atol=0.1)
-
-
-def test_every_lens_rises():
-    values = three_lenses.quantities(by_the_model(3.0, -1.0)).mean("network")
-    assert (values.isel(time=-1) > values.isel(time=0)).all()

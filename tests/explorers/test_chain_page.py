@@ -100,3 +100,18 @@ def test_shown_curvature_is_that_of_the_shown_chain(visit: Any, tmp_path: Path) 
     assert numbers(page)["curvature"] == pytest.approx(float(curvature(rest["load_curve"])), abs=2e-3)
     elongation = np.diff(rest.position)
     assert numbers(page)["energy"] == pytest.approx(0.5 * (elongation**2).sum(), abs=1e-3)
+
+
+def test_guess_first_then_see(visit: Any, still: Any) -> None:
+    page = visit().open(still("chain"))
+    page.get_by_role("button", name="Guess one").click()
+    assert not page.locator(".phase").is_visible() and page.inner_text(".numbers").startswith("t = 0.0")
+    page.locator("input[name=speed]").evaluate("(e) => { e.value = 100; e.dispatchEvent(new Event('input')); }")
+    page.get_by_role("button", name="Convex", exact=True).click()
+    assert page.locator(".phase").is_visible()
+    page.wait_for_function(
+        "document.querySelector('.guess span').textContent.startsWith('You guessed')", timeout=60_000
+    )
+    word = {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}[page.inner_text(".state strong")]
+    told = page.inner_text(".guess span")
+    assert told == ("You guessed right." if word == "convex" else "You guessed convex.")

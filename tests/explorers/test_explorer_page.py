@@ -181,6 +181,7 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
         "Reset",
         "New noise",
         *KINDS[kind].presets,
+        *(["Guess one", "Concave", "Linear", "Convex"] if kind == "chain" else []),
     ]
     assert sorted(wanted) == sorted(reached[1:-1])
 
@@ -296,3 +297,57 @@ def test_presets_start_anew(visit: Any, still: Any, kind: str) -> None:
         assert numbers(page)["t"] > 0
         page.get_by_role("button", name=name, exact=True).click()
         assert numbers(page)["t"] == 0
+
+
+ADDRESSES = {
+    "chain": ("noise=0.01&friction_right=0.05&seed=3", {"noise": "0.01", "friction_right": "0.05"}),
+    "elastic": ("intra=0.4&n_classes=4", {"intra": "0.4", "n_classes": "4"}),
+    "ruler": ("duration=400&table_friction=0.5", {"duration": "400", "table_friction": "0.5"}),
+    "relaxation": ("phase=overparameterised+mnist&temperature=0.1", {}),
+    "training": ("slope=0.3&batch_size=100", {"slope": "0.3", "batch_size": "2"}),  # the third of the choices
+    "diagram": ("left=1a&shade=outcome&left_row=2", {}),
+}
+
+
+@pytest.mark.parametrize("kind", ADDRESSES)
+def test_what_a_reader_sets_stands_in_the_address_and_is_read_from_it(visit: Any, still: Any, kind: str) -> None:
+    sent, shown = ADDRESSES[kind]
+    tab = visit()
+    for nonsense in (f"#{kind}:noise=lots&seed=-1&left=nowhere&slope=9&phase=ice&unknown=1", "#anything"):
+        tab.page.goto(still(kind).as_uri() + nonsense)
+        tab.page.wait_for_selector(".deepmech-explorer .state, .deepmech-explorer .side")
+        tab.page.goto("about:blank")
+    tab.page.goto(f"{still(kind).as_uri()}#{kind}:{sent}")
+    page = tab.page
+    page.wait_for_selector(".deepmech-explorer")
+    for name, value in shown.items():
+        assert page.input_value(f"input[name={name}]") == value
+    if kind == "relaxation":
+        assert page.input_value("select") == "overparameterised mnist"
+    if kind == "diagram":
+        assert page.input_value("select[name=left]") == "1a"
+        page.locator(".handle").first.focus()
+    else:
+        page.locator("input[type=range]").first.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("(before) => location.hash !== before", arg=f"#{kind}:{sent}")
+    again = visit().open(still(kind))
+    again.goto("about:blank")
+    again.goto(page.url)
+    again.wait_for_selector(".deepmech-explorer")
+    values = "[...document.querySelectorAll('input[type=range], select')].map((e) => e.name === 'speed' || e.value)"
+    assert again.evaluate(values) == page.evaluate(values)
+
+
+@pytest.mark.parametrize("kind", sorted(ADDRESSES))
+def test_nothing_stands_out_of_the_page_in_any_frame_after_a_resize(visit: Any, still: Any, kind: str) -> None:
+    page = visit(width=1280).open(still(kind))
+    page.evaluate(
+        """() => { window.widest = 0; (function next() {
+          window.widest = Math.max(window.widest, document.documentElement.scrollWidth - innerWidth);
+          requestAnimationFrame(next); })(); }"""
+    )
+    for width in (900, 600, 360, 1280, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        frames(page, 4)
+    assert page.evaluate("window.widest") <= 0

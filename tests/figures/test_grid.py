@@ -1,10 +1,13 @@
 """Panels in rows: what is named where."""
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from deepmech.plots import style
 from deepmech.plots.panels import legend, panels, rows_of
 
 
@@ -43,3 +46,12 @@ def test_a_grid_needs_panels_and_columns():
         rows_of(0, 2)
     with pytest.raises(ValueError, match="1 panels in 0 columns"):
         rows_of(1, 0)
+
+
+def test_titles_of_panels_side_by_side_do_not_touch():
+    fig = Figure(figsize=(style.WIDTH, 3), layout="constrained")
+    with style.applied(style.LIGHT):
+        axes = panels(fig, ["strong friction, little noise", "balanced", "weak friction, strong noise"], 3)
+        fig.draw_without_rendering()
+    boxes = [ax._left_title.get_window_extent() for ax in axes]
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes)) and boxes[-1].x1 <= fig.bbox.x1

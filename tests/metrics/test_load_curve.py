@@ -253,10 +253,6 @@ def test_models_and_data_that_cannot_be_measured(sample):
         load_curve(paper_network(), x, y, n_classes=4)
     with pytest.raises(ValueError, match=r"x \(50, 6\) and y \(49,\)"):
         load_curve(paper_network(), x, y[1:])
-    with pytest.raises(ValueError, match="batch_size = 0"):
-        load_curve(paper_network(), x, y, batch_size=0)
-    with pytest.raises(ValueError, match="type float64"):
-        load_curve(paper_network(), x, y.astype(float))
 
 
 def test_rotating_layers_leave_the_curve_flat(sample):

@@ -98,15 +98,6 @@ def test_initial_weights_are_uniform_with_torch_s_bound_and_a_convolution_s_bias
     assert {"convolution.0.weight", "convolution.1.weight", "linear.weight", "linear.bias", "norm.1.bias"} <= changed
 
 
-def test_members_do_not_know_their_neighbours():
-    training = Training(epochs=3, batch_size=16)
-    together = train(CNN(convolutions=2, channels=4, dropout=over("p", [0.0, 0.2])), training, DATA, threads=2)
-    for p in (0.0, 0.2):
-        alone = train(CNN(convolutions=2, channels=4, dropout=p), training, DATA)
-        for name in ("load_curve", "loss", "accuracy"):
-            np.testing.assert_array_equal(together[name].sel(p=p), alone[name])
-
-
 @pytest.mark.parametrize("network", [CNN(convolutions=2, channels=3), MLP(depth=3, width=7)])
 def test_class_means_and_spreads_make_up_the_separation(network):
     """D = log(Σ_k p_k spread_k / Σ_k p_k |mean_k - mean|²): the paper's Eq. 3 from what was recorded."""

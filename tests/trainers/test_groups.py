@@ -100,16 +100,6 @@ def test_members_of_unequal_shape_are_trained_in_groups_of_their_own():
     np.testing.assert_allclose(ours["class_mean"], theirs["class_mean"], atol=1e-6)
 
 
-def test_a_member_that_diverges_leaves_the_others_alone():
-    training = Training(optimizer="sgd", learning_rate=over("rate", [1e-3, 1e12]), epochs=20)
-    network = MLP(depth=3, width=6, batch_norm=False)
-    both = train(network, training, DATA, engine="torch", together=2)
-    assert both["state"].values.tolist() == ["finished", "diverged"]
-    calm = train(network, Training(optimizer="sgd", learning_rate=1e-3, epochs=20), DATA, engine="torch")
-    np.testing.assert_allclose(both["loss"].sel(rate=1e-3), calm["loss"], rtol=1e-4)
-    assert np.isnan(both["load_curve"].sel(rate=1e12)).all()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -284,36 +284,6 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     assert steps[-1] == 4500
 
 
-def test_what_diverges_is_told():
-    data = problem()
-    made = walk(
-        Dynamics(width=8, hidden=2, learning_rate=50.0), Preparation(sgd_steps=10, learning_rate=0.01), data, steps=80
-    )
-    assert made.state.item() == "diverged"
-    assert made["square"].isel(time=-1).isnull().all()
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Dynamics(width=0), "Dynamics.width = 0"),
-        (lambda: Dynamics(temperature=-1.0), "Dynamics.temperature = -1.0"),
-        (lambda: Dynamics(batch_size=10, temperature=0.1), "Dynamics.temperature = 0.1"),
-        (lambda: Dynamics(dtype="half"), "Dynamics.dtype = 'half'"),
-        (lambda: Preparation(sgd_steps=1.5), "Preparation.sgd_steps = 1.5"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, waiting=[10]), "waiting"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, record=[3, 2]), "increasing"),
-        (lambda: walk(Dynamics(width=over("time", [3, 4])), Preparation(), problem(), steps=10), "'time'"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, seed=-1), "seed = -1"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, engine="fast"), "engine = 'fast'"),
-        (lambda: walk(Dynamics(), Preparation(), problem(), steps=10, threads=0), "threads = 0"),
-    ],
-)
-def test_errors_name_what_is_wrong(make, words):
-    with pytest.raises(ValueError, match=words.replace(".", r"\.")):
-        make()
-
-
 def test_small_things():
     assert n_weights(layer_sizes(10, 30, 6)) == 4830
     assert n_weights(layer_sizes(10, 82, 6)) == 34522

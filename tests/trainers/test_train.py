@@ -102,16 +102,6 @@ def test_no_change_of_the_loss_stops_training():
     assert result["state"].item() == "stopped" and result["epochs_run"].item() == 2
 
 
-@pytest.mark.parametrize("engine", ["torch", "compiled"])
-def test_divergence_is_recorded_not_raised(engine):
-    training = Training(optimizer="sgd", learning_rate=over("learning_rate", [1e-3, 1e12]), epochs=20)
-    result = train(MLP(depth=3, width=6, batch_norm=False), training, DATA, engine=engine, record=[0, 20])
-    assert result["state"].values.tolist() == ["finished", "diverged"]
-    assert 0 < result["epochs_run"][1] < 20
-    assert np.isnan(result["load_curve"].isel(learning_rate=1).sel(at_epoch=20)).all()
-    assert np.isfinite(result["load_curve"].isel(learning_rate=1).sel(at_epoch=0)).all()
-
-
 def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
     network = MLP(depth=3, width=6)
     plain = train(network, Training(epochs=6), DATA)["loss"]

@@ -57,7 +57,7 @@ def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable
         except ModuleNotFoundError as missing:
             if not extra:
                 raise
-            needs = f"{name} needs {missing.name}: pip install 'deepmech[{extra}]'"
+            needs = f"{name} needs {missing.name}: pip install '.[{extra}]' in the folder of the repository"
             raise ModuleNotFoundError(needs, name=missing.name) from None
         setattr(sys.modules[package], name, value)  # the next time it is there
         return value

@@ -22,6 +22,10 @@ def steps(load: Any, dim: str | int | None = None) -> Any:
 
     Parameters and errors as :func:`curvature`, for two layers or more.
 
+    Parameters
+    ----------
+    load, dim : as of :func:`curvature`, for two layers or more.
+
     Returns
     -------
     ndarray or DataArray
@@ -84,6 +88,15 @@ def descent(load: Any, dim: str | int | None = None) -> Any:
 
     Near 0 the curve ends where it began, and its curvature says little about who carries the load; below 0 it rises.
     Parameters, return value and errors as :func:`curvature`.
+
+    Parameters
+    ----------
+    load, dim : as of :func:`curvature`, for two layers or more.
+
+    Returns
+    -------
+    float, ndarray or DataArray
+        At most 1; ``load`` without ``dim``, nan where it is flat or not finite.
 
     Examples
     --------

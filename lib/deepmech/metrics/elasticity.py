@@ -59,6 +59,15 @@ V2 = np.array([[2, -1, -1], [-1, 2, -1], [0, 0, 0]]) / 3
 def margins(means: Any) -> xr.DataArray:
     """Own-class margins s_k = X̄ᵏ_k − mean over logits of X̄ᵏ, the state of the L-model (dimensions …, time, class).
 
+    Parameters
+    ----------
+    means : class means, dimensions (…, time, class, logit), as many logits as classes.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (…, time, class), in units of the logits.
+
     Examples
     --------
     >>> margins(np.array([[[2.0, 1.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]])).values.tolist()

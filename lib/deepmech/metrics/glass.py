@@ -38,6 +38,11 @@ def displacement_sums(
     group : (N,) integers in 0 … n_groups - 1.
     windows : sensitivities ε > 0 in units of weight (Eq. 4).
 
+    Returns
+    -------
+    DisplacementSums
+        Number within each window, and sums of Δw² and Δw⁴, of each group.
+
     Raises
     ------
     ValueError
@@ -73,6 +78,16 @@ def displacement_sums(
 def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> np.ndarray:
     """α₂ = ⟨Δw⁴⟩ / (3 ⟨Δw²⟩²) - 1 (Eq. 9) from sums over ``count`` weights; nan where nothing moved.
 
+    Parameters
+    ----------
+    square, fourth, count : array
+        Sums of Δw² and Δw⁴, and the number of weights they run over; shapes that broadcast.
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape; 0 for Gaussian displacements.
+
     Examples
     --------
     >>> float(non_gaussian(np.array(2.0), np.array(2.0), np.array(2.0)))  # every weight moved by one
@@ -90,6 +105,18 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
     It is the squared coefficient of variation of the groups' mean squares, weighted by their sizes; no weight need move
     in fits and starts for it to be positive.
 
+    Parameters
+    ----------
+    square, count : array
+        Sums of Δw² and numbers of weights, one entry a group along ``axis``.
+    axis : int
+        Of the groups.
+
+    Returns
+    -------
+    ndarray
+        Without ``axis``; nan where nothing moved.
+
     Examples
     --------
     >>> round(float(mixture_non_gaussian(np.array([1.0, 9.0]), np.array([1, 1]))), 6)
@@ -105,10 +132,29 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
 def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.ndarray:
     """χ₄ = N Var(Q) over runs along ``axis`` (unbiased variance); independent weights give Q (1 - Q).
 
+    Parameters
+    ----------
+    overlap : array
+        Q of each run along ``axis``.
+    n_weights : float
+        N.
+    axis : int
+        Of the runs.
+
+    Returns
+    -------
+    ndarray
+        Without ``axis``.
+
     Raises
     ------
     ValueError
         If there are fewer than two runs.
+
+    Examples
+    --------
+    >>> susceptibility(np.array([0.4, 0.6]), 100).round(6).item()
+    2.0
     """
     overlap = np.atleast_1d(checks.array("susceptibility: overlap", overlap))
     if overlap.shape[axis] < 2:
@@ -122,6 +168,18 @@ MOTILITY_EDGES = np.round(np.arange(-14.0, 1.0001, 0.05), 2)
 
 def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILITY_EDGES) -> tuple[np.ndarray, int]:
     """Histogram of log₁₀ |Δw| and the number of weights that did not move at all; values beyond the edges count there.
+
+    Parameters
+    ----------
+    now, reference : (N,) weights.
+    edges : (bins + 1,) in log₁₀ |Δw|.
+
+    Returns
+    -------
+    counts : (bins,) ndarray
+        Weights in each bin.
+    still : int
+        Weights that did not move.
 
     Examples
     --------

@@ -121,6 +121,16 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
 
     ``stream`` are the random numbers of the uniform samples.
 
+    Parameters
+    ----------
+    sample : real numbers, any shape.
+    stream : random numbers of the uniform samples.
+    n_null : how many of these.
+
+    Returns
+    -------
+    DipTest
+
     Examples
     --------
     >>> s = Stream.of("doctest", 0)
@@ -141,7 +151,22 @@ LARGE = 1000
 
 
 def uniform_dips(stream: Stream, n: int, n_null: int) -> np.ndarray:
-    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n."""
+    """Dips of ``n_null`` uniform samples of ``n`` numbers, of at most :data:`LARGE` and then scaled by 1/√n.
+
+    Parameters
+    ----------
+    stream, n_null : as of :func:`dip_test`.
+    n : size of the samples.
+
+    Returns
+    -------
+    (n_null,) ndarray
+
+    Examples
+    --------
+    >>> bool((uniform_dips(Stream.of("doctest", 0), 5, 3) >= 0.1).all())  # at least 1/(2n)
+    True
+    """
     few = min(n, LARGE)
     return np.array(_uniform_dips(stream, few, n_null)) * np.sqrt(few / n)
 
@@ -154,6 +179,15 @@ def _uniform_dips(stream: Stream, n: int, n_null: int) -> tuple[float, ...]:
 
 def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """As many numbers as a histogram counted, evenly spread inside each bin, for :func:`dip_test`.
+
+    Parameters
+    ----------
+    counts : (bins,) whole numbers.
+    edges : (bins + 1,) rising.
+
+    Returns
+    -------
+    (counts.sum(),) ndarray, rising
 
     Examples
     --------

@@ -38,6 +38,10 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     overlap : (n,) Q at these times; Q(0) = 1 is understood.
     level : in (0, 1).
 
+    Returns
+    -------
+    Crossing
+
     Raises
     ------
     ValueError
@@ -79,6 +83,10 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
     y : (n,) or (runs, n). With runs, the fit is to the mean over runs, and the interval is over runs, which scatter by
         factors; without, it is that of a line through independent points. A point at which y (of any run) is not
         finite or not > 0 is left out.
+
+    Returns
+    -------
+    Estimate
 
     Raises
     ------
@@ -134,6 +142,10 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
     ----------
     times : (n,) > 0. ``curves`` : (m, n), one per temperature. ``taus`` : (m,) > 0; curves whose τ is nan are left out.
     points : points of the common axis, evenly spaced in the logarithm.
+
+    Returns
+    -------
+    Collapse
 
     Raises
     ------

@@ -29,6 +29,14 @@ class Plane:
     def through(cls, points: np.ndarray) -> Plane:
         """The plane through three points (3, n): origin in their mean, first axis from the first to the last.
 
+        Parameters
+        ----------
+        points : (3, n)
+
+        Returns
+        -------
+        Plane
+
         Raises
         ------
         ValueError
@@ -62,6 +70,15 @@ class Plane:
     def slice(self, value: Value, u: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Values (len(u), len(v)) over a grid of coordinates, in the units of x.
 
+        Parameters
+        ----------
+        value : function of a point (n,).
+        u, v : coordinates along the two axes.
+
+        Returns
+        -------
+        (len(u), len(v)) ndarray
+
         Examples
         --------
         >>> plane = Plane(np.zeros(3), np.eye(3)[:2])
@@ -85,6 +102,16 @@ def quench(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
     On landscapes with flat or kinked valleys the descent may stop before it reaches a stationary point; the gradient
     there tells.
 
+    Parameters
+    ----------
+    slope : function of a point (n,) that returns value and gradient.
+    start : (n,)
+    calls : about how many evaluations at most.
+
+    Returns
+    -------
+    Minimum
+
     Examples
     --------
     >>> found = quench(lambda x: (float(x @ x), 2 * x), np.array([3.0, 4.0]))
@@ -98,6 +125,16 @@ def quench(slope: Slope, start: np.ndarray, calls: int = 1000) -> Minimum:
 
 def straight(value: Value, start: np.ndarray, end: np.ndarray, n: int = 21) -> np.ndarray:
     """Values at ``n`` evenly spaced points of the straight path, ends included.
+
+    Parameters
+    ----------
+    value : function of a point (d,).
+    start, end : (d,)
+    n : how many points, ends included.
+
+    Returns
+    -------
+    (n,) ndarray
 
     Examples
     --------
@@ -121,6 +158,19 @@ def relaxed(
     Points between the ends descend by ``rate`` times the gradient, none farther than ``limit``, and are then spread
     again at equal distances along the path (E, Ren, Vanden-Eijnden, Journal of Chemical Physics 126, 164103, 2007).
     However few the steps, the highest value on the path is an upper bound of the least barrier between the ends.
+
+    Parameters
+    ----------
+    gradient : function of a point (n,).
+    start, end : (n,), which stay.
+    rate : step along the gradient.
+    images : points of the path, ends included; at least 3.
+    steps : how often all of them descend.
+    limit : longest move of a point in one step.
+
+    Returns
+    -------
+    (images, n) ndarray
 
     Examples
     --------
@@ -161,6 +211,14 @@ def _evenly(path: np.ndarray, shares: np.ndarray) -> np.ndarray:
 def barrier(values: np.ndarray) -> float:
     """How far a path rises above the higher of its ends; 0 if it does not.
 
+    Parameters
+    ----------
+    values : (n,) along the path.
+
+    Returns
+    -------
+    float, in their units
+
     Examples
     --------
     >>> barrier(np.array([1.0, 4.0, 2.0])), barrier(np.array([1.0, 0.0, 2.0]))
@@ -171,6 +229,16 @@ def barrier(values: np.ndarray) -> float:
 
 def curvatures(gradient: Gradient, x: np.ndarray, step: float) -> np.ndarray:
     """Eigenvalues (n,) of the matrix of second derivatives, rising, from central differences of the gradient.
+
+    Parameters
+    ----------
+    gradient : function of a point (n,).
+    x : (n,), where.
+    step : of the differences, in units of x.
+
+    Returns
+    -------
+    (n,) ndarray
 
     Examples
     --------
@@ -188,6 +256,14 @@ def curvatures(gradient: Gradient, x: np.ndarray, step: float) -> np.ndarray:
 
 def roundness(values: np.ndarray) -> float:
     """Participation ratio (Σk)²/(n Σk²) of curvatures: 1 in a spherical well, 1/n where one direction has them all.
+
+    Parameters
+    ----------
+    values : (n,) curvatures.
+
+    Returns
+    -------
+    float; 0 if all are zero
 
     Examples
     --------

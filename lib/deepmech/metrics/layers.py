@@ -93,6 +93,10 @@ def choose(
     main
         The tensor of that batch that counts as the input.
 
+    Returns
+    -------
+    Selection
+
     Raises
     ------
     ValueError

@@ -356,6 +356,14 @@ def over_positions(features: torch.Tensor) -> torch.Tensor:
     (n, tokens, features) over the second; (n, features) stays as it is. The channels-first sequences of ``nn.Conv1d``
     look like tokens: give ``lambda h: h.mean(2)`` for those.
 
+    Parameters
+    ----------
+    features : tensor (n, …), what a layer returns.
+
+    Returns
+    -------
+    tensor (n, features)
+
     Examples
     --------
     >>> over_positions(torch.zeros(5, 16, 8, 8)).shape, over_positions(torch.zeros(5, 10, 32)).shape
@@ -371,6 +379,15 @@ def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
 
     Sequences (n, tokens, features) are averaged over the tokens where ``batch["attention_mask"]``, (n, tokens), is not
     zero; (n, features) stays as it is.
+
+    Parameters
+    ----------
+    features : tensor (n, tokens, features), what a layer returns.
+    batch : mapping with ``attention_mask``.
+
+    Returns
+    -------
+    tensor (n, features)
 
     Examples
     --------

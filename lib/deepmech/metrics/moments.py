@@ -198,6 +198,11 @@ def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
     weights
         See :mod:`deepmech.metrics.separation`.
 
+    Returns
+    -------
+    float
+        nan for classes of single samples.
+
     Examples
     --------
     >>> round(separation_ceiling([10] * 100), 2)  # a thousand samples of a hundred classes

@@ -179,6 +179,7 @@ class LoadCurveMonitor:
             raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
         curves = xr.concat(self.curves, "step", coords="minimal", compat="override", combine_attrs="override")
         curves = curves.assign_coords(step=("step", np.array(self._at)))
+        curves.attrs.pop("unresolved", None)  # of the first record alone
         out = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:

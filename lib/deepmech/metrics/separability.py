@@ -35,6 +35,10 @@ def linearly_separable(x: Any, y: Any) -> bool:
     x, y
         Shapes (n, p) and (m, p), finite, at least one point each.
 
+    Returns
+    -------
+    bool
+
     Raises
     ------
     ValueError
@@ -126,6 +130,11 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
         As for :func:`separable`.
     direction
         ν, shape (p,); its length does not matter.
+
+    Returns
+    -------
+    DataArray of bool
+        As of :func:`separable`.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
 from deepmech.plots.arrays import arranged, named, same_labels
-from deepmech.plots.panels import end_labels, few_ticks, logarithmic, panels, rows_of
+from deepmech.plots.panels import end_labels, few_ticks, logarithmic, panels, rows_of, wrapped
 from deepmech.plots.panels import legend as shared_legend
 from deepmech.plots.style import LIGHT, Theme
 
@@ -353,7 +353,7 @@ def trajectories(
         ax.set_visible(False)
     for k, (name, loads) in enumerate(zip(titles, load.values, strict=True)):
         ax, *below = grid[len(parts) * (k // columns) :, k % columns][: len(parts)]
-        ax.set_title(name, loc="left")
+        ax.set_title(wrapped(name, columns), loc="left")
         for curve, colour in zip(loads, colours, strict=True):
             ax.plot(t, curve, color=colour, lw=1.6)
         ax.set_xlim(t[0], t[-1] + room * np.ptp(t))

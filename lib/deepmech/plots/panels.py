@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,12 @@ def rows_of(n: int, columns: int) -> int:
     return -(-n // columns)
 
 
+def wrapped(title: str, columns: int) -> str:
+    """A title in as many lines as it needs above one of ``columns`` panels side by side; formulas are not broken."""
+    letters = int((style.WIDTH / columns - 0.4) / (0.62 * style.TEXT / 72))
+    return title if "$" in title else textwrap.fill(title, letters, break_long_words=False)
+
+
 def panels(
     fig: Figure, titles: Sequence[str], columns: int = 1, x_label: str = "", y_label: str = "", **how: Any
 ) -> list[Axes]:
@@ -37,7 +44,7 @@ def panels(
     n, columns = len(titles), min(columns, len(titles))
     axes = list(fig.subplots(rows_of(n, columns), columns, squeeze=False, **how).flat)
     for k, (ax, title) in enumerate(zip(axes, titles, strict=False)):
-        ax.set_title(title, loc="left")
+        ax.set_title(wrapped(title, columns), loc="left")
         ax.set_ylabel(y_label if k % columns == 0 else "")
         if k + columns >= n:
             ax.set_xlabel(x_label)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
@@ -20,6 +22,21 @@ from deepmech.plots.style import LIGHT, Theme
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
     if kinds > len(style.MARKS):
         raise ValueError(f"{owner}: {kinds} {words}: at most {len(style.MARKS)} can be told apart")
+
+
+def _kinds(
+    ax: Axes, x: Any, y: Any, kind: Sequence[str], kinds: Sequence[str], colours: Sequence[str], **how: Any
+) -> None:
+    """Points with a colour and a mark for each of ``kinds``, which a legend outside the panel can name."""
+    import seaborn  # takes a second to import, and most pictures do without
+
+    marks = list(style.MARKS[: len(kinds)])
+    seaborn.scatterplot(
+        x=x, y=y, hue=kind, style=kind, hue_order=kinds, style_order=kinds, palette=list(colours), markers=marks, lw=0,
+        ax=ax, **how,
+    )  # fmt: skip
+    if (inside := ax.get_legend()) is not None:  # seaborn's own, over the points
+        inside.remove()
 
 
 def scatter(
@@ -59,9 +76,7 @@ def scatter(
     if colour is None or shade is None:
         ax.scatter(at_x, at_y, s=34, color=style.lead(theme), alpha=0.85, lw=0)
     elif kinds:
-        for kind, paint, mark in zip(kinds, style.categories(len(kinds), theme), style.MARKS, strict=False):
-            some = shade == kind
-            ax.scatter(at_x[some], at_y[some], s=34, color=paint, marker=mark, alpha=0.85, lw=0, label=kind)
+        _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds), theme), s=34, alpha=0.85)
         legend(fig, ax, 2, title=colour_label or named(colour))
     else:
         norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
@@ -197,12 +212,10 @@ def clouds(
     columns = min(columns, len(titles))
     fig = style.canvas(fig, 0.7 + 5.8 / columns * rows_of(len(titles), columns), theme)
     drawn = panels(fig, titles, columns, x_label, y_label)
-    for ax, at, own in zip(drawn, points.values, group.values, strict=True):
-        for k, (name, colour) in enumerate(zip(names, colours, strict=True)):
-            some = at[own == k]
-            ax.scatter(some[:, 0], some[:, 1], s=22, color=colour, marker=style.MARKS[k], alpha=0.9, lw=0, label=name)
-            if path is not None:
-                ax.plot(*path[k].values.T, color=colour, lw=1.2)
+    for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
+        _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
+        for colour, way in zip(colours, [] if path is None else path.values, strict=False):
+            ax.plot(*way.T, color=colour, lw=1.2)
         ax.set_aspect("equal", adjustable="datalim")
         ax.grid()
     legend(fig, drawn[0])

@@ -18,6 +18,16 @@ def simulate(spec: Any, *args: Any, **how: Any) -> Any:
     :class:`~deepmech.simulators.elastic_sde.ElasticSDE`, :class:`~deepmech.simulators.folding_ruler.Ruler` or
     :class:`~deepmech.simulators.brownian.Well`; anything else is refused with a ValueError.
 
+    Parameters
+    ----------
+    spec : what to simulate.
+    *args, **how : for the ``simulate`` of its room.
+
+    Returns
+    -------
+    Dataset
+        With labels, spec, seed and versions.
+
     Examples
     --------
     >>> from deepmech.simulators.spring_block import Chain

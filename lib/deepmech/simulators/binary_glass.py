@@ -79,6 +79,15 @@ class BinaryGlass(Spec):
     def energy(self, positions: np.ndarray) -> tuple[float, np.ndarray]:
         """Potential energy (ε_AA) and its gradient, of flat positions (3 n_particles,), which may lie outside the box.
 
+        Parameters
+        ----------
+        positions : (3 n_particles,)
+
+        Returns
+        -------
+        value : float
+        slope : (3 n_particles,) ndarray
+
         Examples
         --------
         >>> glass = BinaryGlass()
@@ -93,7 +102,16 @@ class BinaryGlass(Spec):
         return float(_energy(x, self.species, self.side, slope)), slope
 
     def crystal(self, stream: Stream) -> np.ndarray:
-        """Flat positions of particles of both kinds thrown on the places of a cubic lattice."""
+        """Flat positions of particles of both kinds thrown on the places of a cubic lattice.
+
+        Parameters
+        ----------
+        stream : random numbers that deal the places.
+
+        Returns
+        -------
+        (3 n_particles,) ndarray
+        """
         per_side = int(np.ceil(self.n_particles ** (1 / 3)))
         places = np.stack(np.meshgrid(*[np.arange(per_side)] * 3, indexing="ij"), -1).reshape(-1, 3)
         chosen = stream.permutation("places", 0, len(places))[: self.n_particles]
@@ -107,6 +125,17 @@ class BinaryGlass(Spec):
         Velocities are drawn anew at the first temperature. The integrator is BAOAB (Leimkuhler, Matthews, Applied
         Mathematics Research eXpress 2013, 34): kick, drift, heat bath, drift, kick. ``first`` numbers the steps, for
         their random numbers. The centre of mass is kept where it was.
+
+        Parameters
+        ----------
+        positions : (3 n_particles,), of the start.
+        temperatures : one a step, ε_AA.
+        stream : random numbers of velocities and heat bath.
+        first : number of the first step.
+
+        Returns
+        -------
+        (3 n_particles,) ndarray
 
         Raises
         ------

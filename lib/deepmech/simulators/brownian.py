@@ -77,6 +77,16 @@ class Well(Spec):
 def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarray:
     """Q(t) = erf(ε/√(4Dt)) of a free walk: Eq. 6 without its factor 2/√π, with which Q(0) would not be 1.
 
+    Parameters
+    ----------
+    times : any shape, steps.
+    window : ε, units of weight.
+    diffusion : D ≥ 0, weight² per step.
+
+    Returns
+    -------
+    ndarray like ``times``
+
     Examples
     --------
     >>> float(free_overlap(np.array(0.0), 0.1, 1e-6))
@@ -96,6 +106,11 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     ----------
     window : ε, or several (…, n): then it is the mean overlap of n walks with windows of their own that falls to
         ``level``, and the result has shape (…).
+
+    Returns
+    -------
+    float or ndarray
+        In steps; inf without diffusion.
 
     Examples
     --------
@@ -124,7 +139,26 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
 
 
 def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
-    """Probability density of a weight that began at ``start`` (Eqs. 5, F3, F4)."""
+    """Probability density of a weight that began at ``start`` (Eqs. 5, F3, F4).
+
+    Parameters
+    ----------
+    w : places, any shape.
+    time : steps since the start.
+    well : of the weight.
+    start : where it began.
+
+    Returns
+    -------
+    ndarray like ``w``
+        Per unit of weight.
+
+    Examples
+    --------
+    >>> free = Well(temperature=1.0, learning_rate=0.5)
+    >>> round(float(density(np.array(0.0), 1.0, free, 0.0)), 4)  # 1/√(2π)
+    0.3989
+    """
     mean, spread = _moments(np.asarray(time, float), well, start)
     return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
 
@@ -138,7 +172,25 @@ def _moments(times: np.ndarray, well: Well, start: np.ndarray | float) -> tuple[
 
 
 def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> np.ndarray:
-    """Q(t) of weights that began at ``start`` (Eq. F6, with T/P_D for T)."""
+    """Q(t) of weights that began at ``start`` (Eq. F6, with T/P_D for T).
+
+    Parameters
+    ----------
+    times : any shape, steps.
+    well : of the weights.
+    window : ε.
+    start : where they began.
+
+    Returns
+    -------
+    ndarray like ``times``
+
+    Examples
+    --------
+    >>> free = Well(temperature=1.0, learning_rate=0.5)
+    >>> bool(np.isclose(well_overlap(9.0, free, 2.0, 0.0), free_overlap(9.0, 2.0, free.diffusion)))
+    True
+    """
     times = np.asarray(times, float)
     mean, spread = _moments(times, well, start)
     gap, scale = start - mean, np.sqrt(2 * spread)
@@ -148,7 +200,24 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
 
 
 def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.ndarray:
-    """Q∞ of weights that began at ``start`` (Eq. G1)."""
+    """Q∞ of weights that began at ``start`` (Eq. G1).
+
+    Parameters
+    ----------
+    well : of the weights; stiffness > 0.
+    window : ε.
+    start : where they began, any shape.
+
+    Returns
+    -------
+    ndarray like ``start``
+
+    Examples
+    --------
+    >>> well = Well(stiffness=1.0, temperature=1.0)
+    >>> bool(np.isclose(final_overlap(well, 0.3, 0.5), well_overlap(1e6, well, 0.3, 0.5)))
+    True
+    """
     scale = 1 / np.sqrt(2 * well.variance)
     start = np.asarray(start, float)
     return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
@@ -158,6 +227,22 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
     """⟨(w(t) - w(0))²⟩ for weights that began at ``start``, or, with None, in equilibrium.
 
     In equilibrium it rises to 2T/(kP_D), twice Eq. H4, which is the variance: both times fluctuate.
+
+    Parameters
+    ----------
+    times : any shape, steps.
+    well : of the weights.
+    start : where they began; None for equilibrium.
+
+    Returns
+    -------
+    ndarray like ``times``
+        Weight squared.
+
+    Examples
+    --------
+    >>> float(well_msd(1e9, Well(stiffness=1.0, temperature=0.5)))
+    1.0
     """
     times = np.asarray(times, float)
     rate = well.learning_rate * well.stiffness
@@ -173,6 +258,21 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
     """e^{μλt_w}: by how much weight decay alone, with no data and no noise, slows decorrelation after a wait.
 
     Weights shrink as e^{-μλt}, so the time in which one moves by a fixed small window grows by this factor.
+
+    Parameters
+    ----------
+    waiting : t_w, steps, any shape.
+    learning_rate : μ.
+    decay : λ, loss per weight squared.
+
+    Returns
+    -------
+    ndarray like ``waiting``
+
+    Examples
+    --------
+    >>> float(ageing_factor(0.0, 0.1, 0.2))
+    1.0
     """
     return np.exp(learning_rate * decay * np.asarray(waiting, float))
 

@@ -16,13 +16,11 @@ from typing import Any
 class ClusterExecutor(Executor):
     """Computes chunks on the workers of a Dask cluster; for :func:`deepmech.sweeps.run`.
 
-    The first argument of a task, a sweep's specification with everything in ``fixed``, is sent to the scheduler once
-    and from there once to each worker. It is held as a task, not as scattered data, so that it outlives the workers
-    that have it. Data are not sent at all: the sweep's function loads them by name where it runs.
-
-    A worker that dies costs nothing but time: the scheduler has its chunks computed elsewhere, and only a chunk over
-    which several workers died counts as one that raised. A lost scheduler is a ``BrokenExecutor``. (With Dask's own
-    ``client.get_executor()`` a sweep may wait for ever for a result that was under way when its scheduler went.)
+    A task is a sweep's specification and the numbers of its cells; data are not sent: the sweep's function loads them
+    by name where it runs. A worker that dies costs nothing but time: the scheduler has its chunks computed elsewhere,
+    and only a chunk over which several workers died counts as one that raised. A lost scheduler is a
+    ``BrokenExecutor``. (With Dask's own ``client.get_executor()`` a sweep may wait for ever for a result that was under
+    way when its scheduler went.)
 
     Parameters
     ----------
@@ -45,23 +43,16 @@ class ClusterExecutor(Executor):
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        self._held: tuple[Any, Any] | None = None
 
-    def submit(self, fn: Callable[..., Any], /, shared: Any, *args: Any) -> Future[Any]:  # type: ignore[override]
-        """``fn(shared, *args)`` on a worker; ``shared`` travels again only when it is another object than last time."""
-        if self._held is None or self._held[0] is not shared:
-            self._held = shared, self.client.submit(_itself, shared, pure=False)
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:  # type: ignore[override]
+        """``fn(*args)`` on a worker."""
         # Impure: Dask would otherwise hand out what it remembers of a chunk, failures included.
-        task = self.client.submit(fn, self._held[1], *args, pure=False)
+        task = self.client.submit(fn, *args, pure=False)
         answer: Future[Any] = Future()
         # Chunks that nobody waits for any more are not begun.
         answer.add_done_callback(lambda done: task.release() if done.cancelled() else None)
         task.add_done_callback(lambda done: _pass_on(done, answer))
         return answer
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _pass_on(task: Any, answer: Future[Any]) -> None:
@@ -104,7 +95,7 @@ def connect(address: str, timeout: float = 10.0) -> Iterator[ClusterExecutor]:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
     except ImportError as error:
-        raise ValueError(f"scheduler = {address!r}: needs Dask ({error}): pip install deepmech[cluster]") from error
+        raise ValueError(f"scheduler = {address!r}: needs Dask ({error}): pip install 'distributed'") from error
     try:
         client = Client(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:

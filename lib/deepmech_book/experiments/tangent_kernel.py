@@ -19,7 +19,6 @@ import torch
 import xarray as xr
 from torch.func import functional_call, jacrev, vmap
 
-from deepmech.core.estimates import leave_one_out
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.sweeps import Sweep, each, recomputed
@@ -28,7 +27,6 @@ from deepmech.trainers.lenet import drawn, initial_weights
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, fingerprint, images
-from deepmech_book.experiments.elastic_sde.effects import MODELS, estimate
 from deepmech_book.experiments.elastic_sde.training import GROUP, rounded
 
 EXPERIMENT = "elastic networks"
@@ -230,10 +228,6 @@ def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin:
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
 
 
-WINDOW = 551
-"""Iterations in the filter that makes α̂ and β̂, as on the page on effects."""
-
-
 def real_effects(logits: xr.DataArray, move: xr.DataArray) -> xr.Dataset:
     """α and β as the models define them, from measured moves: per iteration, over ``model`` and the leading dimensions.
 
@@ -261,37 +255,3 @@ def real_effects(logits: xr.DataArray, move: xr.DataArray) -> xr.Dataset:
         inter = (pull * (1 - own)).sum(["class", "trained"]) / ((k - 1) * size)
         found.append(xr.Dataset({"intra": intra, "inter": inter}))
     return xr.concat(found, xr.Variable("model", list(directions)))
-
-
-def margin_growth(move: xr.DataArray) -> xr.DataArray:
-    """By how much a step moves the mean own-class margin, classes drawn evenly."""
-    k = move.sizes["class"]
-    along = xr.DataArray(np.eye(k) - 1 / k, dims=("class", "logit"))
-    return (move * along).sum("logit").mean(["class", "trained"])
-
-
-def compared(run: xr.Dataset, window: int = WINDOW) -> xr.Dataset:
-    """Real and inferred effects of the same networks at the same times, over ``model`` and ``time``.
-
-    Parameters
-    ----------
-    run : of :func:`measure_cells`, averaged over ``group`` or not.
-
-    Returns
-    -------
-    Dataset
-        ``intra`` and ``inter`` over ``source``: "inferred" from logits alone; "real", by the kernels;
-        "frozen", by the kernels of the initial weights with the residuals and logits of the time.
-    """
-    log = xr.Dataset({"mean": run["mean"].rename(block="time")})
-    inferred = estimate(log, window, MODELS)[["intra", "inter"]].interp(
-        time=run["time"].values, kwargs={"fill_value": "extrapolate"}
-    )
-    real, frozen = (real_effects(run["logits"], run[name]) for name in ("move", "move_frozen"))
-    return xr.concat([inferred, real, frozen], xr.Variable("source", ["inferred", "real", "frozen"]))
-
-
-def without_each_group(run: xr.Dataset) -> xr.Dataset:
-    """Means over all groups but one, for each of them, over ``group``."""
-    names = [name for name in run.data_vars if "group" in run[name].dims]
-    return xr.Dataset({name: leave_one_out(run[name].astype(float), "group") for name in names})

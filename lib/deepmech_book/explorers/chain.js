@@ -2,6 +2,7 @@
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
 import { ChainDrawing } from "./chain_drawing.js";
+import { button, guess } from "./controls.js";
 import { html, number } from "./dom.js";
 import { LoadPlot } from "./load_plot.js";
 import { chainHelp, chainSliders } from "./panels.js";
@@ -16,6 +17,8 @@ const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blo
 const LINEAR = 0.02;
 /** The words of the state follow a running mean over this much time. */
 const MEMORY = 10;
+/** A guess is judged after this much time. */
+const SETTLED = 60;
 const STEPS_PER_UNIT = Math.round(1 / ETA);
 
 const REGIMES = {
@@ -33,6 +36,11 @@ class Explorer extends Player {
     const { noise, friction_right: friction } = model.get("ranges");
     this.phase = new PhasePlot(model.get("diagram"), noise, friction, (values) => this.set(values));
     this.controls = chainSliders(model, this.cleanup, () => this.parameters);
+    this.guess = guess("How will the load curve end?", { concave: "Concave", linear: "Linear", convex: "Convex" }, () => {
+      this.asked = true;
+      this.root.classList.remove("guessing");
+      this.set({ running: true });
+    });
     this.begin(this.build(), el);
   }
 
@@ -49,6 +57,7 @@ class Explorer extends Player {
         noise: "Another seed of the noise, from the start", presets: "Settings of the three regimes",
         hold: "Hold the chain where it is", move: "Let the chain move",
       }),
+      html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
       html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
       html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)), chainHelp(LINEAR, MEMORY), this.status,
     );
@@ -77,6 +86,20 @@ class Explorer extends Player {
     this.mean = curvature(this.subject.x);
   }
 
+  /** Another chain at the wall, without the map that would tell how its load curve ends. */
+  hide() {
+    const ranges = this.model.get("ranges"), values = { running: false };
+    for (const name of ["friction_right", "friction_left", "noise"]) {
+      const [low, high, step] = ranges[name];
+      values[name] = Number((Math.round((low + Math.random() * (high - low)) / step) * step).toFixed(6));
+    }
+    this.set(values);
+    this.reset();
+    this.asked = false;
+    this.guess.ask();
+    this.root.classList.add("guessing");
+  }
+
   /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
   advance(steps) {
     const p = this.parameters;
@@ -95,7 +118,7 @@ class Explorer extends Player {
 
   tell() {
     const p = this.parameters;
-    return `Curvature ${number(this.mean, 2, true)}. Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
+    return `${this.guess.said} Curvature ${number(this.mean, 2, true)}. Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
   }
 
   draw() {
@@ -104,6 +127,10 @@ class Explorer extends Player {
     this.load.update(this.subject, p);
     let energy = 0;
     for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
+    if (this.asked && time >= SETTLED) {
+      this.asked = false;
+      this.guess.tell(regime);
+    }
     this.show(regime, ...REGIMES[regime], [
       `t = ${number(time, 1)}`, `curvature ${number(this.mean, 3, true)}`, `energy ${number(energy, 3)}`,
     ]);
@@ -164,5 +191,5 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "chain");
+const { render, startPages } = hosted(Explorer, "chain", [...PHYSICS, "seed"]);
 export default { render };

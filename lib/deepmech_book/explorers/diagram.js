@@ -247,5 +247,5 @@ class Explorer extends View {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "diagram");
+const { render, startPages } = hosted(Explorer, "diagram", ["left", "left_row", "left_column", "right", "right_row", "right_column", "shade", "linked"]);
 export default { render };

@@ -132,5 +132,5 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "elastic");
+const { render, startPages } = hosted(Explorer, "elastic", [...PHYSICS, "seed"]);
 export default { render };

@@ -170,5 +170,5 @@ class Explorer extends View {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "relaxation");
+const { render, startPages } = hosted(Explorer, "relaxation", ["phase", "temperature", "waiting"]);
 export default { render };

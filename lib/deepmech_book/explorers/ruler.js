@@ -174,5 +174,5 @@ class Explorer extends Player {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "ruler");
+const { render, startPages } = hosted(Explorer, "ruler", [...PHYSICS, "seed"]);
 export default { render };

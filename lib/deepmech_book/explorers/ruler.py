@@ -35,7 +35,7 @@ DT = 0.02
 """Time step of the browser."""
 
 
-def ruler_state(*, running: bool = False, **parameters: Any) -> dict[str, Any]:
+def ruler_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
     """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
     common = common_state(
         "ruler", parameters, START, RANGES, presets=PRESETS, experiment="folding_ruler", running=running

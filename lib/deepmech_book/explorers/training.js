@@ -151,5 +151,5 @@ class Explorer extends View {
   }
 }
 
-const { render, startPages } = hosted(Explorer, "training");
+const { render, startPages } = hosted(Explorer, "training", ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
 export default { render };

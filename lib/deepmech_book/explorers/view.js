@@ -78,8 +78,50 @@ export class View {
   }
 }
 
-/** How `Explorer` is shown: `render` for Jupyter, `startPages` for every element [data-deepmech-`kind`] of a page. */
-export function hosted(Explorer, kind) {
+/** What the address says of a value of the state: within its range, one of its choices, or nothing. */
+function fitting(state, name, text) {
+  const now = state[name], [low, high, step] = state.ranges?.[name] ?? [0, name === "seed" ? 99 : Infinity, name === "seed" ? 1 : 0];
+  const choices = state.choices?.[name] ?? (name === "shade" ? ["curvature", "outcome"] : Object.keys(state.diagrams ?? state.phases ?? {}));
+  if (state.choices?.[name] || typeof now === "string") return choices.find((choice) => String(choice) === text);
+  if (typeof now === "boolean") return text === "true";
+  const value = Number(text);
+  if (text === "" || !Number.isFinite(value) || value < low || value > high) return undefined;
+  return step ? Number((Math.round(value / step) * step).toFixed(6)) : value;
+}
+
+/** The values `names` of a page's state stand in its address, #chain:noise=0.01&seed=3, so that they can be sent. */
+function addressed(kind, names, state) {
+  const mark = `#${kind}:`, model = localModel(state);
+  if (location.hash.startsWith(mark)) {
+    for (const [name, text] of new URLSearchParams(location.hash.slice(mark.length))) {
+      const value = names.includes(name) ? fitting(state, name, text) : undefined;
+      if (value !== undefined) state[name] = value;
+    }
+  }
+  if ("jpThemeLight" in document.body.dataset) return model; // JupyterLab has an address of its own
+  let waiting;
+  const write = () => {
+    const now = mark + new URLSearchParams(names.map((name) => [name, String(state[name])]));
+    try {
+      history.replaceState(null, "", now);
+    } catch {
+      location.replace(now); // from disk
+    }
+  };
+  for (const name of names) {
+    model.on(`change:${name}`, () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(write, 250);
+    });
+  }
+  return model;
+}
+
+/**
+ * How `Explorer` is shown: `render` for Jupyter, `startPages` for every element [data-deepmech-`kind`] of a page, where the
+ * values `names` stand in the address.
+ */
+export function hosted(Explorer, kind, names) {
   function render({ model, el }) {
     const explorer = new Explorer(model, el);
     return () => {
@@ -94,7 +136,7 @@ export function hosted(Explorer, kind) {
     for (const el of document.querySelectorAll(`[${mark}]`)) {
       const state = JSON.parse(el.querySelector("script").textContent);
       el.removeAttribute(mark);
-      render({ model: localModel(state), el });
+      render({ model: addressed(kind, names, state), el });
     }
   }
   return { render, startPages };

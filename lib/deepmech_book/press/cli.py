@@ -64,7 +64,7 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
         try:
             return command(options)
         except ModuleNotFoundError as missing:
-            raise RuntimeError(f"needs {missing.name}: pip install 'deepmech[book]'") from None
+            raise RuntimeError(f"needs {missing.name}: pip install '.[book]' in the folder of the repository") from None
 
     return run
 

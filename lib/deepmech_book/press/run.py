@@ -158,7 +158,8 @@ def run(
     with closing(outcomes):
         for done, (point, failure) in enumerate(outcomes, 1):
             words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
-            say(f"[{done}/{len(todo)}] {words}{' FAILED' if failure else ''}")
+            why = f" FAILED: {failure.strip().splitlines()[-1]}" if failure else ""
+            say(f"[{done}/{len(todo)}] {words}{why}")
             if failure:
                 failures[point] = failure
     if failures:

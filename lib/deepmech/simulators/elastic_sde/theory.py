@@ -18,6 +18,14 @@ def separated_by_chance(n: int) -> float:
 
     On a line only: in p dimensions any two classes of n ≤ (p + 1)/2 points in general position are separable.
 
+    Parameters
+    ----------
+    n : points of each class, a whole number of at least 1.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> [round(separated_by_chance(n), 4) for n in (1, 2, 5)]
@@ -101,6 +109,15 @@ def critical_strength(n_classes: int, label_noise: Number = 0.0) -> Any:
 
     With a fraction w of labels spread evenly over the other classes the gap acts as (1 − wK/(K − 1)) times itself;
     from w = (K − 1)/K on, where labels say nothing about classes, no strength is enough (inf).
+
+    Parameters
+    ----------
+    n_classes : K.
+    label_noise : w, a fraction of labels, or a labelled array of them.
+
+    Returns
+    -------
+    float or DataArray
 
     Examples
     --------

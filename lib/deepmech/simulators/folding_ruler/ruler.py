@@ -151,6 +151,11 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
     u_i = √(1 − 1/(P − (n − i) f)²) where that exceeds the initial extension, else the initial one; the pull P follows
     from the mean (one root of a monotone function).
 
+    Parameters
+    ----------
+    ruler : any of its numbers may be a labelled array.
+    extension : mean extension of the pairs, between that of the folded ruler and its stop.
+
     Returns
     -------
     DataArray

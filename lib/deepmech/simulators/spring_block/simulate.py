@@ -103,6 +103,15 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     spring force changes; independent and shared noise have the same limit. Runge–Kutta of order 4 with ``substeps``
     steps in each ``dt``. Same result layout as :func:`simulate` with a single run.
 
+    Parameters
+    ----------
+    chain, t_end, dt, record, truncation : as of :func:`simulate`.
+    substeps : Runge–Kutta steps in each ``dt``.
+
+    Returns
+    -------
+    Dataset
+
     Examples
     --------
     >>> chain = Chain(friction_right=0.04, friction_left=0.12, noise_bar=0.3)

@@ -22,6 +22,16 @@ def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
 
     z − μ→ above μ→, z + μ← below −μ←, 0 between. Any array shapes that broadcast; force units throughout.
 
+    Parameters
+    ----------
+    force : spring force and noise.
+    friction_right, friction_left : μ→ and μ←, ≥ 0.
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape.
+
     Examples
     --------
     >>> [float(friction(z, 0.1, 0.2)) for z in (-0.3, 0.05, 0.3)]
@@ -40,6 +50,10 @@ def equilibrium(chain: Chain) -> xr.Dataset:
 
     A block moves only if a > 0, hence n is the largest number with n(n+1)/2 < ky/μ→, at most L. With n = L this is
     paper A's Eq. 7, which therefore needs μ→ < 2ky / L(L+1).
+
+    Parameters
+    ----------
+    chain : its noise is not looked at.
 
     Returns
     -------
@@ -88,6 +102,18 @@ def averaged_friction_force(
     It vanishes at z = (μ→ − μ←)/2 for every ε̄ > 0 when the noise is unbounded (Eq. 8 without its limit), and on an
     interval of z when |ζ| ≤ ``truncation`` and ε̄·truncation < (μ→ + μ←)/2. Arrays broadcast.
 
+    Parameters
+    ----------
+    force : z, spring force.
+    friction_right, friction_left : μ→ and μ←, ≥ 0.
+    noise_bar : ε̄ ≥ 0, force.
+    truncation : bound on |ζ|; None for none.
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape, force.
+
     Examples
     --------
     >>> abs(float(averaged_friction_force((0.1 - 0.3) / 2, 0.1, 0.3, 0.5))) < 1e-15
@@ -105,6 +131,15 @@ def effective_friction(
 
     The paper prints the opposite sign; its own limits, μ→ at ε̄ → 0 (for z ≥ μ→) and (μ→ − μ←)/2 at ε̄ → ∞, need this
     one. NaN where the block cannot move at all (probability zero).
+
+    Parameters
+    ----------
+    force, friction_right, friction_left, noise_bar, truncation : as of :func:`averaged_friction_force`.
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape, force.
 
     Examples
     --------
@@ -139,6 +174,17 @@ def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.
     The load curve is concave, linear or convex as ε̄c is below, at or above μ→ (for μ← > μ→): this is the phase
     boundary in closed form.
 
+    Parameters
+    ----------
+    chain : with noise.
+    dt : step η, of which ε̄ depends.
+    truncation : c, in standard deviations.
+
+    Returns
+    -------
+    DataArray
+        Over the chain's dimensions, length.
+
     Examples
     --------
     >>> chain = Chain(friction_right=0.02, friction_left=0.1, noise_bar=0.01)
@@ -152,6 +198,16 @@ def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.
 
 def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     """½ k Σ (x_ℓ − x_{ℓ−1})² over all L+1 springs; ``position`` has dimension ``block`` from wall to target.
+
+    Parameters
+    ----------
+    position : with wall and target.
+    stiffness : k.
+
+    Returns
+    -------
+    DataArray
+        ``position`` without ``block``; force × length.
 
     Examples
     --------

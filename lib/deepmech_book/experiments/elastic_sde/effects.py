@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import combinations
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -84,62 +83,6 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
     return groups.mean("group").astype(float), leave_one_out(groups.astype(float), "group")
 
 
-def late_growth(result: xr.Dataset) -> tuple[Estimate, Estimate]:
-    """Growth of Â over the second half of training by model, and the ratio of both (L by I), over groups of trials.
-
-    A ratio has an interval only if both grow whichever group is left out.
-    """
-
-    def grown(means: xr.DataArray, model: Model) -> np.ndarray:
-        a = integrated_effects(means, model)["A"]
-        tenth = max(1, a.sizes["time"] // 20)
-        middle = a.sizes["time"] // 2
-        late, before = (a.isel(time=at).mean("time") for at in (slice(-tenth, None), slice(middle, middle + tenth)))
-        return (late - before).values
-
-    value, without = (np.stack([grown(means, m) for m in MODELS], -1) for means in without_groups(result))
-    growth = jackknife(value, without, scatter="symmetric")
-    logs = [np.log(np.where(g > 0, g, np.nan)) for g in (value, without)]
-    ratio = jackknife(*(g[..., 1] - g[..., 0] for g in logs), scatter="symmetric").map(np.exp)
-    return growth, replace(ratio, value=value[1] / value[0])
-
-
-def not_finite(*integrated: xr.Dataset) -> str:
-    """Why claims about integrated effects cannot be judged; empty if all are finite.
-
-    Up to ten trials are one group, and without it nothing is left; early in training, means may lie where a model's
-    formula has no logarithm.
-    """
-    if all(np.isfinite(one[name]).all() for one in integrated for name in "AB"):
-        return ""
-    return "integrated effects are not finite in this run; give more than ten trials, or train for longer"
-
-
-def size_distances(estimates: xr.Dataset, skip: float = 0.05) -> xr.Dataset:
-    """How far Â of different sample sizes are from one another, and those of different sets of trials (Fig. D.3).
-
-    Parameters
-    ----------
-    estimates : dims (per_class, first_seed, …, time).
-    skip : share of the training at its beginning that is left out, where Â is zero.
-
-    Returns
-    -------
-    Dataset
-        Root mean square differences over time: ``between_sizes``, of means over sets of trials, over ``pair`` of sizes;
-        ``between_sets``, between two sets of trials, over ``per_class``, divided by √2: the noise that a difference of
-        means over the sets has.
-    """
-    curves = estimates["A"].isel(time=slice(int(skip * estimates.sizes["time"]), None))
-    means = curves.mean("first_seed")
-    pairs = list(combinations(curves["per_class"].values.tolist(), 2))
-
-    def rms(gap: xr.DataArray) -> xr.DataArray:
-        return (gap**2).mean("time") ** 0.5
-
-    sizes = [rms(means.sel(per_class=a, drop=True) - means.sel(per_class=b, drop=True)) for a, b in pairs]
-    two = curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)
-    names = [f"{a:g} and {b:g}" for a, b in pairs]
-    return xr.Dataset(
-        {"between_sizes": xr.concat(sizes, xr.Variable("pair", names)), "between_sets": rms(two) / np.sqrt(2)}
-    )
+def over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
+    """A measure of class means in coarse blocks of time, with its interval over groups of trials."""
+    return jackknife(*map(measure, without_groups(result)), over="group", scatter="symmetric")

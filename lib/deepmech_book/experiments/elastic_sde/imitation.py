@@ -51,7 +51,7 @@ def imitate(
 
     As in the paper (App. D.2) each run starts from normal numbers as large as the networks' initial class means, and
     each class's path is multiplied by a number of its own, which may be negative, such that its own logit ends where
-    the networks' does. The authors' program multiplies the mean over all runs instead: see :func:`drawings`.
+    the networks' does. The authors' program multiplies the mean over all runs instead.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def imitate(
     blocks = np.array_split(np.arange(means.sizes["time"]), min(n_times, means.sizes["time"]))
     times = np.array([means.time.values[b].mean() for b in blocks])
     genuine = np.stack([means.values[b].mean(0) for b in blocks])
-    first = _first(means)
+    first = first_means(means)
     size = np.linalg.norm(first, axis=-1) / np.sqrt(k)
-    moved = propagator(_drive(result, estimator, window), structure, np.maximum(times - times[0], 0.0), k)
+    moved = propagator(effects_of(result, estimator, window), structure, np.maximum(times - times[0], 0.0), k)
     coords: dict[str, Any] = {"time": times, "class": np.arange(k), "logit": np.arange(k)}
     real = xr.DataArray(genuine, dims=("time", "class", "logit"), coords=coords)
     told = []
@@ -117,86 +117,15 @@ def _compared(real: xr.DataArray, paths: np.ndarray) -> xr.Dataset:
     )
 
 
-def _first(means: xr.DataArray) -> np.ndarray:
+def first_means(means: xr.DataArray) -> np.ndarray:
+    """Means over the first hundred iterations, (class, logit)."""
     return np.asarray(means.values[: max(1, round(100 / step_of(means)))].mean(0))
 
 
-def _drive(result: xr.Dataset, estimator: Model | Literal["none"], window: int) -> xr.Dataset:
-    """Effects per iteration since the first recorded time."""
+def effects_of(result: xr.Dataset, estimator: Model | Literal["none"], window: int) -> xr.Dataset:
+    """Effects per iteration over the time since the first record, that drive :func:`propagator`."""
     time = result["time"].astype(float) - float(result["time"][0])
     if estimator == "none":
         level = xr.full_like(time, NOTHING / float(np.ptp(time.values)))
         return xr.Dataset({"intra": level, "inter": 0 * level}).assign_coords(time=time.values)
     return estimate(result, window, (estimator,)).isel(model=0).assign_coords(time=time.values)
-
-
-def drawings(
-    result: xr.Dataset,
-    estimator: Model | Literal["none"],
-    *,
-    window: int = 21,
-    n_runs: int = 500,
-    n_drawings: int = 500,
-    seed: int = 0,
-) -> xr.Dataset:
-    """How often Fig. 5, drawn as the authors' program draws it, shows a class's own logit as the largest in the end.
-
-    The mean of ``n_runs`` paths of the L-model is multiplied once, such that one of its logits, over the last
-    :data:`LAST` iterations, is the networks'. The model is linear and starts are normal numbers about zero, so that
-    mean is one path from a smaller start, and what is multiplied does not know how small: a drawing has the law of a
-    run.
-
-    Returns
-    -------
-    Dataset
-        Over ``class``: ``before``, the share of drawings in which the own logit is the largest before the mean is
-        multiplied; over ``aligned``, the logit that is set to the networks', too: ``right``, the same after that, and
-        ``ordered``, the share in which all logits stand in the networks' order.
-    """
-    k = result.sizes["class"]
-    means = class_means(result).transpose("time", "class", "logit")
-    size = np.linalg.norm(_first(means), axis=-1) / np.sqrt(k)
-    dice = Stream.of("drawings", seed)
-    start = np.stack([dice.normal("start", n, (n_runs, k, k)).mean(0) for n in range(n_drawings)]) * size[:, None]
-    drive, last = _drive(result, estimator, window), means.time.values > float(means.time[-1]) - LAST
-    times = drive.time.values[last]
-    moved = propagator(drive, "logits", times[:: max(1, len(times) // 20)], k).mean(0)
-    end = np.einsum("abcd,rcd->rab", moved, start)
-    real, own = means.values[last].mean(0), np.arange(k)
-    scaled = end[:, None] * np.moveaxis(real / end, -1, 1)[..., None]
-    ordered = (scaled.argsort(-1) == real.argsort(-1)).all(-1)
-    over = ("aligned", "class")
-    return xr.Dataset(
-        {
-            "right": (over, (scaled.argmax(-1) == own).mean(0)),
-            "ordered": (over, ordered.mean(0)),
-            "before": ("class", (end.argmax(-1) == own).mean(0)),
-        },
-        {"aligned": own, "class": own},
-    )
-
-
-def all_four(result: xr.Dataset, **options: Any) -> xr.Dataset:
-    """:func:`imitate` for both estimators (dimension ``estimator``) and both structures (``structure``)."""
-    rows = []
-    for structure in ("isotropic", "logits"):
-        row = [imitate(result, e, structure, **options) for e in ("I", "L")]
-        rows.append(xr.concat(row, xr.Variable("estimator", ["I", "L"]), combine_attrs="drop"))
-    return xr.concat(rows, xr.Variable("structure", ["isotropic", "logits"]), combine_attrs="drop")
-
-
-def linearised(means: xr.DataArray) -> xr.Dataset:
-    """Sizes of what App. B.2 splits the drift of logits into, at the class means φ, over all other dimensions.
-
-    Returns
-    -------
-    Dataset
-        ``drift`` |Ψ(φ)|, e_k minus softmax for each class; ``linear`` |J(φ)φ|, J the derivative of softmax: what the
-        LE-SDE keeps; ``residue`` |Ψ(φ) + J(φ)φ| (App. B.2).
-    """
-    raised: xr.DataArray = xr.apply_ufunc(np.exp, means - means.max("logit"))
-    share = raised / raised.sum("logit")
-    drift = xr.DataArray(np.eye(means.sizes["class"]), dims=("class", "logit")) - share
-    linear = share * (means - (share * means).sum("logit"))
-    parts = {"drift": drift, "linear": linear, "residue": drift + linear}
-    return xr.Dataset({name: (part**2).sum(("class", "logit")) ** 0.5 for name, part in parts.items()})

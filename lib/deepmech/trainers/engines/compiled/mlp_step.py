@@ -87,6 +87,53 @@ def _scale_inputs(weight, product, gain, d_gain, units):
         d_gain[k] = weight.dtype.type(total)
 
 
+@njit(**INSIDE)
+def _take(x, samples, index, normals, step, inputs, noise):
+    """The samples of a batch, with their noise."""
+    n, factor = x.shape[0], x.dtype.type(noise)
+    for i in range(n):
+        for j in range(x.shape[1]):
+            x[i, j] = samples[index[i], j]
+    if noise > 0:
+        for i in range(n):
+            for j in range(inputs):
+                x[i, j] += x.dtype.type(normals[step, j * n + i]) * factor
+
+
+@njit(**INSIDE)
+def _fold(weight, folded, gain):
+    """The scale of the input's BatchNorm folded into the first weights."""
+    for k in range(weight.shape[0]):
+        for j in range(weight.shape[1]):
+            folded[k, j] = weight[k, j] * gain[k]
+
+
+@njit(**INSIDE)
+def _loss(out, net, data, labels, index, last):
+    """The loss of a batch, of which ``out`` becomes the derivative; the gradient is zero but for the last bias."""
+    n, bias = out.shape[0], net.p[net.shift[last] :]
+    if data.squared:
+        loss = squared_error(out, net.units[last], bias, labels, data.targets, index, n)
+    else:
+        loss = cross_entropy(out, net.units[last], bias, labels, n)
+    for i in range(net.g.shape[0]):
+        net.g[i] = 0
+    if net.bias:
+        d_bias = net.g[net.shift[last] :]
+        for i in range(n):
+            for k in range(net.units[last]):
+                d_bias[k] += out[i, k]
+    return loss
+
+
+@njit(**INSIDE)
+def _learn(p, g, moments, adams, rate, momentum, t):
+    if adams:
+        adam(p, g, moments[0], moments[1], rate, t)
+    else:
+        sgd(p, g, moments[0], rate, momentum)
+
+
 @njit(**OPTIONS)
 def run_steps(net, work, data, steps, learns, total):
     """Steps of an epoch; returns ``total`` and the loss of every sample, taken before its step's update.
@@ -111,13 +158,7 @@ def run_steps(net, work, data, steps, learns, total):
         # The batch with its noise, normalised but not yet scaled if there is BatchNorm.
         x = work.x[:n]
         if steps.noise != 0 or n != data.x.shape[0]:
-            for i in range(n):
-                for j in range(x.shape[1]):
-                    x[i, j] = data.x[index[i], j]
-            if steps.noise > 0:
-                for i in range(n):
-                    for j in range(inputs):
-                        x[i, j] += T(work.normals[step, j * n + i]) * T(steps.noise)
+            _take(x, data.x, index, work.normals, step, inputs, steps.noise)
             if net.normed:
                 wide = x.shape[1]
                 standardise(
@@ -128,10 +169,7 @@ def run_steps(net, work, data, steps, learns, total):
             follow(mean, variance, n, net.unlearnt[0], net.running_mean[0], net.running_var[0])
         first_weight = view(net.p, net.weight[1], inputs, first)
         if net.normed:
-            # The scale of the input's BatchNorm is folded into the weights.
-            for k in range(inputs):
-                for j in range(first):
-                    work.folded[k, j] = first_weight[k, j] * net.p[net.gain[0] + k]
+            _fold(first_weight, work.folded, net.p[net.gain[0] :])
             first_weight = work.folded
 
         forward = False
@@ -174,19 +212,7 @@ def run_steps(net, work, data, steps, learns, total):
                     units, net.normed,
                 )  # fmt: skip
 
-        loss, bias = 0.0, net.p[net.shift[last] :]
-        if data.squared:
-            loss = squared_error(work.out[:n], net.units[last], bias, labels, data.targets, index, n)
-        else:
-            loss = cross_entropy(work.out[:n], net.units[last], bias, labels, n)
-        for i in range(net.g.shape[0]):
-            net.g[i] = 0
-        if net.bias:
-            d_bias = net.g[net.shift[last] :]
-            for i in range(n):
-                for k in range(net.units[last]):
-                    d_bias[k] += work.out[i, k]
-
+        loss = _loss(work.out[:n], net, data, labels, index, last)
         for layer in range(last, 0, -1):
             d_weight = view(net.g, net.weight[layer], net.units[layer - 1], net.padded[layer])
             turned = view(work.turned, 0, net.units[layer], net.padded[layer - 1])
@@ -237,8 +263,6 @@ def run_steps(net, work, data, steps, learns, total):
         # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
         finite = np.isfinite(T(loss * (net.units[last] if data.squared else 1)))
         total += (loss / n if finite else np.inf) * n
-        if learns and steps.adam:
-            adam(net.p, net.g, net.moments[0], net.moments[1], steps.rate, steps.first + step + 1)
-        elif learns:
-            sgd(net.p, net.g, net.moments[0], steps.rate, steps.momentum)
+        if learns:
+            _learn(net.p, net.g, net.moments, steps.adam, steps.rate, steps.momentum, steps.first + step + 1)
     return total

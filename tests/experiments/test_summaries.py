@@ -1,0 +1,107 @@
+"""What a phase diagram of networks says: known answers on made-up diagrams."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import t as student
+
+from deepmech.core.estimates import estimate
+from deepmech_book.experiments.spring_block import summaries
+from deepmech_book.experiments.spring_block.summaries import NetworkDiagram
+
+NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
+#: Curvature falls linearly with noise and slope.
+BEND = 0.26 - NOISE - 0.31 * SLOPE[:, None]
+
+
+def made_up(bend, accuracy, name="dropout", values=None, n=10) -> xr.Dataset:
+    dims = ("slope", name)
+    coords = {"slope": SLOPE[: len(bend)], name: np.arange(bend.shape[1]) / 10 if values is None else values}
+    return xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords).expand_dims(seed=n)
+
+
+@pytest.mark.parametrize(("name", "values"), [("dropout", NOISE), ("batch_size", [400, 300, 200, 100])])
+def test_numbers_of_an_ideal_diagram(name, values):
+    found = NetworkDiagram(made_up(BEND, 1 - np.abs(BEND), name, values))
+    assert found.bends_with_noise.value.values.tolist() == pytest.approx([-1] * 3)
+    assert found.bends_with_slope.value.values.tolist() == pytest.approx([-1] * 4)
+    assert found.lazy_corner.value == pytest.approx(0.26)
+    assert found.noisiest.value.values == pytest.approx(BEND[:, -1])
+    assert found.falls.value == found.falls_in_rows.value == pytest.approx(-1)
+    assert found.straightest.value == pytest.approx(0, abs=0.02)
+    best = {"slope": 0.5, name: values[1], "accuracy": 0.995, "curvature": 0.005}
+    assert found.best_cell == pytest.approx(best)
+    assert found.best_curvature.value == pytest.approx(0.005)
+    assert found.falls_in_rows.null > found.falls_in_rows.value
+    told = found.summary()
+    assert told["its |curvature|, of the largest"] == f"{0.005 / 0.35:.2f}"
+    assert told["that of a cell picked blindly"] == f"{np.abs(BEND).mean() / 0.35:.2f}"
+    assert told["its cell"] == f"α = 0.5, {name.replace('_', ' ')} {values[1]:g}"
+
+
+@pytest.mark.parametrize("straight", [-0.1, 0.0, 0.12])
+def test_the_curvature_of_best_accuracy_is_found_wherever_it_is(straight):
+    found = NetworkDiagram(made_up(BEND, 1 - abs(BEND - straight))).straightest
+    assert found.value == pytest.approx(straight, abs=0.02) and found.known
+
+
+def test_the_rival_knows_the_other_rows_only_and_wins_where_all_rows_are_alike():
+    noise = np.arange(5.0)
+    peaked = np.tile(1 - abs(noise - 2) / 10 - noise / 1000, (3, 1))
+    wild = np.random.default_rng(0).normal(size=(3, 5))
+    rival = NetworkDiagram(made_up(wild, peaked)).falls_in_rows.null
+    assert rival == pytest.approx(-0.95, abs=0.03)  # pairs at one distance are ties
+    # What a row itself says does not reach its rival.
+    alone = peaked.copy()
+    alone[0] = 0.5 + 0.001 * noise
+    assert NetworkDiagram(made_up(wild, alone)).falls_in_rows.null == pytest.approx(2 / 3 * rival, abs=0.01)
+
+
+def test_the_rival_follows_a_best_column_that_tilts():
+    noise, best = np.arange(7.0), np.array([1.0, 3.0, 5.0])[:, None]
+    tilted = 1 - abs(noise - best) / 10 - noise / 1000
+    wild = np.random.default_rng(0).normal(size=(3, 7))
+    assert NetworkDiagram(made_up(wild, tilted)).falls_in_rows.null < -0.9
+
+
+def test_the_best_bent_cell_is_judged_by_seeds_that_did_not_choose_it():
+    made = made_up(BEND, 1 - abs(BEND))
+    bent = np.where(abs(BEND) > summaries.STRAIGHT, abs(BEND), np.inf).min()
+    assert NetworkDiagram(made).bent_gains.value == pytest.approx(100 * (abs(BEND).min() - bent))
+    # Where accuracy is chance, a choice by the judging seeds themselves would find a gain among the many bent cells.
+    chance = np.random.default_rng(1).normal(size=(400, *made["accuracy"].isel(seed=0).shape))
+    many = made.isel(seed=0).expand_dims(seed=400)
+    low, high = NetworkDiagram(many.assign(accuracy=(many["accuracy"].dims, chance))).bent_gains.interval
+    assert low < 0 < high
+
+
+def test_a_cell_with_a_network_that_diverged_has_no_numbers_and_is_counted():
+    accuracy = 1 - abs(BEND)
+    assert "cells left out" not in summaries.table({"a": made_up(BEND, accuracy)}).index
+    made = made_up(BEND, accuracy).copy(deep=True)
+    made["accuracy"] = made["accuracy"].where(~((made.seed == 0) & (made.dropout > 0.15) & (made.slope == 0)))
+    found = NetworkDiagram(made)
+    assert found.left_out == 2 and found.falls.value == pytest.approx(-1)
+    assert summaries.table({"a": made}).loc["cells left out", "a"] == "2"
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_too_few_seeds_have_no_interval(n):
+    made = made_up(BEND, 1 - abs(BEND), n=n)
+    assert f"too few runs for an interval: {n}," in NetworkDiagram(made).falls.why
+    assert "[" not in summaries.table({"few": made}).loc["rank correlation of accuracy with |curvature|", "few"]
+
+
+def test_ranks_along_one_dimension_for_every_value_of_the_others():
+    a = xr.DataArray([[1.0, 2.0, 3.0]] * 3, {"slope": [0.0, 0.5, 1.0], "dropout": [0.0, 0.1, 0.2]})
+    b = a.copy(data=[[1.0, 4.0, 9.0], [3.0, 2.0, 1.0], [5.0, 5.0, 5.0]]).transpose()
+    assert summaries.rank_along("dropout", a, b).values.tolist() == pytest.approx([1.0, -1.0, 0.0])
+    assert summaries.rank_along("dropout", a["dropout"], b).values.tolist() == pytest.approx([1.0, -1.0, 0.0])
+
+
+def test_two_looks_widen_an_interval_as_half_the_error_does():
+    runs = np.random.default_rng(0).normal(size=10)
+    one = estimate(runs, scatter="symmetric")
+    reach = student.ppf(0.9875, 9) * runs.std(ddof=1) / np.sqrt(10)
+    np.testing.assert_allclose(summaries.wider(one, looks=2).interval, (runs.mean() - reach, runs.mean() + reach))
+    np.testing.assert_allclose(summaries.wider(one, looks=1).interval, one.interval)
