@@ -104,16 +104,14 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("a run to $t = 10^8$ costs what a run to $t = 1$ does", "any large time would do"),
     ],
     "elastic_sde/separation": [Setting("at $t = 10^6$ (closed form")],
-    "glass/ageing": [Setting("at T = 0.001 (paper C")],
     "glass/cifar": [
         Paper("$N/P_D$ = 0.097 and 0.66 at $P_D$"),
         Paper(r"$\lambda$ = 0.001, a tenth"),
         Words(r"Q(\tau_{90}) = 0.9", "the definition of τ₉₀"),
         Follows("temperatures are %.1f times the paper's", lambda: (60_000 / 50_000,)),
-        Setting("MNIST was learnt in steps of 0.02, these labels in the paper's 0.001"),
+        Setting("in the paper's steps of 0.001, a million of them; MNIST in steps of 0.02"),
         Setting("displacements at $T = 10^{-8}$"),
-        Setting("would take them at $T = 10^{-8}$"),
-        Paper("its own lies above the 0.001 of"),
+        Paper("its own lies above 0.001, and no more"),
     ],
     "glass/displacement": [Paper("after some 300,000 steps")],
     "glass/errata": [
@@ -129,7 +127,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("to $T = 0.5$, where it has begun"),
         Setting("at the paper's $T = 0.01$"),
         Words("Both have some hundred coordinates", "an order of magnitude, to say that one scale serves"),
-        Setting("what is below $10^{-6}$ drawn there"),
         Setting("What is not above $10^{-8}$"),
         Setting("what is below $10^{-4}$ drawn there"),
     ],
@@ -142,7 +139,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Words("narrower than 95 % asks for", "the level of all intervals"),
         Setting("with the program's steps of 0.001", ("deepmech_book.experiments.glass.walks",)),
         Paper("At $T = 10^{-4}$, the paper's red curve"),
-        Paper(r"$\mu$ = 0.001, that is a length"),
+        Paper(r"with $\mu$ = 0.001 and batches of"),
         Follows(
             r"that is a length $\mu t$ (rate times steps) of %.0f or of %.0f.",
             lambda: (7000 * 600 * 1e-3, 500 * 600 * 1e-3),
@@ -150,7 +147,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     ],
     "glass/scaling": [FREE],
     "glass/superposition": [
-        Paper("The paper measures $t^{-0.48}$"),
+        Paper("the paper measures $t^{-0.48}$"),
         Setting(r"$\epsilon = 0.1$, $2T = 1$"),
     ],
     "glass/transitions": [
