@@ -55,17 +55,22 @@ export class LinePlot {
     return d;
   }
 
-  /** Draw: each is {class, points} for a line, with `dots` for its points too, or {class, text, x, y} for a word. */
+  /**
+   * Draw: each is {class, points} for a line, with `dots` for its points too, or {class, text, x, y} for a word; `colours`
+   * are the line's, or those of its dots one by one.
+   */
   draw(parts) {
-    this.drawn.replaceChildren(...parts.flatMap(({ class: name, points, dots, text, x, y, anchor }) => {
+    this.drawn.replaceChildren(...parts.flatMap(({ class: name, points, dots, text, x, y, anchor, colours }) => {
       if (text !== undefined) {
         return [svg("text", { class: name, x: this.x(x), y: this.y(y) - 6, "text-anchor": anchor ?? "start" }, text)];
       }
-      const line = svg("path", { class: `line ${name}`, d: this.curve(points) });
+      const paint = (i, what) => (colours ? `${what}: ${colours[i % colours.length]}` : undefined);
+      const line = svg("path", { class: `line ${name}`, d: this.curve(points), style: dots ? undefined : paint(0, "stroke") });
       if (!dots) return [line];
       const known = points.filter(([u, v]) => Number.isFinite(this.x(u)) && Number.isFinite(this.y(v)));
-      return [line, ...known.map(([u, v]) => svg("circle", {
-        class: `dot ${name}`, r: dots, cx: this.x(u).toFixed(2), cy: this.y(v).toFixed(2),
+      return [line, ...known.map((point, i) => svg("circle", {
+        class: `dot ${name}`, r: dots, cx: this.x(point[0]).toFixed(2), cy: this.y(point[1]).toFixed(2),
+        style: paint(points.indexOf(point), "fill"),
       }))];
     }));
   }

@@ -17,6 +17,12 @@ const warmth = (t) => (t === 0 || t >= 0.001 ? String(t) : power(t));
 /** A number of steps with its thousands. */
 const steps = (n) => Number(n.toPrecision(3)).toLocaleString("en");
 
+/** From cold to hot by rank, as in the figures (deepmech.plots.style.COLD_TO_HOT, which comes with the page). */
+const heat = (scale, i, n) => {
+  const at = (i / Math.max(1, n - 1)) * (scale.length - 1), low = Math.min(Math.floor(at), scale.length - 2);
+  return `color-mix(in srgb, ${scale[low]}, ${scale[low + 1]} ${Math.round(100 * (at - low))}%)`;
+};
+
 class Explorer extends View {
   constructor(model, el) {
     super(model, ["phase", "temperature", "waiting"]);
@@ -56,7 +62,7 @@ class Explorer extends View {
       help(
         ["Networks walk by gradient steps with thermal noise. The overlap ", symbol("Q"), "(t) is the part of the weights that has moved ",
           "by less than a small window after t steps; τ₉₀ is when it falls to 0.9 (dashed upright line)."],
-        "The dashed curves are weights that know nothing of any landscape: Eq. 6 with the same window and noise.",
+        "The dashed curves are weights that know nothing of any landscape: Eq. 6 with the same window and noise. Colours go from cold (blue) to hot (orange).",
         "MSD: mean square displacement of the weights; that of a free walk is 2Dt, a straight line of slope one here.",
         "Below, τ₉₀ of every temperature with its 95 % interval over initial conditions, and the free walk's. The ring is the " +
           "temperature chosen. The level line is T = 0, where only the landscape moves weights.",
@@ -133,16 +139,17 @@ class Explorer extends View {
       return sum / seeds;
     });
     const all = (values, map) => Array.from({ length: seeds }, (_, s) => ({ class: "seed", points: at(this.record(values, t, w, s), map) }));
+    const colours = temperatures.map((_, i) => heat(this.model.get("cold_to_hot"), i, temperatures.length));
     const [tau, low, high] = taus[w][t], walkers = free.subarray(t * times.length, (t + 1) * times.length);
     this.overlap.draw([
       { class: "zero", points: [[times[0] / 2, LEVEL], [times.at(-1) * 2, LEVEL]] }, ...all(overlap, (v) => v),
-      { class: "free", points: at(walkers) }, { class: "mean", points: at(mean(overlap, (v) => v)) },
+      { class: "free", points: at(walkers) }, { class: "mean", points: at(mean(overlap, (v) => v)), colours: [colours[t]] },
       ...(tau === null ? [] : [{ class: "here", points: [[tau, 0], [tau, 1]] }]),
     ]);
     const slope = 2 * this.model.get("diffusion") * temperatures[t];
     this.msd.draw([
       ...all(logMsd, (v) => 10 ** v), { class: "free", points: slope ? times.map((time) => [time, slope * time]) : [] },
-      { class: "mean", points: at(mean(logMsd, (v) => 10 ** v)) },
+      { class: "mean", points: at(mean(logMsd, (v) => 10 ** v)), colours: [colours[t]] },
     ]);
     const rest = temperatures[0] === 0 ? taus[w][0][0] : null, number0 = (v) => v ?? NaN;
     const points = temperatures.map((T, i) => [T, number0(taus[w][i][0])]).filter(([T]) => T > 0);
@@ -153,7 +160,7 @@ class Explorer extends View {
         { class: "word", text: "T = 0", x: this.tau.x.invert(this.tau.box.left + 10), y: rest },
       ]),
       ...temperatures.map((T, i) => ({ class: "range", points: T ? [[T, number0(taus[w][i][1])], [T, number0(taus[w][i][2])]] : [] })),
-      { class: "mean", points, dots: 4 },
+      { class: "mean", points, dots: 5, colours: colours.slice(temperatures.length - points.length) },
       { class: "mean now", points: tau !== null && temperatures[t] ? [[temperatures[t], tau]] : [], dots: 7 },
     ]);
     const between = low === null || high === null ? "" : ` (${steps(low)}–${steps(high)})`, ratio = tau && freeTau[t] && tau / freeTau[t];

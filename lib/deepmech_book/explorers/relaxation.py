@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
 from deepmech_book.experiments.glass import phases, walks
 from deepmech_book.explorers.packed import packed
@@ -85,6 +86,7 @@ def relaxation_state(
         "temperature": float(temperature),
         "waiting": int(waiting),
         "still": STILL,
+        "cold_to_hot": list(COLD_TO_HOT),
         "diffusion": walks.diffusion(1.0),
         "phases": phases,
     }
