@@ -26,6 +26,12 @@ def test_the_front_door_imports_nothing_until_it_is_asked():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_explorer_of_the_chain_does_without_torch(tmp_path):
+    said = "import sys; from deepmech import cli; cli.main(sys.argv[1:]); print('torch' in sys.modules)"
+    command = [sys.executable, "-c", said, "explore", "chain", "--no-browser", "--output", tmp_path / "chain.html"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1] == "False"
+
+
 def test_code_follows_a_public_name_to_its_home(tmp_path, monkeypatch):
     """A result answers to the code it uses, also where that is taken from the front door."""
     (tmp_path / "somebodys.py").write_text("from deepmech import over\n")

@@ -7,7 +7,7 @@ from docutils import nodes
 from miniature import ROOT
 from sphinx import addnodes
 
-from deepmech_book.press import pages, press
+from deepmech_book.press import gallery, pages, press
 from deepmech_book.press.extension import meanings
 from deepmech_book.press.sources import Checkout
 
@@ -23,6 +23,12 @@ CHAPTERS = {
 def test_the_map_of_a_chapter_shows_all_its_pages_in_their_order(chapter):
     rows = re.findall(r"^\| (\{doc\}.*?) \|", (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8"), re.M)
     assert re.findall(r"\{doc\}`/([\w/]+)`", " ".join(rows)) == CHAPTERS[chapter]
+
+
+def test_the_emblem_of_each_chapter_is_a_figure_of_the_book():
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*/*.md")]
+    for name in gallery.EMBLEMS.values():
+        assert sum(f"    name: {name}\n" in page for page in pages) == 1, name
 
 
 def test_the_explorer_is_taken_from_its_page():

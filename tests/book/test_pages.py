@@ -350,6 +350,15 @@ def test_every_figure_can_be_taken_away_and_is_in_the_gallery(book):
     assert names == gallery and names
 
 
+def test_every_page_says_what_it_is_to_those_who_only_quote_it(book):
+    for page in (p for p in book.pages if book.soup(p).select("article h1") and p != "py-modindex.html"):
+        words = {
+            tag.get("name") or tag.get("property"): tag["content"] for tag in book.soup(page).select("meta[content]")
+        }
+        assert words["description"] == words["og:description"] and len(words["description"]) < 210, page
+        assert words["og:title"], page
+
+
 def test_no_page_is_heavy(book):
     heavy = {page: size for page in book.pages if (size := (book.folder / page).stat().st_size) > 1_500_000}
     assert heavy == {}

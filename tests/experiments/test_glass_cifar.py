@@ -23,11 +23,11 @@ def run():
     return phases.survivors(sweeps.run(sweep, chunk=6))
 
 
-def test_labels_dealt_out_anew_are_as_many_and_in_another_order():
-    plain, dealt = binary("digits", 600), binary("digits", 600, shuffle=3)
-    np.testing.assert_array_equal(plain.x, dealt.x)
-    assert plain.y.sum() == dealt.y.sum() and 0.3 < (plain.y != dealt.y).mean() < 0.7
-    assert len({plain.fingerprint, dealt.fingerprint, binary("digits", 600, shuffle=4).fingerprint}) == 3
+def test_shuffled_labels_are_as_many_and_in_another_order():
+    plain, shuffled = binary("digits", 600), binary("digits", 600, shuffle=3)
+    np.testing.assert_array_equal(plain.x, shuffled.x)
+    assert plain.y.sum() == shuffled.y.sum() and 0.3 < (plain.y != shuffled.y).mean() < 0.7
+    assert len({plain.fingerprint, shuffled.fingerprint, binary("digits", 600, shuffle=4).fingerprint}) == 3
 
 
 def test_what_is_not_run_says_what_is():

@@ -56,11 +56,6 @@ def test_the_code_exists_and_cites_the_formula(formula):
     assert formula.id.split(".")[1] in cited(f"{found.__doc__}\n{module.__doc__}"), formula.code
 
 
-@pytest.mark.parametrize("formula", formulas().values(), ids=lambda f: f.id)
-def test_the_page_exists(formula):
-    assert (ROOT / "notebooks" / f"{formula.page}.md").is_file()
-
-
 def test_every_formula_that_the_library_cites_is_in_the_index():
     known = set(formulas())
     absent = set()

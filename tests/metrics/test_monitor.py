@@ -2,6 +2,7 @@
 
 import random
 from collections import OrderedDict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import evaluation
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import BEND, read
+from deepmech.metrics.reading import BEND, FULLY_CONNECTED, read
 
 N, WIDTH, CLASSES = 60, 8, 3
 
@@ -335,17 +336,24 @@ def test_a_reading_names_the_layers(sample):
         read([1.0, 0.0])
 
 
-def test_only_fully_connected_networks_are_placed_in_the_phase_diagram(sample):
-    """Of others a reading says the shape; its words are told by load_curve, or by who knows."""
-    x, y = sample
-    curve = load_curve(quiet(), x, y)
-    curve.values[:] = [3.0, 2.9, 0.0]
-    assert "In the phase diagram: more nonlinearity" in str(read(curve))
-    wrapped = load_curve(nn.Sequential(Shared()), x, y)
-    wrapped.values[:] = [3.0, 2.9, 0.0]
-    assert read(wrapped).verdict == "lazy" and "phase diagram" not in str(read(wrapped))
-    assert "phase diagram" not in str(read([3.0, 2.9, 0.0]))
-    assert read([3.0, 2.9, 0.0], architecture="fully connected").phase == "more nonlinearity than noise"
+def test_only_stacks_of_equal_layers_are_placed_in_the_phase_diagram(sample):
+    """Of others a reading says the shape; which it is, load_curve tells, or who knows."""
+
+    def said(*parts):
+        curve = load_curve(nn.Sequential(*parts), *sample)
+        curve.values[:] = np.linspace(3, 0, curve.size) ** 0.3
+        assert read(curve).verdict == "lazy"
+        return str(read(curve))
+
+    def equal(widths):
+        return [part for w, v in pairwise(widths) for part in (nn.Linear(w, v), nn.ReLU())]
+
+    plain = [*equal([WIDTH, 9, 9, 9]), nn.Linear(9, CLASSES)]
+    assert "In the phase diagram: more nonlinearity" in said(*plain)
+    for other in (equal([WIDTH, 9, 9]), [*equal([WIDTH, 9, 7, 9]), nn.Linear(9, 3)], [Shared(), *plain]):
+        assert "phase diagram" not in said(*other)
+    assert not read([3.0, 2.9, 0.0]).phase
+    assert read([3.0, 2.9, 0.0], architecture=FULLY_CONNECTED).phase == "more nonlinearity than noise"
 
 
 def test_a_reading_refuses_what_chance_shows_as_well(sample):

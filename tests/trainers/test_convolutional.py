@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 import torch
 from oracle import Oracle
-from trainer_data import clusters
+from trainer_data import clusters, pictures
 
 from deepmech import over
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.member import Member
 from deepmech.trainers.modules import of_member
-
-
-def pictures(n=40, side=6, channels=2):
-    data = clusters(n, channels * side * side, 3)
-    data.shape = (channels, side, side)
-    return data
-
 
 DATA = pictures()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from oracle import hinge_gradient
-from trainer_data import clusters
+from trainer_data import bent, clusters, noise
 
 from deepmech import over
 from deepmech.core.random import Stream
@@ -15,25 +15,9 @@ from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, init
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
 
-DATA = clusters(90, 6, 3)
+DATA, SIGNS, IMAGES = clusters(90, 6, 3), bent(name="divergence"), noise(12, 1, 3)
 MEASURED = ("load_curve", "load_curve_hat", "accuracy", "class_mean", "class_spread")
 ENGINES = ({"engine": "compiled"}, {"engine": "torch"}, {"engine": "torch", "together": 80})
-
-
-def walkers_data(n=150, d=4):
-    x = Stream.of("divergence", 0).normal("x", 0, (n, d))
-    return SimpleNamespace(x=x, y=np.where(x[:, 0] + 0.5 * x[:, 1] ** 2 > 0.3, 1.0, -1.0), fingerprint="divergence")
-
-
-def images(n_channels, n_classes, n=12):
-    """Those of the tests of LeNet: every pixel random."""
-    s = Stream.of("test lenet", 0)
-    x = s.uniform("x", 0, (n, n_channels * 1024)).astype(np.float32)
-    y = (s.uniform("y", 0, n) * n_classes).astype(np.int64)
-    return SimpleNamespace(
-        x_train=x, y_train=y, x_test=x[: n // 2], y_test=y[: n // 2], n_classes=n_classes,
-        shape=(n_channels, 32, 32), fingerprint="noise 0",
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -126,7 +110,7 @@ def test_batch_norm_knows_no_scale_or_the_network_has_diverged(engine, scale):
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_what_diverges_while_it_settles_is_told(engine):
     start = Preparation(sgd_steps=60, descent_steps=8, learning_rate=over("rate", [0.01, 1e6]))
-    made = settle(Dynamics(width=8, hidden=3), start, walkers_data(), engine=engine)
+    made = settle(Dynamics(width=8, hidden=3), start, SIGNS, engine=engine)
     assert made["state"].values.tolist() == ["finished", "diverged"]
     for name in ("loss", "data_loss", "error", "norm"):
         assert np.isfinite(made[name][0]) and np.isnan(made[name][1]), name
@@ -137,14 +121,14 @@ def test_what_diverges_while_it_settles_is_told(engine):
 
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_weights_beyond_all_reason_have_diverged_though_they_are_finite(engine):
-    made = settle(Dynamics(width=4, hidden=1), Preparation(gain=1e8, sgd_steps=0), walkers_data(), engine=engine)
+    made = settle(Dynamics(width=4, hidden=1), Preparation(gain=1e8, sgd_steps=0), SIGNS, engine=engine)
     assert made["state"].item() == "diverged" and np.isnan(made["norm"]) and np.isnan(made["error"])
 
 
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_what_diverges_in_its_preparation_does_not_walk(engine):
     start = Preparation(sgd_steps=60, learning_rate=over("rate", [0.01, 1e6]))
-    made = walk(Dynamics(width=8, hidden=3), start, walkers_data(), steps=20, motility_times=[5], engine=engine)
+    made = walk(Dynamics(width=8, hidden=3), start, SIGNS, steps=20, motility_times=[5], engine=engine)
     assert made["state"].values.tolist() == ["finished", "diverged"]
     lost, calm = made.isel(rate=1), made.isel(rate=0)
     for name in ("within", "square", "fourth", "loss", "loss_waited", "sigma"):
@@ -159,7 +143,11 @@ def test_walkers_engines_agree_on_when_a_network_is_lost():
     )  # fmt: skip
     made = [
         settle(
-            Dynamics(width=8, hidden=6, dtype="float32"), start, walkers_data(), engine=engine, seed=over("s", [0, 1])
+            Dynamics(width=8, hidden=6, dtype="float32"),
+            start,
+            SIGNS,
+            engine=engine,
+            seed=over("s", [0, 1]),
         )
         for engine in ("compiled", "torch")
     ]
@@ -172,7 +160,7 @@ def test_walkers_engines_agree_on_when_a_network_is_lost():
 
 def test_no_gradient_hides_what_overflows():
     """ReLU and hinge keep what is not a number: the compiled engine's gradient says so where torch's does."""
-    data, sizes = walkers_data(), layer_sizes(4, 8, 6)
+    data, sizes = SIGNS, layer_sizes(4, 8, 6)
     agreed = set()
     for gain in np.geomspace(1, 1e12, 25):
         weights = gain * initial(sizes, Stream.of("overflow", 0))
@@ -187,7 +175,7 @@ def test_no_gradient_hides_what_overflows():
 
 
 def test_no_loss_hides_what_overflows():
-    data, sizes = walkers_data(), layer_sizes(4, 8, 6)
+    data, sizes = SIGNS, layer_sizes(4, 8, 6)
     weights = 1e60 * initial(sizes, Stream.of("overflow", 0))
     assert np.isfinite(weights @ weights)
     assert not np.isfinite(Loss(sizes, data.x, data.y).value(weights))
@@ -197,7 +185,7 @@ def test_no_loss_hides_what_overflows():
 def test_lenets_are_lost_at_the_same_iteration_whatever_the_engine(n_channels, n_classes):
     """ReLU and maxima drop what is not a number; among these trials are two that lived on by it."""
     training = SingleSample(learning_rate=over("rate", [1.0, 10.0, 1e4, 1e8, 1e25]), iterations=60)
-    data = images(n_channels, n_classes)
+    data = noise(12, n_channels, n_classes)
     ours, theirs = (
         train_lenet(training, data, seed=over("trial", range(9)), record=[0, 7, 60], engine=engine)
         for engine in ("compiled", "torch")
@@ -220,15 +208,15 @@ def test_lenets_are_lost_at_the_same_iteration_whatever_the_engine(n_channels, n
 @pytest.mark.parametrize("engine", ["compiled", "torch"])
 def test_a_lenet_that_is_lost_in_its_last_step_is_told(engine):
     for record in (None, [0, 1]):
-        made = train_lenet(SingleSample(learning_rate=1e38, iterations=1), images(1, 3), engine=engine, record=record)
+        made = train_lenet(SingleSample(learning_rate=1e38, iterations=1), IMAGES, engine=engine, record=record)
         assert made["state"].item() == "diverged" and np.isfinite(made["loss"]).all()
     assert np.isnan(made["validation_accuracy"][1]) and np.isfinite(made["validation_accuracy"][0])
 
 
 def test_a_trial_does_not_know_that_its_neighbour_diverged():
     rates = over("rate", [0.01, 1e30])
-    both = train_lenet(SingleSample(learning_rate=rates, iterations=30), images(1, 3), record=[0, 30])
-    calm = train_lenet(SingleSample(learning_rate=0.01, iterations=30), images(1, 3), record=[0, 30])
+    both = train_lenet(SingleSample(learning_rate=rates, iterations=30), IMAGES, record=[0, 30])
+    calm = train_lenet(SingleSample(learning_rate=0.01, iterations=30), IMAGES, record=[0, 30])
     assert both["state"].values.tolist() == ["finished", "diverged"]
     for name in ("logits", "loss", "validation_loss"):
         np.testing.assert_array_equal(both[name].sel(rate=0.01), calm[name])

@@ -7,10 +7,11 @@ import pytest
 import torch
 import xarray as xr
 from oracle import hinge_gradient
+from trainer_data import bent
 
 from deepmech import over
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes, n_weights
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, evaluate, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import BLOCK, TorchWalk
 from deepmech.trainers.langevin import (
     ASLEEP,
@@ -18,7 +19,6 @@ from deepmech.trainers.langevin import (
     Preparation,
     Unresolved,
     Walker,
-    log_times,
     prepare,
     settle,
     walk,
@@ -27,15 +27,9 @@ from deepmech.trainers.langevin import (
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
-def problem(n=150, d=4, seed=0):
-    stream = Stream.of("test langevin", seed)
-    x = stream.normal("x", 0, (n, d))
-    return SimpleNamespace(x=x, y=np.where(x[:, 0] + 0.5 * x[:, 1] ** 2 > 0.3, 1.0, -1.0), fingerprint="test")
-
-
 @pytest.mark.parametrize(("width", "hidden", "n"), [(1, 1, 30), (5, 2, 150), (13, 6, 333), (30, 6, 700)])
 def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
-    data = problem(n)
+    data = bent(n)
     sizes = layer_sizes(4, width, hidden)
     weights = 2.5 * initial(sizes, Stream.of("gradient", width))
     expected = hinge_gradient(weights, sizes, data.x, data.y)
@@ -48,7 +42,7 @@ def test_the_compiled_gradient_is_autograd_s(width, hidden, n):
 
 @pytest.mark.parametrize("n", [40, BLOCK, 2 * BLOCK + 333])
 def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
-    data, sizes = problem(n), layer_sizes(4, 9, 4)
+    data, sizes = bent(n), layer_sizes(4, 9, 4)
     weights = np.stack([gain * initial(sizes, Stream.of("gradient", 0)) for gain in (1.0, 2.5, 0.0)])
     for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-5), ("mixed", 2e-5)):
         many = TorchWalk(sizes, data.x, data.y, dtype, 3)
@@ -64,7 +58,7 @@ def test_networks_that_walk_have_the_gradient_and_the_values_of_each(n):
 
 
 def test_a_walk_is_the_oracle_s_step_by_step():
-    data, sizes, streams = problem(), layer_sizes(4, 5, 3), [Stream.of("walk", s) for s in (0, 1, 0)]
+    data, sizes, streams = bent(), layer_sizes(4, 5, 3), [Stream.of("walk", s) for s in (0, 1, 0)]
     rate, decay, noise = np.array([0.05, 0.02, 0.1]), np.array([0.0, 0.02, 0.3]), np.array([0.01, 0.0, 0.02])
     start = np.stack([2 * initial(sizes, s) for s in streams])
     many = TorchWalk(sizes, data.x, data.y, "float64", 3)
@@ -83,7 +77,7 @@ def test_a_walk_is_the_oracle_s_step_by_step():
 
 
 def test_the_gradient_is_the_slope_of_the_loss():
-    data, sizes = problem(), layer_sizes(4, 6, 3)
+    data, sizes = bent(), layer_sizes(4, 6, 3)
     weights = 2 * initial(sizes, Stream.of("slope", 0))
     network = CompiledWalk(sizes, data.x, data.y, "float64")
     network.set(weights)
@@ -93,7 +87,7 @@ def test_the_gradient_is_the_slope_of_the_loss():
 
 
 def test_engines_take_the_same_path():
-    data = problem()
+    data = bent()
     spec = dict(temperature=0.5, regularisation=0.02, width=5, hidden=3, dtype="float64", learning_rate=0.05)
     how = dict(steps=60, record=[1, 5, 20], waiting=[0, 40], chi=[3.0])
     start = Preparation(sgd_steps=70, batch_size=40, descent_steps=5, slow_steps=3, learning_rate=0.05, gain=2.0)
@@ -123,7 +117,7 @@ def everything(at=slice(None), **how):
         learning_rate=cells(0.05, 0.1, 0.05, 300.0, 0.05), temperature=cells(0.3, 0.1, 0.0, 1.0, 0.2),
         regularisation=cells(0.0, 0.01, 0.0, 0.0, 1.0),
     )  # fmt: skip
-    return walk(dynamics, start, problem(), steps=40, record=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
+    return walk(dynamics, start, bent(), steps=40, record=[3, 20], waiting=[0, 15], seed=over("seed", [0, 1]), **how)
 
 
 def test_members_of_one_group_may_differ_in_every_number_but_shape():
@@ -141,21 +135,21 @@ def test_members_of_one_group_may_differ_in_every_number_but_shape():
 def test_engines_take_the_same_path_of_stochastic_descent():
     dynamics = Dynamics(width=5, hidden=2, batch_size=over("batch_size", [10, 70]), learning_rate=0.05, dtype="float64")
     fast, slow = (
-        walk(dynamics, Preparation(sgd_steps=20), problem(), steps=60, record=[1, 30], engine=engine)
+        walk(dynamics, Preparation(sgd_steps=20), bent(), steps=60, record=[1, 30], engine=engine)
         for engine in ("torch", "compiled")
     )
     xr.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-14)
 
 
 def test_what_auto_chooses_and_what_is_refused(monkeypatch):
-    made = settle(Dynamics(width=3, hidden=1), Preparation(sgd_steps=5), problem())
+    made = settle(Dynamics(width=3, hidden=1), Preparation(sgd_steps=5), bent())
     assert made.attrs["engine"] == "compiled" and made.attrs["device"] == "cpu"
     with pytest.raises(ValueError, match=r"memory = 100 bytes: one member takes about"):
-        settle(Dynamics(width=3), Preparation(sgd_steps=5), problem(), engine="torch", memory=100.0)
+        settle(Dynamics(width=3), Preparation(sgd_steps=5), bent(), engine="torch", memory=100.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
     with pytest.raises(ValueError, match=r"settle: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
-        settle(Dynamics(width=3), Preparation(sgd_steps=5), problem())
+        settle(Dynamics(width=3), Preparation(sgd_steps=5), bent())
 
 
 @needs_gpu
@@ -166,7 +160,7 @@ def test_a_gpu_takes_the_same_path():
 
 
 def test_a_member_does_not_know_its_neighbours():
-    data = problem()
+    data = bent()
     start = Preparation(sgd_steps=50, learning_rate=0.05)
     how = dict(steps=30, record=[2, 29], chi=[5.0])
 
@@ -183,7 +177,7 @@ def test_a_member_does_not_know_its_neighbours():
 
 
 def test_frames_are_independent_of_one_another_and_of_the_schedule():
-    data = problem()
+    data = bent()
     dynamics = Dynamics(width=4, hidden=2, temperature=0.3)
     both = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[10, 30], record=[1, 7, 20], chi=[9.0])
     one = walk(dynamics, Preparation(sgd_steps=20), data, steps=50, waiting=[30], record=[7, 20], chi=[9.0])
@@ -194,7 +188,7 @@ def test_frames_are_independent_of_one_another_and_of_the_schedule():
     assert longer["square"].sel(waiting=5).notnull().all()
 
 
-def silent_problem(n=64):
+def silent_bent(n=64):
     """Positive inputs and negative first weights: nothing ever passes, so the loss is that of the weights alone."""
     stream = Stream.of("silent", 0)
     x = 1 + stream.uniform("x", 0, (n, 3))
@@ -203,7 +197,7 @@ def silent_problem(n=64):
 
 @pytest.mark.parametrize("dtype", ["float64", "mixed"])
 def test_on_a_quadratic_loss_every_step_is_exact(dtype):
-    x, y = silent_problem()
+    x, y = silent_bent()
     sizes = layer_sizes(3, 4, 2)
     stream = Stream.of("exact", 0)
     start = initial(sizes, stream)
@@ -219,7 +213,7 @@ def test_on_a_quadratic_loss_every_step_is_exact(dtype):
 
 
 def test_single_precision_loses_small_noise_and_says_so():
-    x, y = silent_problem()
+    x, y = silent_bent()
     data = SimpleNamespace(x=x, y=y, fingerprint="silent")
     cold = over("temperature", [1e-12, 1.0])
     with pytest.warns(Unresolved, match=r"member 0 \(temperature 1e-12"):
@@ -271,7 +265,7 @@ def test_the_walk_samples_the_boltzmann_distribution():
 
 
 def test_a_network_that_sleeps_is_finished_in_closed_form():
-    data = problem(40)
+    data = bent(40)
     dynamics = Dynamics(width=3, hidden=6, regularisation=0.5)
     how = dict(sgd_steps=4000, descent_steps=300, slow_steps=200, learning_rate=0.02)
     (done,) = prepare([Walker(dynamics, Preparation(**how), 0)], data)
@@ -282,11 +276,3 @@ def test_a_network_that_sleeps_is_finished_in_closed_form():
     decay = (1 - 0.02 * 0.5) ** 4300 * (1 - 0.002 * 0.5) ** 200
     assert np.abs(made).max() == pytest.approx(np.abs(start).max() * decay, rel=0.3)
     assert steps[-1] == 4500
-
-
-def test_small_things():
-    assert n_weights(layer_sizes(10, 30, 6)) == 4830
-    assert n_weights(layer_sizes(10, 82, 6)) == 34522
-    times = log_times(10_000, 10)
-    assert times[0] == 1 and times[-1] == 10_000 and (np.diff(times) > 0).all()
-    assert float(Dynamics(temperature=2.0, learning_rate=1e-3).noise(100)) == pytest.approx(np.sqrt(4e-5))

@@ -1,10 +1,9 @@
 """Both LeNet engines against the oracle, gradient by gradient; trials that do not know their neighbours."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from oracle import single_samples
+from trainer_data import noise
 
 from deepmech import over
 from deepmech.core.random import Stream
@@ -13,17 +12,6 @@ from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import OneByOne, SingleSample, drawn, initial_weights, network, train_lenet, wrong_labels
 
 NONE = np.array([], np.int64)
-
-
-def noise(n, n_channels, n_classes, seed=0):
-    """Random images: every pixel matters, so a tap or an edge in the wrong place shows."""
-    s = Stream.of("test lenet", seed)
-    x = s.uniform("x", 0, (n, n_channels * 1024)).astype(np.float32)
-    y = (s.uniform("y", 0, n) * n_classes).astype(np.int64)
-    return SimpleNamespace(
-        x_train=x, y_train=y, x_test=x[: n // 2], y_test=y[: n // 2], n_classes=n_classes,
-        shape=(n_channels, 32, 32), fingerprint=f"noise {seed}",
-    )  # fmt: skip
 
 
 def fresh(data, dtype, seed=0):

@@ -15,7 +15,7 @@ from oracle import Oracle
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from trainer_data import clusters
+from trainer_data import clusters, pictures
 
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training, train
@@ -38,12 +38,6 @@ def attention_of_products():
 
 def own(factory, **arguments):
     return Own(factory, arguments)
-
-
-def pictures(n=40, side=6, channels=2):
-    data = clusters(n, channels * side * side, 3)
-    data.shape = (channels, side, side)
-    return data
 
 
 def module(member, data):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -48,24 +47,33 @@ def class_means(
     [[1.0, 2.0], [1.5, 1.5]]
     """
     x, y, k = _checked(logits, classes, n_classes)
-    pool = _odd_pool("class_means", pool)
-    sums, counts = _sums(x, y, k, np.ones((1, len(x))), pool)
-    missing = np.argwhere(counts[0] == 0)
+    allowed = "an odd number of iterations (an int), at least 1"
+    if checks.whole("class_means: pool", pool, allowed=allowed) % 2 == 0:
+        checks.refuse("class_means: pool", pool, allowed)
+    t = np.arange(x.shape[1]) if times is None else np.asarray(times)
+    if t.shape != x.shape[1:2]:
+        raise ValueError(f"times have shape {t.shape}: expected one per iteration, {x.shape[1:2]}")
+    every = np.ones((1, len(x)))
+    hits = [y == c for c in range(k)]
+    counts = np.stack([every @ hit.astype(float) for hit in hits], -1)[0]
+    sums = np.stack(
+        [
+            (every @ np.where(hit[..., None], x, 0).astype(float).reshape(len(x), -1)).reshape(x.shape[1:])
+            for hit in hits
+        ],
+        1,
+    )
+    if pool > 1:
+        sums, counts = _pooled(sums, pool), _pooled(counts, pool)
+    missing = np.argwhere(counts == 0)
     if len(missing):
-        t, c = missing[0].tolist()
+        at, c = missing[0].tolist()
         raise ValueError(
-            f"class_means: no trial drew class {c} within {pool} iteration(s) around {t}; pool more iterations than "
+            f"class_means: no trial drew class {c} within {pool} iteration(s) around {at}; pool more iterations than "
             f"{pool}, or record more than {len(x)} trials"
         )
-    t = np.arange(x.shape[1]) if times is None else np.asarray(times)
-    return _means_array(sums[0] / counts[0][..., None], t)
-
-
-def _odd_pool(owner: str, pool: Any) -> int:
-    allowed = "an odd number of iterations (an int), at least 1"
-    if checks.whole(f"{owner}: pool", pool, allowed=allowed) % 2 == 0:
-        checks.refuse(f"{owner}: pool", pool, allowed)
-    return int(pool)
+    coords = {"time": t, "class": np.arange(k), "logit": np.arange(x.shape[-1])}
+    return xr.DataArray(sums / counts[..., None], coords, ("time", "class", "logit"), "mean")
 
 
 def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarray, np.ndarray, int]:
@@ -90,33 +98,11 @@ def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarr
     return x, y, k
 
 
-def _sums(x: np.ndarray, y: np.ndarray, k: int, weights: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted sums (weight set, iteration, class, logit) and counts (weight set, iteration, class), pooled in time."""
-    n, t, p = x.shape
-    sums, counts = np.empty((len(weights), t, k, p)), np.empty((len(weights), t, k))
-    for c in range(k):
-        hit = y == c
-        counts[:, :, c] = weights @ hit.astype(float)
-
-        sums[:, :, c] = (weights @ np.where(hit[..., None], x, 0).astype(float).reshape(n, -1)).reshape(-1, t, p)
-    return (_pooled(sums, pool), _pooled(counts, pool)) if pool > 1 else (sums, counts)
-
-
 def _pooled(a: np.ndarray, pool: int) -> np.ndarray:
-    """Sums over ``pool`` neighbours along axis 1, cut off at the ends."""
-    total = np.concatenate([np.zeros_like(a[:, :1]), np.cumsum(a, axis=1)], axis=1)
-    i = np.arange(a.shape[1])
-    return total[:, np.minimum(i + pool // 2 + 1, a.shape[1])] - total[:, np.maximum(i - pool // 2, 0)]
-
-
-def _means_array(values: np.ndarray, times: np.ndarray, lead: str | None = None) -> xr.DataArray:
-    if times.shape != (values.shape[-3],):
-        raise ValueError(f"times have shape {times.shape}: expected one per iteration, {(values.shape[-3],)}")
-    coords: dict[Hashable, Any] = {"time": times, "class": np.arange(values.shape[-2])}
-    if lead is not None:
-        coords[lead] = np.arange(len(values))
-    dims = ((lead,) if lead is not None else ()) + ("time", "class", "logit")
-    return xr.DataArray(values, dims=dims, coords={**coords, "logit": np.arange(values.shape[-1])}, name="mean")
+    """Sums over ``pool`` neighbours along the first axis, cut off at the ends."""
+    total = np.concatenate([np.zeros_like(a[:1]), np.cumsum(a, axis=0)])
+    i = np.arange(len(a))
+    return total[np.minimum(i + pool // 2 + 1, len(a))] - total[np.maximum(i - pool // 2, 0)]
 
 
 class LogitLog:

@@ -64,17 +64,31 @@ def is_activation(module: nn.Module) -> bool:
 
 
 def is_fully_connected(model: nn.Module) -> bool:
-    """Whether a model is a plain stack of linear layers, normalisations, activations and dropout, in ``nn.Sequential``.
+    """Whether a model is a stack of three or more equal hidden layers in ``nn.Sequential``: linear maps,
+    normalisations, activations and dropout.
 
     Of other classes of modules nobody can say from outside what ``forward`` adds up.
 
+    Parameters
+    ----------
+    model
+        Any module.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
-    >>> is_fully_connected(nn.Sequential(nn.Linear(3, 3), nn.ReLU())), is_fully_connected(nn.Conv1d(1, 1, 1))
+    >>> layers = [part for width in (5, 8, 8) for part in (nn.Linear(width, 8), nn.ReLU())]
+    >>> is_fully_connected(nn.Sequential(*layers, nn.Linear(8, 2))), is_fully_connected(nn.Sequential(*layers[:4]))
     (True, False)
     """
     parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
-    return all(isinstance(module, parts) or is_activation(module) for module in model.modules())
+    modules = list(model.modules())
+    hidden = [m for m in modules if isinstance(m, nn.Linear)][1:-1]
+    equal = len(hidden) >= 2 and len({size for m in hidden for size in (m.in_features, m.out_features)}) == 1
+    return equal and all(isinstance(module, parts) or is_activation(module) for module in modules)
 
 
 def choose(

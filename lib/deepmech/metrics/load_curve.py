@@ -129,7 +129,7 @@ def load_curve(
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
         many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
         not positive; in ``left_out`` which activations the default could not see; and ``architecture`` where it is that
-        of paper A's networks, ``"fully connected"``.
+        of paper A's networks, a stack of equal layers.
 
     Raises
     ------

@@ -23,7 +23,7 @@ UNEVEN = 0.2
 """A curve that is not bent but leaves its chord by more than this share of its range somewhere is no straight line."""
 FALLS = 0.5
 """A curve whose drop D_0 − D_L is less than this share of its range carries no load from input to output."""
-FULLY_CONNECTED = "fully connected"
+FULLY_CONNECTED = "fully connected, equal layers"
 """The architecture for which paper A drew its phase diagram."""
 
 _WORDS: dict[str, str] = {

@@ -7,7 +7,7 @@ unless names are given. Each draws on a figure (``fig=``) or on axes (``ax=``) i
 
 from deepmech.plots.layers import in_words, layer_curves, plot
 from deepmech.plots.lines import curve_panels, lines, load_curves, trajectories
-from deepmech.plots.phase import heat, network_diagram, phase_diagram, slices
+from deepmech.plots.phase import heat, network_diagram, phase_diagram, phases, slices
 from deepmech.plots.points import accuracy_by_bend, clouds, dots, scatter
 from deepmech.plots.sketches import analogy, folding_ruler, friction_law, images
 from deepmech.plots.style import DARK, LIGHT, Theme, applied
@@ -32,6 +32,7 @@ __all__ = [
     "load_curves",
     "network_diagram",
     "phase_diagram",
+    "phases",
     "plot",
     "scatter",
     "slices",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -208,6 +208,51 @@ def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Them
         shade_label="test accuracy (%)", curvature=means["curvature"], x_label=AXES[noise_of(means)][0],
         y_label=AXES["slope"][0], fig=fig, theme=theme,
     )  # fmt: skip
+
+
+def phases(
+    diagrams: Mapping[str, xr.Dataset],
+    names: Mapping[str, tuple[float, float]],
+    *,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Phase diagrams side by side, each shaded by signed curvature on its own scale, with the phases named on them.
+
+    Parameters
+    ----------
+    diagrams : Dataset by title
+        With ``load_curve`` (x, y, layer) and ``curvature`` (x, y), drawn as :func:`phase_diagram` does.
+    names : place by name of a phase
+        Fractions of the width and height of every panel.
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 0.5, 0.0]]], dims=("noise", "slope", "layer"))
+    >>> one = xr.Dataset({"load_curve": curve, "curvature": (("noise", "slope"), [[0.2, -0.2]])})
+    >>> fig = phases({"networks": one}, {"lazy": (0.8, 0.8)})
+    >>> [text.get_text() for text in fig.axes[0].texts]
+    ['lazy']
+    """
+    fig = style.canvas(fig, 3.3, theme)
+    for ax, (title, made) in zip(panels(fig, list(diagrams), columns=len(diagrams)), diagrams.items(), strict=True):
+        x, y = map(str, made["curvature"].dims)
+        layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
+        load = oriented(arranged(f"phases {title}", made["load_curve"], x, y, layer), x, y)
+        bend = oriented(arranged(f"phases {title}", made["curvature"], x, y), x, y).values
+        cmap, norm = _shading(bend, True, theme)
+        edges = [np.arange(n + 1) - 0.5 for n in bend.shape]
+        ax.pcolormesh(*edges, bend.T, cmap=cmap, norm=norm, rasterized=True)
+        _curves(ax, load.values, style.ink(cmap(norm(bend)).reshape(-1, 4)).reshape(bend.shape), 1.1)
+        side = (0.42 * style.WIDTH / bend.shape[0], 2.4 / bend.shape[1])
+        _ticks(ax, load[x].values, load[y].values, side)
+        _sign_change(ax, bend, theme, 1.6)
+        ax.set(xlabel=named(load[x]), ylabel=named(load[y]))
+        halo = [withStroke(linewidth=4, foreground=theme.background)]
+        for name, place in names.items():
+            how: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "path_effects": halo}
+            ax.text(*place, name, transform=ax.transAxes, color=theme.text, **how)
+    return fig
 
 
 def noise_of(means: xr.Dataset) -> str:

@@ -127,10 +127,7 @@ def result(sweep: Sweep) -> xr.Dataset:
             words = f"{report}; {record.in_words(entry, whole.code)}"
             _note_down(whole, {"obtained": "shipped", **asdict(report), "words": words})
             _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
-        if whole.key == sweep.key:
-            return _read[path].copy(deep=True)
-        part = _read[path].sel({d: sweep.grid.coords[d] for d in sweep.grid.dims}).copy(deep=True)
-        return part.assign_attrs(spec=json.dumps(sweep.to_json()), sweep_key=sweep.key)
+        return part_of(_read[path], sweep)
     stores, patience = os.environ.get("DEEPMECH_STORES"), float(os.environ.get("DEEPMECH_PATIENCE", "inf"))
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
     near = _say_what_is_computed(sweep, where)
@@ -152,6 +149,14 @@ def shipped(sweep: Sweep, where: Path) -> tuple[Path, Sweep] | None:
         return path, sweep
     wholes = ((path, _sweep_in(path)) for path in _named(sweep, where))
     return next(((path, whole) for path, whole in wholes if whole.holds(sweep)), None)
+
+
+def part_of(dataset: xr.Dataset, sweep: Sweep) -> xr.Dataset:
+    """A copy of what a file holds of a sweep, which is its own or a part of it."""
+    if dataset.attrs["sweep_key"] == sweep.key:
+        return dataset.copy(deep=True)
+    mine = dataset.sel({d: sweep.grid.coords[d] for d in sweep.grid.dims}).copy(deep=True)
+    return mine.assign_attrs(spec=json.dumps(sweep.to_json()), sweep_key=sweep.key)
 
 
 def _named(sweep: Sweep, where: Path) -> list[Path]:

@@ -96,7 +96,8 @@ def settle(
 
     Parameters
     ----------
-    dynamics, preparation, data, seed, engine, threads, device, memory, tf32, experiment : as for :func:`walk`.
+    dynamics, preparation, data, seed, engine, threads, device, memory, tf32, experiment
+        As for :func:`walk`.
 
     Returns
     -------
@@ -106,6 +107,11 @@ def settle(
         with ``steps`` (…, record), at most 33 records from the start of the preparation to its end; and ``state``,
         ``"finished"`` or ``"diverged"``: not finite, or a weight beyond 1e6, at one of these records. All numbers are
         nan then, and the history is from there on.
+
+    Raises
+    ------
+    ValueError
+        As :func:`walk`.
 
     Examples
     --------
@@ -156,20 +162,31 @@ def walk(
 
     Parameters
     ----------
-    dynamics, preparation : specs; every number in them may be a labelled array (:func:`deepmech.over`).
-    data : ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
-    seed, experiment : as for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
-    steps : length of the walk, waiting included.
-    waiting : waiting times t_w: steps from the start of the walk to each reference frame.
-    record : times t after each t_w at which to record, in steps, rising, at least 1; or a whole number n: every n-th.
-        None takes ten per decade. What a frame does not reach before ``steps`` is nan.
-    chi : the overlap's windows are ε = σ/χ (Eq. B1); σ is the standard deviation of the member's weights at its first
+    dynamics, preparation
+        Specs; every number in them may be a labelled array (:func:`deepmech.over`).
+    data : Data
+        ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
+    seed, experiment
+        As for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
+    steps : int
+        Length of the walk, waiting included.
+    waiting : list of int
+        Waiting times t_w: steps from the start of the walk to each reference frame.
+    record : int or list of int, optional
+        Times t after each t_w at which to record, in steps, rising, at least 1; or a whole number n: every n-th. None
+        takes ten per decade. What a frame does not reach before ``steps`` is nan.
+    chi : list of float
+        The overlap's windows are ε = σ/χ (Eq. B1); σ is the standard deviation of the member's weights at its first
         reference frame, and serves all frames.
-    motility_times : times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
-    engine : ``"compiled"`` (one network on each core, fast), ``"torch"`` (many networks at once, on any device), or
+    motility_times : list of int
+        Times t at which to keep histograms of log₁₀ |Δw| (:data:`~deepmech.metrics.glass.MOTILITY_EDGES`).
+    engine : str
+        ``"compiled"`` (one network on each core, fast), ``"torch"`` (many networks at once, on any device), or
         ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
-    threads : networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
-    device, memory, tf32 : as for :func:`deepmech.trainers.train`; TF32 concerns gradients, weights keep their type.
+    threads : int, optional
+        Networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
+    device, memory, tf32
+        As for :func:`deepmech.trainers.train`; TF32 concerns gradients, weights keep their type.
 
     Returns
     -------

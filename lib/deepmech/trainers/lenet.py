@@ -54,19 +54,25 @@ def train_lenet(
     Parameters
     ----------
     training : SingleSample
-    data : ``deepmech.data.Data`` of 32×32 images, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
-        ``n_classes``, ``shape`` and ``fingerprint``. Arrays, lists or torch tensors; labels are whole numbers
-        0 … n_classes - 1. Validation uses the test samples, with true labels.
-    seed : an integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
+    data : Data
+        ``deepmech.data.Data`` of 32×32 images, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
+        ``n_classes``, ``shape`` and ``fingerprint``. Arrays, lists or torch tensors; labels are whole numbers 0 …
+        n_classes - 1. Validation uses the test samples, with true labels.
+    seed : int or DataArray
+        An integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.
-    record : numbers of steps after which to measure validation loss and accuracy, rising, from 0 to ``iterations``, or
-        a whole number n: after every n-th step, from 0 to the last; None never does. One measurement costs about as
-        much as 0.6 steps per validation sample. Logits and losses are recorded at every step.
-    engine : ``"compiled"``, ``"torch"`` (many trials at once, for comparison), or ``"auto"``: the first that knows what
-        is asked. They agree to rounding.
-    threads : trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also
-        where ``DEEPMECH_DEVICE`` names a GPU.
-    experiment : as for :func:`deepmech.trainers.train`.
+    record : int or list of int, optional
+        Numbers of steps after which to measure validation loss and accuracy, rising, from 0 to ``iterations``, or a
+        whole number n: after every n-th step, from 0 to the last; None never does. One measurement costs about as much
+        as 0.6 steps per validation sample. Logits and losses are recorded at every step.
+    engine : str
+        ``"compiled"``, ``"torch"`` (many trials at once, for comparison), or ``"auto"``: the first that knows what is
+        asked. They agree to rounding.
+    threads : int, optional
+        Trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also where
+        ``DEEPMECH_DEVICE`` names a GPU.
+    experiment : str
+        As for :func:`deepmech.trainers.train`.
 
     Returns
     -------

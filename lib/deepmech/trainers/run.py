@@ -58,9 +58,12 @@ class Call:
 
     Parameters
     ----------
-    caller : the public function, as errors name it.
-    on_gpu : whether the torch engine may use a GPU for this caller.
-    engine, seed, experiment, threads, device, memory, tf32 : as for :func:`deepmech.trainers.train`.
+    caller : str
+        The public function, as errors name it.
+    on_gpu : bool
+        Whether the torch engine may use a GPU for this caller.
+    engine, seed, experiment, threads, device, memory, tf32
+        As for :func:`deepmech.trainers.train`.
     """
 
     def __init__(

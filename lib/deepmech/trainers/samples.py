@@ -26,13 +26,17 @@ def samples(
 
     Parameters
     ----------
-    data : anything with ``fingerprint`` and either ``x_train``, ``y_train``, ``x_test``, ``y_test`` and ``n_classes``
+    data : Data
+        Anything with ``fingerprint`` and either ``x_train``, ``y_train``, ``x_test``, ``y_test`` and ``n_classes``
         (whole numbers 0 … n_classes - 1 as labels; real targets if that is 0 or None), or, with ``signs``, ``x`` and
         ``y`` of -1 and 1. Samples have shape (n, numbers), targets (n,). NumPy arrays, lists or torch tensors, of any
         real type; labels of any integer type.
-    dtype : the least precision that samples have to fit into, ``"float32"`` or ``"float64"``.
-    every_class : whether each class must occur in both sets of samples.
-    image : who asks for ``shape``, that of one image (channels, height, width); nobody if empty.
+    dtype : str
+        The least precision that samples have to fit into, ``"float32"`` or ``"float64"``.
+    every_class : bool
+        Whether each class must occur in both sets of samples.
+    image : str
+        Who asks for ``shape``, that of one image (channels, height, width); nobody if empty.
 
     Raises
     ------

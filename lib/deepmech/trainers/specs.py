@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -38,21 +39,31 @@ class MLP(Spec):
 
     Parameters
     ----------
-    depth : number of Linear layers, at least 2; the load curve has ``depth`` points (input and hidden layers).
-    width : units of every hidden layer.
-    activation : ``"leaky_relu"``, or a smooth one: ``"tanh"``, ``"gelu"`` or ``"silu"``.
-    slope : slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear network).
-    dropout : probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
+    depth : number or DataArray
+        Number of Linear layers, at least 2; the load curve has ``depth`` points (input and hidden layers).
+    width : number or DataArray
+        Units of every hidden layer.
+    activation : str or DataArray
+        ``"leaky_relu"``, or a smooth one: ``"tanh"``, ``"gelu"`` or ``"silu"``.
+    slope : number or DataArray
+        Slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear network).
+    dropout : number or DataArray
+        Probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
         ``1 - dropout``. Resolved to 2⁻¹⁶.
-    batch_norm : normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
-    layer_norm : normalise every sample over the units of a layer instead (LayerNorm, ε = 1e-5), at the places of
-        BatchNorm, which must be off.
-    scale : the constant c of networks without either. None takes the value that keeps the mean square of the
-        features at initialisation: :math:`\sqrt{6/(1+α^2)}` for ``init="torch"``, whose weights have variance 1/(3 n),
+    batch_norm : bool or DataArray
+        Normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
+    layer_norm : bool or DataArray
+        Normalise every sample over the units of a layer instead (LayerNorm, ε = 1e-5), at the places of BatchNorm,
+        which must be off.
+    scale : number or DataArray, optional
+        The constant c of networks without either. None takes the value that keeps the mean square of the features at
+        initialisation: :math:`\sqrt{6/(1+α^2)}` for ``init="torch"``, whose weights have variance 1/(3 n),
         :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``; with a smooth activation it has to be given.
-    bias : whether the Linear layers have biases.
-    init : ``"torch"``: weights and biases uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: random
-        orthogonal weights (orthonormal rows or columns), zero biases.
+    bias : bool or DataArray
+        Whether the Linear layers have biases.
+    init : str or DataArray
+        ``"torch"``: weights and biases uniform in ±1/√(fan-in), PyTorch's default; ``"orthogonal"``: random orthogonal
+        weights (orthonormal rows or columns), zero biases.
 
     Notes
     -----
@@ -112,10 +123,14 @@ class CNN(Spec):
 
     Parameters
     ----------
-    convolutions : number of convolutional layers, at least 1.
-    channels : feature maps of every convolutional layer.
-    slope, dropout : as of :class:`MLP`; dropout draws for every position and channel of a feature map on its own.
-    pooling : ``"max"`` or ``"average"``.
+    convolutions : number or DataArray
+        Number of convolutional layers, at least 1.
+    channels : number or DataArray
+        Feature maps of every convolutional layer.
+    slope, dropout : number or DataArray
+        As of :class:`MLP`; dropout draws for every position and channel of a feature map on its own.
+    pooling : str or DataArray
+        ``"max"`` or ``"average"``.
 
     Notes
     -----
@@ -154,22 +169,33 @@ class Training(Spec):
 
     Parameters
     ----------
-    optimizer : ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8), ``"sgd"`` or ``"rmsprop"`` (α = 0.99, ε = 1e-8).
-    learning_rate : step size.
-    momentum : of ``"sgd"`` and ``"rmsprop"``, in [0, 1).
-    batch_size : samples per step; None is the whole training set. A new random order every epoch; a last, smaller batch
-        is used too.
-    epochs : passes over the training set, at most.
-    data_noise : p of Fig. 1(a): at every step ``p · std(x_train) · N(0, 1)`` is added to the inputs, and a fraction p
-        of the labels is replaced by uniform random ones.
-    label_noise : that fraction, if it is to differ from ``data_noise``; None follows ``data_noise``.
-    loss : ``"cross_entropy"``; ``"hinge"``, the mean over samples and classes k of max(0, 1 - f_true + f_k), k not the
+    optimizer : str or DataArray
+        ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8), ``"sgd"`` or ``"rmsprop"`` (α = 0.99, ε = 1e-8).
+    learning_rate : number or DataArray
+        Step size.
+    momentum : number or DataArray
+        Of ``"sgd"`` and ``"rmsprop"``, in [0, 1).
+    batch_size : number or DataArray, optional
+        Samples per step; None is the whole training set. A new random order every epoch; a last, smaller batch is used
+        too.
+    epochs : number or DataArray
+        Passes over the training set, at most.
+    data_noise : number or DataArray
+        The p of Fig. 1(a): at every step ``p · std(x_train) · N(0, 1)`` is added to the inputs, and a fraction p of the
+        labels is replaced by uniform random ones.
+    label_noise : number or DataArray, optional
+        That fraction, if it is to differ from ``data_noise``; None follows ``data_noise``.
+    loss : str or DataArray
+        ``"cross_entropy"``; ``"hinge"``, the mean over samples and classes k of max(0, 1 - f_true + f_k), k not the
         true one; or ``"mse"`` against one-hot labels (or against real-valued targets).
-    schedule : changes during training as ``(epoch, field, value)``, for example ``((4001, "dropout", 0.05),)``: from
-        epoch 4,001 on (epochs count from 1). Fields: dropout, learning_rate, data_noise, label_noise.
-    stop_loss, stop_change : training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that
-        of the epoch before by less than ``stop_change``.
-    dtype : precision of parameters and activations, ``"float32"`` or ``"float64"``.
+    schedule : tuple of (int, str, float)
+        Changes during training as ``(epoch, field, value)``, for example ``((4001, "dropout", 0.05),)``: from epoch
+        4,001 on (epochs count from 1). Fields: dropout, learning_rate, data_noise, label_noise.
+    stop_loss, stop_change : number or DataArray
+        Training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that of the epoch before by
+        less than ``stop_change``.
+    dtype : str or DataArray
+        Precision of parameters and activations, ``"float32"`` or ``"float64"``.
 
     Examples
     --------
@@ -232,14 +258,19 @@ class SingleSample(Spec):
 
     Parameters
     ----------
-    learning_rate : step size; the authors' scripts use 0.005 for GEOMNIST and 0.001 for CIFAR-10.
-    iterations : steps, the same for all trials.
-    label_error : :math:`p_\mathrm{err}`, the share of every class whose training labels are wrong, spread evenly
-        over the other classes (App. D). Which samples is a property of the data and the experiment's name, not of the
-        trial; what is wrong at one share is wrong, and in the same way, at every larger one.
-    class_weights : probabilities with which the classes 0, 1, … (true, not labelled) are drawn, adding up to 1; None
-        draws every training sample with the same probability.
-    dtype : ``"float32"`` or ``"float64"``.
+    learning_rate : number or DataArray
+        Step size; the authors' scripts use 0.005 for GEOMNIST and 0.001 for CIFAR-10.
+    iterations : int
+        Steps, the same for all trials.
+    label_error : number or DataArray
+        :math:`p_\mathrm{err}`, the share of every class whose training labels are wrong, spread evenly over the other
+        classes (App. D). Which samples is a property of the data and the experiment's name, not of the trial; what is
+        wrong at one share is wrong, and in the same way, at every larger one.
+    class_weights : tuple of float, optional
+        Probabilities with which the classes 0, 1, … (true, not labelled) are drawn, adding up to 1; None draws every
+        training sample with the same probability.
+    dtype : str
+        ``"float32"`` or ``"float64"``.
 
     Examples
     --------
@@ -279,15 +310,22 @@ class Dynamics(Spec):
 
     Parameters
     ----------
-    width : units of every hidden layer.
-    hidden : number of hidden layers.
-    regularisation : λ ≥ 0.
-    temperature : T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (Eq. A4).
-    learning_rate : μ > 0.
-    batch_size : 0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this
-        size, and then the temperature must be 0: batches make their own noise.
-    dtype : ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision
-        loses noise that is smaller than the spacing of its numbers, which mixed precision does not.
+    width : number or DataArray
+        Units of every hidden layer.
+    hidden : number or DataArray
+        Number of hidden layers.
+    regularisation : number or DataArray
+        Λ ≥ 0.
+    temperature : number or DataArray
+        T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (Eq. A4).
+    learning_rate : number or DataArray
+        Μ > 0.
+    batch_size : number or DataArray
+        0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size, and
+        then the temperature must be 0: batches make their own noise.
+    dtype : str
+        ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision loses
+        noise that is smaller than the spacing of its numbers, which mixed precision does not.
 
     Examples
     --------
@@ -328,12 +366,17 @@ class Preparation(Spec):
 
     Parameters
     ----------
-    gain : 1 is PyTorch's default; √6 keeps the mean square of ReLU features from layer to layer. With weight decay the
+    gain : number or DataArray
+        1 is PyTorch's default; √6 keeps the mean square of ReLU features from layer to layer. With weight decay the
         origin is a local minimum of any such network, and narrow ones with gain 1 fall into it before they learn.
-    sgd_steps : steps of stochastic gradient descent.
-    batch_size : its batches; the last one of an epoch holds what is left.
-    descent_steps, slow_steps : full-batch steps after it, at ``learning_rate`` and at a tenth of it (Sec. III A).
-    learning_rate : of all three.
+    sgd_steps : number or DataArray
+        Steps of stochastic gradient descent.
+    batch_size : number or DataArray
+        Its batches; the last one of an epoch holds what is left.
+    descent_steps, slow_steps : number or DataArray
+        Full-batch steps after it, at ``learning_rate`` and at a tenth of it (Sec. III A).
+    learning_rate : number or DataArray
+        Of all three.
     """
 
     gain: Number = 1.0
@@ -382,5 +425,7 @@ def with_values(spec: Any, row: Mapping[str, Any], prefix: str = "") -> Any:
     """``spec`` for one member: plain values from a row of an aligned batch in place of its labelled arrays."""
     if isinstance(spec, Own):
         return replace(spec, arguments={k: row.get(f"network.{k}", v) for k, v in spec.arguments.items()})
+    one = copy(spec)  # what its labelled arrays may hold was looked at when it was made
     names = [f.name for f in fields(spec) if prefix + f.name in row]
-    return replace(spec, **{n: int(row[prefix + n]) if n in WHOLE else row[prefix + n] for n in names})
+    vars(one).update({n: int(row[prefix + n]) if n in WHOLE else row[prefix + n] for n in names})
+    return one

@@ -72,35 +72,51 @@ def train(
 
     Parameters
     ----------
-    network : a spec, or a network of your own: a function (or class) that returns an ``nn.Module`` for inputs
-        (samples, numbers) and outputs (samples, classes). Its initial weights come from torch's generator, seeded by
-        the member's seed; ``nn.Dropout`` modules draw from the member's stream, other random numbers in a forward pass
-        are refused. Layers before a BatchNorm are best without biases (see :class:`MLP`).
-    training : a spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
-    data : ``deepmech.data.Data``, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test`` (samples along
-        the first axis), ``n_classes`` and ``fingerprint``; for CNN also ``shape``, that of one image. Arrays, lists or
+    network : MLP, CNN or callable
+        A spec, or a network of your own: a function (or class) that returns an ``nn.Module`` for inputs (samples,
+        numbers) and outputs (samples, classes). Its initial weights come from torch's generator, seeded by the member's
+        seed; ``nn.Dropout`` modules draw from the member's stream, other random numbers in a forward pass are refused.
+        Layers before a BatchNorm are best without biases (see :class:`MLP`).
+    training : Training
+        A spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
+    data : Data
+        ``deepmech.data.Data``, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test`` (samples along the
+        first axis), ``n_classes`` and ``fingerprint``; for CNN also ``shape``, that of one image. Arrays, lists or
         torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None.
-    seed : an integer, or several as a labelled array. Members with the same seed share initial weights, batches and
+    seed : int or DataArray
+        An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
-    engine : ``"compiled"`` (fast, on CPUs; it knows :class:`MLP`), ``"torch"`` (any network, on any device), or
-        ``"auto"``: the faster of those that can train these specs. They agree to rounding.
-    record : numbers of epochs after which to measure load curves and accuracies, rising, or a whole number n: after
-        every n-th, from 0 to the last; None measures once, at the end. 0 is before training, when BatchNorm still has
-        its initial averages (mean 0, variance 1). A member that stopped early keeps its last state.
-    metrics : ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
-    class_means : whether to record the mean features of every class as well.
-    layers : for a network of your own, which layers to measure, as for
-        :func:`deepmech.metrics.load_curve.load_curve`; None takes the input and every activation module.
-    together : most members of equal shape that ``"torch"`` trains at once; None takes one on a CPU, as many as the
-        memory holds on a GPU. Small networks are trained several times faster together.
-    threads : members, or groups of them, trained at a time on a CPU; None uses every core available.
-    device : ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on. None takes what the environment variable
-        ``DEEPMECH_DEVICE`` names, so that any experiment or sweep can be sent to a GPU, or else the CPU.
-    memory : bytes that the members trained at once may take, by estimate; they are cut into as many groups as that
-        needs. None takes 2 GiB on a CPU, 70 % of what is free on a GPU.
-    tf32 : whether products of float32 may use TF32 (ten bits of mantissa) on a GPU. Off, they are true float32.
-    experiment : name that enters the random streams: another name gives independent draws for the same seeds.
-    **arguments : for a network of your own, what it is called with: numbers, names, or labelled arrays of them.
+    engine : str
+        ``"compiled"`` (fast, on CPUs; it knows :class:`MLP`), ``"torch"`` (any network, on any device), or ``"auto"``:
+        the faster of those that can train these specs. They agree to rounding.
+    record : int or list of int, optional
+        Numbers of epochs after which to measure load curves and accuracies, rising, or a whole number n: after every
+        n-th, from 0 to the last; None measures once, at the end. 0 is before training, when BatchNorm still has its
+        initial averages (mean 0, variance 1). A member that stopped early keeps its last state.
+    metrics : list of str
+        ``"D"`` (spring-block paper, Eq. 3), ``"D_hat"`` (Eq. 9), or both.
+    class_means : bool
+        Whether to record the mean features of every class as well.
+    layers : list of str, optional
+        For a network of your own, which layers to measure, as for :func:`deepmech.metrics.load_curve.load_curve`; None
+        takes the input and every activation module.
+    together : int, optional
+        Most members of equal shape that ``"torch"`` trains at once; None takes one on a CPU, as many as the memory
+        holds on a GPU. Small networks are trained several times faster together.
+    threads : int, optional
+        Members, or groups of them, trained at a time on a CPU; None uses every core available.
+    device : str, optional
+        ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on. None takes what the environment variable ``DEEPMECH_DEVICE``
+        names, so that any experiment or sweep can be sent to a GPU, or else the CPU.
+    memory : float, optional
+        Bytes that the members trained at once may take, by estimate; they are cut into as many groups as that needs.
+        None takes 2 GiB on a CPU, 70 % of what is free on a GPU.
+    tf32 : bool
+        Whether products of float32 may use TF32 (ten bits of mantissa) on a GPU. Off, they are true float32.
+    experiment : str
+        Name that enters the random streams: another name gives independent draws for the same seeds.
+    **arguments : number, str or DataArray
+        For a network of your own, what it is called with: numbers, names, or labelled arrays of them.
 
     Returns
     -------

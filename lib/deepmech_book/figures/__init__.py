@@ -21,6 +21,7 @@ lines = pictured(plots.lines)
 load_curves = pictured(plots.load_curves)
 network_diagram = pictured(plots.network_diagram)
 phase_diagram = pictured(plots.phase_diagram)
+phases = pictured(plots.phases)
 scatter = pictured(plots.scatter)
 slices = pictured(plots.slices)
 trajectories = pictured(plots.trajectories)
@@ -41,6 +42,7 @@ __all__ = [
     "load_curves",
     "network_diagram",
     "phase_diagram",
+    "phases",
     "scatter",
     "slices",
     "trajectories",

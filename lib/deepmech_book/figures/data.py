@@ -17,7 +17,9 @@ def arrays_in(given: Mapping[str, Any]) -> Iterator[tuple[str, xr.DataArray]]:
         if isinstance(value, xr.DataArray):
             yield name, value
         elif isinstance(value, Mapping):
-            yield from arrays_in({str(key): one for key, one in value.items()})
+            for key, one in value.items():
+                many = isinstance(one, xr.Dataset)
+                yield from arrays_in({f"{key} {part}": one[part] for part in one} if many else {str(key): one})
         elif name == "interval" and value is not None:
             yield from arrays_in(dict(zip(("low", "high"), value, strict=True)))
 

@@ -8,7 +8,6 @@ rule                      a number holds where
 ``at_least: a``, ``at_most: b``       it is at least a, at most b
 ``between: [a, b]``       it lies in the closed interval
 ``never_rises: t``        no step of the curve from one value to the next is larger than t
-``never_falls: t``        no step of the curve is smaller than -t
 ========================  =====================================================================================
 
 ``slack: s`` widens the region by s on each side, for rounding or sampling error. Arrays hold where every element does.
@@ -30,7 +29,7 @@ NOT_TESTABLE = "not testable at this profile"
 VERDICTS = (HOLDS, TRIVIAL, FAILS, UNDECIDED, NOT_TESTABLE)
 
 _ONE_SIDED = {"above": ">", "below": "<", "at_least": "≥", "at_most": "≤"}
-KINDS = (*_ONE_SIDED, "within", "between", "never_rises", "never_falls")
+KINDS = (*_ONE_SIDED, "within", "between", "never_rises")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Rule:
     @property
     def of_curve(self) -> bool:
         """Whether the rule speaks of the steps of a curve and not of numbers."""
-        return self.kind in ("never_rises", "never_falls")
+        return self.kind == "never_rises"
 
     @property
     def direction(self) -> int:
@@ -74,8 +73,7 @@ class Rule:
         elif self.kind == "between":
             said = f"between {self.value[0]:g} and {self.value[1]:g}{slack}"
         else:
-            verb = "rises" if self.kind == "never_rises" else "falls"
-            said = f"never {verb}" + (f" by more than {self.value:g}" if self.value else "")
+            said = "never rises" + (f" by more than {self.value:g}" if self.value else "")
         return said.replace("-", "−")
 
     def region(self, expected: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -90,8 +88,6 @@ class Rule:
             low, high = self.value
         elif self.kind in ("above", "at_least"):
             low = self.value
-        elif self.kind == "never_falls":
-            low = -self.value
         else:
             high = self.value
         return np.asarray(low, float) - self.slack, np.asarray(high, float) + self.slack

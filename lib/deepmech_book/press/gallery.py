@@ -24,7 +24,7 @@ FOLDER = "figures"
 #: What can be taken away, in the order of the line below a figure.
 KINDS = {"svg": "SVG", "pdf": "PDF", "png": "PNG", "csv": "numbers as CSV", "nc": "as netCDF"}
 #: The picture to remember of each paper's chapter: the figure of this name.
-EMBLEMS = {"A": "fig-a-1c", "B": "fig-kernel-effects", "C": "fig-c-4a"}
+EMBLEMS = {"A": "fig-phases", "B": "fig-kernel-effects", "C": "fig-c-4a"}
 _IMAGE = re.compile(r'<img class="only-(light|dark)"([^>]*?) src="data:image/(svg|png)[^,"]*,([^"]*)">')
 _STEM = re.compile(r'class="deepmech-picture" data-files="([^"]*)"')
 

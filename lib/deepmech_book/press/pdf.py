@@ -62,7 +62,7 @@ def sheet(text: str, page: str, pages: Collection[str]) -> str:
         there, anchor = urldefrag(urljoin(page, str(link["href"])))
         if there in pages:
             link["href"] = f"#{there}--{anchor}" if anchor else f"#{there}"
-    for fold in article.select("details:not([class*=hide])"):
+    for fold in article.select("details:not([class*=hide], .dm-group .dm-claim, .dm-finding .dm-claim)"):
         fold["open"] = ""
     return f'<section class="sheet" id="{page}">{article.decode_contents()}</section>'
 

@@ -55,7 +55,7 @@ def binary(
     ----------
     name : as for :func:`deepmech.data.load`.
     n_data : P_D, how many training samples; None takes all (1,796 digits).
-    shuffle : deal the labels out anew, in an order with this seed: as many of each, and nothing to learn but by heart.
+    shuffle : shuffle the labels with this seed: as many of each, and nothing to learn but by heart.
     whiten : make components of the samples used alone, and scale each to unit variance. The program does neither; where
         the book does, a sweep's ``data`` and its page say so.
 

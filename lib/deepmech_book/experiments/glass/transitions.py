@@ -27,7 +27,7 @@ REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_ste
 #: Longer steps make narrow networks that learn by heart jump out of what they had learnt.
 _BY_HEART = {**REST, "sgd_steps": 1_000_000, "learning_rate": 1e-3}
 #: What ships for each data set: the arguments of :func:`plane` for Fig. 1(a) (``"plane"``), (b) (``"uot"``), whose null
-#: are labels dealt out at random (``"uot-random"``), and (c) (``"ttt"``).
+#: are shuffled labels (``"uot-random"``), and (c) (``"ttt"``).
 SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "mnist": {
         "plane": {
@@ -172,7 +172,7 @@ def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
     for title, result in results.items():
         data, widths, n = sweep_of(result).fixed["data"], result.width.values, result.diverged.size
         rows[title] = {
-            "data": title_of(data["name"]) + ", labels dealt out" * ("shuffle" in data),
+            "data": title_of(data["name"]) + ", shuffled labels" * ("shuffle" in data),
             "samples": data["n_data"],
             "widths": f"{widths.min()} to {widths.max()}" if len(widths) > 1 else str(widths[0]),
             "networks": n,

@@ -18,7 +18,7 @@ from deepmech.trainers.run import go_on
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
-_NO_ORDER, _NO_STREAM = np.zeros(1, np.int64), Stream(0)
+_NO_ORDER, _NO_STREAM, _THERMAL = np.zeros(1, np.int64), Stream(0), np.uint64(purpose_word("thermal"))
 LOSS_BLOCK = 64
 """Samples at a time in :class:`Loss`."""
 CACHE = 32 * 1024
@@ -117,9 +117,9 @@ class CompiledWalk:
         self, begin: int, end: int, batch: int, order: np.ndarray, rate: float, decay: float, noise: float,
         stream: Stream,
     ) -> None:  # fmt: skip
-        drawn = np.uint64(stream.key), np.uint64(purpose_word("thermal"))
         langevin_step.advance(
-            self._net, self._data, self._room, order, batch, rate, decay, noise, *drawn, begin, end
+            self._net, self._data, self._room, order, batch, rate, decay, noise, np.uint64(stream.key), _THERMAL,
+            begin, end,
         )  # fmt: skip
 
 
