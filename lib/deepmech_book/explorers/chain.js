@@ -2,7 +2,7 @@
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
 import { ChainDrawing } from "./chain_drawing.js";
-import { button, guess } from "./controls.js";
+import { button, guess, key } from "./controls.js";
 import { html, number } from "./dom.js";
 import { LoadPlot } from "./load_plot.js";
 import { chainHelp, chainSliders } from "./panels.js";
@@ -64,7 +64,6 @@ class Explorer extends Player {
   }
 
   loadFigure() {
-    const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
     return html(
       "div", { class: "plot" }, this.load.root,
       html("div", { class: "legend" }, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),

@@ -9,19 +9,21 @@ export function follow(model, name, react) {
   return () => model.off(`change:${name}`, react);
 }
 
-/** A labelled slider for model value `name`. `say(value)` gives the number shown and `note(value)` a remark below it. */
-function slider(model, cleanup, name, { label, range, say, note, speak = say }) {
-  const [min, max, step] = range;
+/**
+ * A labelled slider for model value `name`, over a `range` or through the values that `values()` has at the moment.
+ * `say(value)` gives the number shown and `note(value)` a remark below it.
+ */
+function slider(model, cleanup, name, { label, range: [min, max, step] = [0, 0, 1], values, say, note, speak = say }) {
   const input = html("input", { type: "range", min, max, step, name });
-  const output = html("output");
-  const remark = html("small");
+  const output = html("output"), remark = html("small");
   input.addEventListener("input", () => {
-    model.set(name, Number(input.value));
+    model.set(name, values ? values()[Number(input.value)] : Number(input.value));
     model.save_changes();
   });
   const show = () => {
-    const value = model.get(name);
-    input.value = value;
+    const all = values?.(), at = all ? nearest(all, model.get(name)) : model.get(name), value = all ? all[at] : at;
+    if (all) input.max = all.length - 1;
+    input.value = at;
     input.setAttribute("aria-valuetext", speak(value));
     output.textContent = say(value);
     if (note) remark.replaceChildren(...[note(value)].flat());
@@ -29,8 +31,7 @@ function slider(model, cleanup, name, { label, range, say, note, speak = say }) 
   cleanup.push(follow(model, name, show));
   // Only name and input stand inside the label: an output would be labelled in the input's place.
   const named = html("label", {}, html("span", {}, ...label), input);
-  const root = html("div", { class: "slider" }, named, output, ...(note ? [remark] : []));
-  return { root, show };
+  return { root: html("div", { class: "slider" }, named, output, ...(note ? [remark] : [])), show };
 }
 
 /** One slider for each entry of `all`, {name: options}, with the range that the model has for it. */
@@ -77,24 +78,10 @@ export function nearest(values, wanted) {
 }
 
 /** A labelled slider through the values that `values()` has at the moment, for the model's value `name`. */
-export function stepper(model, cleanup, name, values, { label, say, note, speak = say }) {
-  const input = html("input", { type: "range", min: 0, step: 1, name });
-  const output = html("output"), remark = html("small");
-  input.addEventListener("input", () => {
-    model.set(name, values()[Number(input.value)]);
-    model.save_changes();
-  });
-  const show = () => {
-    const all = values(), at = nearest(all, model.get(name));
-    input.max = all.length - 1;
-    input.value = at;
-    input.setAttribute("aria-valuetext", speak(all[at]));
-    output.textContent = say(all[at]);
-    remark.textContent = note(all[at]);
-  };
-  cleanup.push(follow(model, name, show));
-  return { root: html("div", { class: "slider" }, html("label", {}, html("span", {}, ...label), input), output, remark), show };
-}
+export const stepper = (model, cleanup, name, values, options) => slider(model, cleanup, name, { values, ...options });
+
+/** What a kind of line is called, below a plot. */
+export const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
 
 /**
  * A question with a button for each of `choices`, {key: word}, to be answered before `chosen` shows what happens: then

@@ -2,7 +2,7 @@
 // component, two hosts: an anywidget in Jupyter, and a page without kernel or network. The model holds the records
 // (relaxation.py) and what is looked at.
 
-import { help, nearest, stepper } from "./controls.js";
+import { help, key, nearest, stepper } from "./controls.js";
 import { html, number, power, symbol, symbolText, write } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { unpacked } from "./packed.js";
@@ -51,7 +51,6 @@ class Explorer extends View {
   }
 
   build() {
-    const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
     return html(
       "div", { class: "deepmech-explorer relaxation", role: "group", "aria-label": "Explorer of walking weights" },
       this.choice, this.about, this.head(),

@@ -1,7 +1,7 @@
 // The folding-ruler explorer: pulled slowly, jerked, or shaken. One component, two hosts: an anywidget in Jupyter, and a page
 // without kernel or network. The model holds the parameters (see ruler.py); this view holds the moving ruler.
 
-import { digits, help, sliders } from "./controls.js";
+import { digits, help, key, sliders } from "./controls.js";
 import { html, number, path, set, svg, symbol } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
 import { Normals } from "./philox.js";
@@ -46,7 +46,6 @@ class Explorer extends Player {
   }
 
   build() {
-    const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
     return html(
       "div", { class: "deepmech-explorer ruler", role: "group", "aria-label": "Folding ruler explorer" },
       html("div", { class: "top" }, this.head(), this.drawing),

@@ -1,7 +1,7 @@
 // A network that trains on the page, epoch by epoch beside the chain, and a reader who has said before how it will end. One
 // component, two hosts: in Jupyter Python reads the same curves (see training.py).
 
-import { digits, follow, guess, help, sliders, stepper, button } from "./controls.js";
+import { button, digits, follow, guess, help, key, sliders, stepper } from "./controls.js";
 import { html, number, symbol, symbolText, write } from "./dom.js";
 import { LinePlot, roomy } from "./line_plot.js";
 import { trainAside } from "./network.js";
@@ -45,7 +45,6 @@ class Explorer extends View {
   }
 
   build() {
-    const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
     const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("train_keys").length });
     return html(
       "div", { class: "deepmech-explorer training", role: "group", "aria-label": "A network in training, beside the chain" },
