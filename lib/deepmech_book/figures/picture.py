@@ -163,7 +163,7 @@ class Picture:
         stem = f"{number:02d}" + (f"-{self.figure}" if self.figure else "")
         for kind in _SAVING:
             self.save(folder / f"{stem}.{kind}")
-        if self.data is not None:
+        if self.data:  # sketches show no numbers
             self.data.to_netcdf(folder / f"{stem}.nc", engine="h5netcdf")
             if sum(array.size for array in self.data.values()) <= LONG:
                 table(self.data).to_csv(folder / f"{stem}.csv", index=False)
