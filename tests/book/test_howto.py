@@ -77,7 +77,7 @@ def test_a_strangers_path(tmp_path, monkeypatch, capsys):
     index = ROOT / re.search(r"The site is `([^`]*index\.html)`", readme)[1]
     start = index.parent / re.search(r'url=([^"]*)"', index.read_text())[1]
 
-    page = Reader(start).follow("Springs and friction").follow("Figure S12")
+    page = Reader(start).follow("Springs and friction: the other figures").follow("What if there are no classes?")
     numbers = page.target("CSV of Figure")
     drawn = xr.open_dataset(page.target("netCDF of Figure"), engine="h5netcdf").load()
     assert "@misc{deepmech-fig-a-s12," in page.soup.select_one(".dm-take details").get_text()

@@ -47,7 +47,7 @@ def keywords() -> dict[str, list[str]]:
     Examples
     --------
     >>> [words for words in keywords()["generated/spring_block/phase_diagram"] if words[0] == "f"]
-    ['fig. 3', 'figure 3']
+    ['fig. 3', 'figure 3', 'fig. s13', 'figure s13', 'fig. s14', 'figure s14']
     """
     found = {page: words.split(", ") for page, words in ASKED.items()}
     for figure in figures().values():
