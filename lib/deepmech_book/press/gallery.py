@@ -120,14 +120,20 @@ def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], 
 
 
 def _first(caption: str) -> str:
-    """What stands before the first full stop, colon or semicolon that ends a part of a caption.
+    """What stands before the first full stop, colon or semicolon that ends a part of a caption, brackets whole.
 
     Examples
     --------
     >>> _first("Loads as in Fig. 3(b), at $T = 1$: mean of ten. Dashed: theory.")
     'Loads as in Fig. 3(b), at $T = 1$'
+    >>> _first("Times (dashed: theory). Below: noise.")
+    'Times (dashed: theory)'
     """
-    return re.split(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;](?=\s|$)", caption, maxsplit=1)[0]
+    for end in re.finditer(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;](?=\s|$)", caption):
+        before = caption[: end.start()]
+        if before.count("(") == before.count(")"):
+            return before
+    return caption
 
 
 HEAD = """\
