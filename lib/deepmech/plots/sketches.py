@@ -38,7 +38,7 @@ def analogy(*, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
     ax.text(0.5, 0.5, "$d_1$", color=said, **words)
     ax.text(hidden + 0.5, 0.5, f"$d_{{{hidden + 1}}}$", color=said, **words)
     ax.text((hidden + 1) / 2, -0.98, "nonlinearity = friction", color=theme.muted, **words)
-    ax.text((hidden + 1) / 2, -1.5, "data separation of a layer = elongation of a spring", color=said, **words)
+    ax.text((hidden + 1) / 2, -1.5, "what a layer separates = elongation of a spring", color=said, **words)
     ax.text((hidden + 1) / 2, -2.0, "noise of training = shaking of the blocks", color=shaken, **words)
     for ell in range(1, hidden + 1):
         shake: dict[str, Any] = {"arrowstyle": "<|-|>", "mutation_scale": 9, "color": green, "lw": 1.4}
