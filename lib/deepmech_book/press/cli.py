@@ -1,4 +1,4 @@
-"""Verbs of the book: ``deepmech book | pdf | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,6 @@ def commands(parsers: Any) -> None:
     add("--cell-minutes", **minutes)
     add("--no-site", action="store_true", help="execute and check only; do not build the site")
     add("--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv")
-
-    add = verb(parsers, "pdf", _pdf, "print the site that was built as one PDF (needs Chromium)")
-    add("--output", metavar="FILE", default="deepmech.pdf", help="default: deepmech.pdf")
 
     add = verb(parsers, "run", _run, "execute one notebook with parameters of your own, or a grid of them")
     add("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
@@ -87,18 +84,6 @@ def _book(options: argparse.Namespace) -> int:
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
-    return 0
-
-
-@needs_book
-def _pdf(options: argparse.Namespace) -> int:
-    from deepmech_book.press import pdf
-    from deepmech_book.press.sources import Checkout
-
-    checkout = Checkout.find()
-    pages = pdf.contents(checkout.html)
-    say(f"{len(pages)} pages are being printed")
-    say(f"{pdf.write(checkout.html, Path(options.output), pages)} is written")
     return 0
 
 
