@@ -26,7 +26,7 @@ from deepmech.core.spec import digest
 from deepmech_book.ledger import tables
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
-from deepmech_book.press.sources import REFERENCE, BookError, Checkout, files_of, mapping
+from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -72,7 +72,7 @@ def build(
     names = [s.name for s in ready]
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(checkout.toc))
+    reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
     made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
         ready, records
     )
