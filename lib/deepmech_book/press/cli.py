@@ -1,8 +1,10 @@
-"""Verbs of the book: ``deepmech book | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | run | plan | lab | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +46,12 @@ def commands(parsers: Any) -> None:
     add("--profile", **profile)
     add("--chapters", nargs="+", metavar="NAME", help=some)
     add("--csv", metavar="FILE", help="also write it as a table")
+
+    add = verb(
+        parsers, "lab", _lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies"
+    )
+    add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
+    add("--no-browser", action="store_true", help="only write the copies")
 
     add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
     names = "chain (the default), elastic, ruler, relaxation, training or diagram"
@@ -119,6 +127,21 @@ def _run(options: argparse.Namespace) -> int:
         say(f"{run.gather(several, table)} verdicts in {table}")
     say(f"{options.out} holds the notebook, its figures, data and claims")
     return 0
+
+
+@needs_book
+def _lab(options: argparse.Namespace) -> int:
+    from deepmech_book.press import lab
+    from deepmech_book.press.sources import Checkout, mapping
+
+    checkout, folder = Checkout.find(), Path(options.out)
+    url = (mapping(checkout.root / "_config.yml").get("repository") or {}).get("url") or ""
+    say(f"{len(lab.write(checkout, folder, url, say))} notebooks are copied into {folder}")
+    if options.no_browser:
+        return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise RuntimeError("needs JupyterLab: pip install '.[lab]' in the folder of the repository")
+    return subprocess.run([sys.executable, "-m", "jupyterlab", str(folder)], check=False).returncode
 
 
 def _explore(options: argparse.Namespace) -> int:
