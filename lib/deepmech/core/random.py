@@ -50,8 +50,9 @@ def _step(step: Any) -> np.uint64:
 
 def _size(shape: Any) -> int:
     """How many numbers a shape holds."""
-    sides = shape if isinstance(shape, tuple | list) else (shape,)
-    return prod(_index("Stream: shape", side, "whole numbers from 0 on", 0) for side in sides)
+    if isinstance(shape, tuple | list):
+        return prod(map(_size, shape))
+    return _index("Stream: shape", shape, "whole numbers from 0 on", 0)
 
 
 @dataclass(frozen=True)
