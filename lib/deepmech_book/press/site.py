@@ -107,7 +107,9 @@ def _printable(sheet: PageBuild) -> str:
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
-        checks, shown, rest = False, [], []
+        checks = False
+        shown: list[tuple[Any, Any]] = []
+        rest: list[tuple[Any, Any]] = []
         for output in cell.get("outputs", []):
             record = output.get("data", {}).pop(execution.RECORD, None)
             checks |= record is not None
