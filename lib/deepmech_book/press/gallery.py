@@ -146,7 +146,7 @@ def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
     if first := [thumb for each in drawn.values() for label, _, thumb in each if label in EMBLEMS.values()]:
         parts += [":::::{div} dm-emblems", "", *first, ":::::", ""]
     chapters = [one for part in toc.get("parts", []) for one in part["chapters"]]
-    chapter_of = {file: one["file"] for one in chapters for file in _files(one)}
+    chapter_of = {page["file"]: one["file"] for one in chapters for page in one.get("sections", [])}
     above = ""
     for name, each in drawn.items():
         file = f"generated/{name}"
@@ -158,11 +158,6 @@ def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
             level, thumbs = "##" if chapter == file else "###", [thumb for *_, thumb in each]
             parts += [f"{level} {{doc}}`/{file}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
     return "\n".join(parts)
-
-
-def _files(chapter: dict[str, Any]) -> list[str]:
-    """The pages of a chapter of the table of contents: its own and those of its sections."""
-    return [chapter["file"], *(section["file"] for section in chapter.get("sections", ()))]
 
 
 def emblem(sheets: list[PageBuild], paper: str) -> str:
