@@ -23,10 +23,11 @@ import yaml
 import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
-from deepmech_book.ledger import tables
+from deepmech_book.ledger import registry, tables
+from deepmech_book.ledger.display import fold
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
-from deepmech_book.press.sources import REFERENCE, BookError, Checkout, files_of, mapping
+from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -60,23 +61,19 @@ def build(
 
     Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
     is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
-    otherwise only those of its own pages.
-
-    Raises
-    ------
-    BookError
-        When something is missing, before anything of the site is touched; when Jupyter Book fails or warns.
+    otherwise only those of its own pages. A BookError if something is missing, before anything of the site is touched,
+    and if Jupyter Book fails or warns.
     """
     records = harvest(sheets)
     ready = [s for s in sheets if s.notebook is not None]
     names = [s.name for s in ready]
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(checkout.toc))
+    reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
     made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
         ready, records
     )
-    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
+    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready, checkout.toc)}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     partial = len(ready) < len(sheets)
@@ -104,14 +101,26 @@ def _printable(sheet: PageBuild) -> str:
     """The executed notebook as the site shows it.
 
     Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
-    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show.
+    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show. Where a cell
+    checks main claims, the others stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
-        checks = False
+        checks, shown, rest = False, [], []
         for output in cell.get("outputs", []):
-            checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
+            record = output.get("data", {}).pop(execution.RECORD, None)
+            checks |= record is not None
+            claim = (record or {}).get("claim")
+            row = claim and not registry.claim(claim["id"]).main
+            (rest if row else shown).append((output, claim))
+        cards = any(claim for _, claim in shown)
+        if cards and len(rest) > 1:
+            text = "".join(line for output, _ in rest for line in output["data"]["text/html"])
+            text = fold(f"{len(rest)} more, in a table", [claim for _, claim in rest], text)
+            rest = [({"output_type": "display_data", "metadata": {}, "data": {"text/html": text}}, None)]
+        if cards:
+            cell["outputs"] = [output for output, _ in [*shown, *rest]]
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
@@ -164,22 +173,15 @@ def _config(checkout: Checkout, partial: bool) -> str:
 def _toc(checkout: Checkout, ready: set[str]) -> str:
     """The table of contents without notebooks that have no result; parts and chapters left empty go as well."""
 
-    def stays(entry: Any) -> bool:
+    def prune(entry: dict[str, Any]) -> dict[str, Any]:
         name = entry.get("file", "").removeprefix("generated/")
-        return name not in checkout.names or name in ready
+        nested = ("parts", "chapters", "sections")
+        entry = {key: [*filter(None, map(prune, of))] if key in nested else of for key, of in entry.items()}
+        if entry.get("chapters") == [] or (name in checkout.names and name not in ready):
+            return {}
+        return {key: of for key, of in entry.items() if of != []}
 
-    def prune(node: Any) -> Any:
-        if isinstance(node, list):
-            return [prune(e) for e in node if not isinstance(e, dict) or stays(e) or e.get("sections")]
-        if isinstance(node, dict):
-            pruned = {k: prune(v) for k, v in node.items()}
-            return {k: v for k, v in pruned.items() if v != []}
-        return node
-
-    toc = prune(checkout.toc)
-    if "parts" in toc:
-        toc["parts"] = [p for p in toc["parts"] if p.get("chapters")]
-    return yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(prune(checkout.toc), sort_keys=False, allow_unicode=True)
 
 
 #: Jupyter Book, which ends when its standard input does: as soon as the press has gone, however it went.
@@ -196,16 +198,11 @@ def _jupyter_book(checkout: Checkout, made: Path) -> None:
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     command += ["-n", "-W", "--keep-going"]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
-    how: dict[str, Any] = {
-        "cwd": checkout.root,
-        "env": utf8,
-        "capture_output": True,
-        "encoding": "utf-8",
-        "errors": "replace",
-    }
     heard, held = os.pipe()
     try:
-        done = subprocess.run(command, stdin=heard, **how)
+        done = subprocess.run(
+            command, cwd=checkout.root, env=utf8, stdin=heard, capture_output=True, encoding="utf-8", errors="replace"
+        )
     finally:
         os.close(held)
         os.close(heard)
