@@ -66,6 +66,7 @@ trainings = st.builds(
     learning_rate=st.sampled_from([1e-3, 1e-2]),
     batch_size=st.sampled_from([None, 11, 16, 64]),
     data_noise=st.sampled_from([0.0, 0.2]),
+    weight_decay=st.sampled_from([0.0, 2.0]),
     loss=st.sampled_from(["cross_entropy", "mse"]),
     dtype=st.just("float64"),
 )

@@ -25,6 +25,7 @@ from deepmech.trainers.member import Member
         (Training, "learning_rate", 0.0, "positive"),
         (Training, "momentum", 0.9, "adam"),
         (Training, "batch_size", 0, "at least 1"),
+        (Training, "weight_decay", -0.1, "zero or positive"),
         (Training, "epochs", -1, "at least 0"),
         (Training, "data_noise", -0.1, "zero or positive"),
         (Training, "data_noise", 1.5, "label_noise"),

@@ -23,7 +23,7 @@ from deepmech.trainers.specs import MLP, Training
 #: What of the specs this engine can do: each field it reads, and of names the values. All else is torch's.
 _NUMBERS = (
     "depth width slope dropout batch_norm scale bias learning_rate momentum batch_size epochs data_noise label_noise "
-    "schedule stop_loss stop_change"
+    "schedule stop_loss stop_change weight_decay"
 )
 KNOWN: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(_NUMBERS.split(), ()),
@@ -125,6 +125,8 @@ class Steps(NamedTuple):
     adam: bool
     rate: float
     momentum: float
+    kept: float
+    """Of the parameters, before each step: 1 - rate · weight decay."""
 
 
 def unknown(network: Any, training: Training) -> str:
@@ -288,7 +290,7 @@ class Fused:
         return work, Steps(
             order=order, labels=labels, size=size, first=first, dropped=drop > 0, factor=1 / (1 - now.dropout),
             noise=now.data_noise * shared["std"], adam=str(spec.optimizer) == "adam", rate=now.learning_rate,
-            momentum=float(spec.momentum),
+            momentum=float(spec.momentum), kept=1 - now.learning_rate * float(spec.weight_decay),
         )  # fmt: skip
 
     def run_epoch(self, epoch: int) -> float:

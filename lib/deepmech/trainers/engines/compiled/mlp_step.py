@@ -263,6 +263,10 @@ def run_steps(net, work, data, steps, learns, total):
         # Sums are made in float64, but a loss beyond the working precision is none: so it is in the other engines.
         finite = np.isfinite(T(loss * (net.units[last] if data.squared else 1)))
         total += (loss / n if finite else np.inf) * n
+        if learns and steps.kept != 1:
+            kept = T(steps.kept)
+            for i in range(net.p.shape[0]):
+                net.p[i] *= kept
         if learns:
             _learn(net.p, net.g, net.moments, steps.adam, steps.rate, steps.momentum, steps.first + step + 1)
     return total
