@@ -50,6 +50,15 @@ def commands(parsers: Any) -> None:
     add("--chapters", nargs="+", metavar="NAME", help=some)
     add("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
 
+    add = verb(parsers, "zoo", _zoo, "say what a network of the zoo is and what was measured of it")
+    add("number", type=int, metavar="NUMBER", help="which network, from 0")
+    add("--again", action="store_true", help="train it here, and compare")
+    add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
+
+    add = verb(parsers, "bench", _bench, "judge a measure of your own on the zoo, beside all others")
+    add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
+    add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
+
     add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
     names = "chain (the default), elastic, ruler, relaxation, training or diagram"
     add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
@@ -135,6 +144,20 @@ def _run(options: argparse.Namespace) -> int:
         table = Path(options.out) / "claims.csv"
         say(f"{run.gather(several, table)} verdicts in {table}")
     say(f"{options.out} holds the notebook, its figures, data and claims")
+    return 0
+
+
+def _zoo(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.cli import cli_zoo
+
+    sys.stdout.write(f"{cli_zoo(options.number, again=options.again, seed=options.seed)}\n")
+    return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.cli import cli_bench
+
+    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop)}\n")
     return 0
 
 

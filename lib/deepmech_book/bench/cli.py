@@ -1,0 +1,71 @@
+"""What ``deepmech zoo`` and ``deepmech bench`` do, as plain functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from deepmech.sweeps import result
+from deepmech_book.bench.claims import score
+from deepmech_book.bench.judge import leaderboard
+from deepmech_book.bench.record import own_measures, record
+from deepmech_book.experiments.zoo import DATASETS, STARS, STOPS, VERSION, made, settings_of, zoo
+
+
+def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
+    """Which network a number stands for, and what was measured of it; ``again`` trains it here and compares.
+
+    Another ``seed`` than 0 is trained in any case, as none of them ships.
+    """
+    settings = settings_of(number)
+    lines = [f"network {number} of {VERSION}:", *(f"  {name} = {value}" for name, value in settings.items())]
+    known = [n for name in dict.fromkeys(DATASETS) for n in zoo(name, STARS).cells["number"].values.tolist()]
+    shipped = None
+    if seed == 0 and number in known:
+        shipped = result(zoo(settings["data"])).sel(number=number, drop=True)
+    here = made(number, seed) if again or shipped is None else None
+    lines += _told(shipped if shipped is not None else here)
+    if here is not None and shipped is not None:
+        apart = [str(name) for name in here.data_vars if not _equal(here[name], shipped[name])]
+        differ = f"differs in {', '.join(apart)}" if apart else "equal to the bit"
+        lines.append(f"trained again here: {differ}")
+    return "\n".join(lines)
+
+
+def _equal(one: xr.DataArray, other: xr.DataArray) -> bool:
+    return np.array_equal(one.values, other.values, equal_nan=one.dtype.kind == "f")
+
+
+def _told(found: xr.Dataset | None) -> list[str]:
+    """Accuracy, loss and load curve at each stop, a line each."""
+    if found is None:
+        return []
+    lines = []
+    for stop in STOPS:
+        now = found.sel(stop=stop)
+        if not np.isfinite(now["epoch"]):
+            lines.append(f"at {stop!r}: never came there")
+            continue
+        curve = now["load_curve"].sel(split="train").dropna("layer").values
+        test = float(now["accuracy"].sel(split="test"))
+        loss = float(now["loss"].sel(split="train"))
+        drawn = " ".join(f"{d:.2f}" for d in curve)
+        lines.append(f"at {stop!r}, epoch {int(now['epoch'])}: loss {loss:.3g}, test accuracy {test:.3f}, D = {drawn}")
+    return lines
+
+
+def cli_bench(path: str, *, stop: str = "loss") -> str:
+    """The leaderboard with the functions of a file of somebody's own among the measures of the book.
+
+    Of a file ``.jsonl`` of predicted verdicts, how good they are (:func:`.claims.score`).
+    """
+    if path.endswith(".jsonl"):
+        return score(Path(path))
+    own = own_measures(path)
+    networks = record(stop)
+    table = leaderboard(networks, own).round(3)
+    table.insert(0, "", ["<-- yours" if name in own else "" for name in table.index])
+    heading = f"{networks.sizes['number']:,} networks of {VERSION} at stop {stop!r}; sign errors, 0.5 is a coin:"
+    return f"{heading}\n{table.to_string()}"

@@ -1,0 +1,130 @@
+"""What laws of layers are judged by: numbers of each network of a record, and estimates whose interval is over stars.
+
+The twelve networks of a star share their seed and most settings, so that what repeats itself independently is a star.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from deepmech.core.estimates import LEVEL, Estimate, spearman
+from deepmech.core.random import Stream
+from deepmech.metrics.curvature import steps
+from deepmech_book.experiments.zoo import SIZE
+
+DRAWS = 400
+DATA = ("mnist", "fashion-mnist")
+
+
+def over_stars(record: xr.Dataset, statistic: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Estimate:
+    """An estimate of a number (or several), beside the same number of its null.
+
+    ``statistic`` gets places of networks in the record, in which a star may stand several times, and returns both.
+    Half the width of the interval is the spread of what stars drawn anew give, times Student's t.
+    """
+    star = record.number.values // SIZE
+    names, starts = np.unique(star, return_index=True)
+    groups = np.split(np.arange(len(star)), starts[1:])
+    value, null = (np.asarray(v, float) for v in statistic(np.arange(len(star))))
+    drawn = []
+    for draw in range(DRAWS):
+        picks = (Stream.of("stars").uniform("picks", draw, len(names)) * len(names)).astype(int)
+        drawn.append(np.stack(statistic(np.concatenate([groups[i] for i in picks]))))
+    spread = np.std(drawn, 0), np.std([one[0] - one[1] for one in drawn], 0)
+    reach, apart = (scipy.stats.t.ppf((1 + LEVEL) / 2, len(names) - 1) * s for s in spread)
+    less = value - null
+    return Estimate(value, value - reach[0], value + reach[0], len(names), "", null, (less - apart, less + apart))
+
+
+def means(record: xr.Dataset, value: xr.DataArray, null: xr.DataArray | float = np.nan) -> Estimate:
+    """Mean over networks, per data set; networks whose number is not finite are left out."""
+    data, n = record.data.values, np.broadcast_to(np.asarray(null, float), value.shape)
+    v = value.values.astype(float)
+
+    def statistic(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        which = [at[data[at] == name] for name in DATA if (data == name).any()]
+        return np.array([_mean(v[i]) for i in which]), np.array([_mean(n[i]) for i in which])
+
+    return labelled(over_stars(record, statistic), [name for name in DATA if (data == name).any()])
+
+
+def ranks(record: xr.Dataset, x: xr.DataArray, null: xr.DataArray, y: xr.DataArray, within: np.ndarray) -> Estimate:
+    """Rank correlation over networks of x with y, and of the null with y: mean over groups, which ``within`` names."""
+    a, b, c = (v.values.astype(float) for v in (x, null, y))
+    usable = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+
+    def statistic(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at = at[usable[at]]
+        each = [at[within[at] == g] for g in np.unique(within[at])]
+        found = [[spearman(v[i], c[i]) for v in (a, b)] for i in each if len(i) >= 10]
+        one, other = np.nanmean(found, 0)
+        return np.array(one), np.array(other)
+
+    return over_stars(record, statistic)
+
+
+def labelled(estimate: Estimate, names: list[str]) -> Estimate:
+    """Ends of an estimate of several data sets, with their names."""
+
+    def along(end: np.ndarray) -> xr.DataArray:
+        return xr.DataArray(end, {"data": names}, ["data"])
+
+    low, high = estimate.difference or (estimate.low, estimate.high)
+    return Estimate(
+        *(along(end) for end in (estimate.value, estimate.low, estimate.high)), estimate.n, "", along(estimate.null),
+        (along(low), along(high)),
+    )  # fmt: skip
+
+
+def parts(record: xr.Dataset) -> xr.Dataset:
+    """Contribution of each part of a layer in nats, mean over hidden layers: what separates is positive."""
+    train = record.load_curve.sel(split="train", drop=True)
+    below = train.shift(layer=1)
+    each = {"linear": below - record.load_linear, "norm": record.load_linear - record.load_norm}
+    each["activation"] = record.load_norm - train
+    return xr.Dataset(each).mean("layer")
+
+
+def straightness(record: xr.Dataset, name: str = "load_curve_hat") -> xr.DataArray:
+    """Size of the correlation of D̂ with the number of the layer."""
+    y = record[name]
+    x = y.layer.where(np.isfinite(y))
+    x, y = x - x.mean("layer"), y - y.mean("layer")
+    return abs((x * y).sum("layer") / np.sqrt((x**2).sum("layer") * (y**2).sum("layer")))
+
+
+def random_straightness(record: xr.Dataset) -> xr.DataArray:
+    """The same of falling curves with as many points and random steps, uniform on the simplex."""
+    u = Stream.of("falling curves").uniform("steps", 0, (record.sizes["number"], record.sizes["layer"] - 1))
+    curve = np.concatenate([np.zeros((len(u), 1)), np.cumsum(np.log(u), 1)], 1)
+    hat = record.load_curve_hat.transpose("number", "layer")
+    return straightness(record.assign(load_curve_hat=hat.copy(data=np.where(np.isfinite(hat), curve, np.nan))))
+
+
+def falls(record: xr.Dataset) -> xr.DataArray:
+    """1 where D of the training samples never rises from a layer to the next, else 0."""
+    load = record.load_curve.sel(split="train", drop=True)
+    return (steps(load, "layer").min("layer") >= 0).astype(float)
+
+
+def imbalance(record: xr.Dataset, what: str = "noise") -> xr.DataArray:
+    """Mean over neighbouring layers of the size of the log-ratio of gradient noise, or of squared ``"norms"``.
+
+    Of noise: that in the weights and shifts which enter the units of a layer, over that in the weights which leave
+    them (arXiv 2308.06671).
+    """
+    if what == "norms":
+        enters = leaves = record.frobenius**2
+    else:
+        enters, leaves = record.noise_weights + record.noise_bias, record.noise_weights
+    after = leaves.shift(map=-1)
+    return abs(np.log(enters / after)).mean("map")
+
+
+def _mean(values: np.ndarray) -> float:
+    values = values[np.isfinite(values)]
+    return float(values.mean()) if len(values) else np.nan
