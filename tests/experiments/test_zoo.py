@@ -102,7 +102,7 @@ def test_gradients_and_noise_are_those_of_autograd_sample_by_sample(trained):
     np.testing.assert_allclose(found["gradient"][:4], [float(g.mean(0).square().sum()) for g in stacked[:4]], rtol=1e-2)
     uphill = torch.autograd.grad(loss(slice(None)), weights)
     length = torch.sqrt(sum((w * g).square().sum() for w, g in zip(weights, uphill, strict=True)))
-    before = float(loss(slice(None)))
+    before = float(loss(slice(None)).detach())
     with torch.no_grad():
         for w, g in zip(weights, uphill, strict=True):
             w += WORST / length * w * w * g

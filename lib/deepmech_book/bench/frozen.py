@@ -9,7 +9,7 @@ from typing import Any
 from deepmech.sweeps.results import required_folder
 from deepmech_book.ledger.registry import written
 
-COMMIT = "to be frozen"
+COMMIT = "e3c385d"
 """In which the predictions were committed, before any network of the zoo was trained."""
 ASKED = {
     "question": "Question",

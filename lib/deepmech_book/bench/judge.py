@@ -44,7 +44,7 @@ class Judgement:
     @property
     def where(self) -> str:
         """The environment in which it does worst."""
-        return str(self.errors.environment.values[int(self.errors.argmax())])
+        return str(self.errors.environment.values[int(self.errors.values.argmax())])
 
 
 def gap(record: xr.Dataset) -> xr.DataArray:

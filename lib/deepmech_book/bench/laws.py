@@ -6,6 +6,7 @@ The twelve networks of a star share their seed and most settings, so that what r
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -74,10 +75,8 @@ def labelled(estimate: Estimate, names: list[str]) -> Estimate:
         return xr.DataArray(end, {"data": names}, ["data"])
 
     low, high = estimate.difference or (estimate.low, estimate.high)
-    return Estimate(
-        *(along(end) for end in (estimate.value, estimate.low, estimate.high)), estimate.n, "", along(estimate.null),
-        (along(low), along(high)),
-    )  # fmt: skip
+    named = estimate.map(along)
+    return replace(named, null=along(estimate.null), difference=(along(low), along(high)))
 
 
 def parts(record: xr.Dataset) -> xr.Dataset:

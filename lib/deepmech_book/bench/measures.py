@@ -41,7 +41,7 @@ def parameters(r: xr.Dataset) -> xr.DataArray:
 
 def _log_sum(r: xr.Dataset, name: str) -> xr.DataArray:
     """Of a number of each layer, the sum of logarithms of squares: a product over layers."""
-    return 2 * np.log(r[name]).sum("map", skipna=True)
+    return 2 * xr.apply_ufunc(np.log, r[name]).sum("map")
 
 
 def _margin(r: xr.Dataset) -> xr.DataArray:

@@ -55,7 +55,7 @@ def own_measures(path: str | Path) -> dict[str, Measure]:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-    found = {n: f for n, f in public.items() if inspect.isfunction(f) and f.__module__ == file.stem}
+    found: dict[str, Measure] = {n: f for n, f in public.items() if inspect.isfunction(f) and f.__module__ == file.stem}
     if not found:
         raise ValueError(f"{file}: has no function; write def my_law(record): return record.loss.sel(split='train')")
     return found

@@ -148,7 +148,7 @@ def _measured(
     """Everything of one network, each (stop, …)."""
     engine = Fused(member, shared)
     anatomy = Anatomy(engine, images, VALIDATION, WIDEST)
-    nothing = anatomy.nothing() | {"epoch": np.float32(np.nan)}
+    nothing: dict[str, Any] = anatomy.nothing() | {"epoch": np.float32(np.nan)}
     at = {stop: nothing for stop in STOPS}
     at["start"] = anatomy.measured(untrained=True) | {"epoch": np.float32(0)}
     for epoch in range(1, epochs + 1):
@@ -156,7 +156,7 @@ def _measured(
             break
         waits = at["loss"] is nothing and epoch % EVERY == 0
         if (waits and anatomy.training_loss() <= stop_loss) or epoch == epochs:
-            now = anatomy.measured() | {"epoch": np.float32(epoch)}
+            now: dict[str, Any] = anatomy.measured() | {"epoch": np.float32(epoch)}
             at |= {"loss": now} if waits and now["loss"][0] <= stop_loss else {}
             at |= {"epochs": now} if epoch == epochs else {}
     return {name: np.stack([np.float32(at[stop][name]) for stop in STOPS]) for name in nothing}
