@@ -2,6 +2,6 @@
 
 from deepmech_book.bench.judge import Judgement, judged, leaderboard, pairs_of
 from deepmech_book.bench.measures import MEASURES
-from deepmech_book.bench.record import own_measures, record
+from deepmech_book.bench.networks import own_measures, record
 
 __all__ = ["MEASURES", "Judgement", "judged", "leaderboard", "own_measures", "pairs_of", "record"]

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech.sweeps import result
 from deepmech_book.bench.claims import score
 from deepmech_book.bench.judge import leaderboard
-from deepmech_book.bench.record import own_measures, record
+from deepmech_book.bench.networks import own_measures, record
 from deepmech_book.experiments.zoo import DATASETS, STARS, STOPS, VERSION, made, settings_of, zoo
 
 

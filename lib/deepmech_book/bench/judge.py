@@ -24,7 +24,7 @@ from deepmech.core.estimates import Estimate, bootstrap
 from deepmech_book.bench.measures import MEASURES, Measure
 from deepmech_book.experiments.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
-LEAST = 5.0
+LEAST = 0.1
 """Environments whose pairs weigh less in sum are left out."""
 
 
@@ -96,7 +96,8 @@ def judged(values: xr.DataArray, record: xr.Dataset, pairs: pd.DataFrame | None 
         raise ValueError("bench: no environment has pairs enough whose gaps can be told apart; take more networks")
     runs = table["wrong"][names].to_numpy(), table["total"][names].to_numpy()
     errors = xr.DataArray(runs[0].sum(0) / runs[1].sum(0), {"environment": names}, ["environment"])
-    return Judgement(errors, bootstrap(_mean, *runs), bootstrap(worst_of, *runs), runs)
+    mean, worst = (bootstrap(of, *runs).map(_share) for of in (_mean, worst_of))
+    return Judgement(errors, mean, worst, runs)
 
 
 def compared(one: Judgement, rival: Judgement) -> Estimate:
@@ -119,6 +120,11 @@ def leaderboard(record: xr.Dataset, own: Mapping[str, Measure] | None = None) ->
         }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values(["worst", "mean"])
     return table.rename_axis("measure")
+
+
+def _share(end: float) -> float:
+    """An end of an interval of a share."""
+    return float(np.clip(end, 0.0, 1.0))
 
 
 def _ratio(wrong: np.ndarray, total: np.ndarray) -> np.ndarray:

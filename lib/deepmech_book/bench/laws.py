@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -18,10 +19,12 @@ from deepmech.metrics.curvature import steps
 from deepmech_book.experiments.zoo import SIZE
 
 DRAWS = 400
+FEWEST = 5
+"""Networks of a group whose ranks are compared."""
 DATA = ("mnist", "fashion-mnist")
 
 
-def over_stars(record: xr.Dataset, statistic: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Estimate:
+def over_stars(record: xr.Dataset, statistic: Callable[[np.ndarray], tuple[Any, Any]]) -> Estimate:
     """An estimate of a number (or several), beside the same number of its null.
 
     ``statistic`` gets places of networks in the record, in which a star may stand several times, and returns both.
@@ -58,12 +61,11 @@ def ranks(record: xr.Dataset, x: xr.DataArray, null: xr.DataArray, y: xr.DataArr
     a, b, c = (v.values.astype(float) for v in (x, null, y))
     usable = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
 
-    def statistic(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def statistic(at: np.ndarray) -> tuple[float, float]:
         at = at[usable[at]]
         each = [at[within[at] == g] for g in np.unique(within[at])]
-        found = [[spearman(v[i], c[i]) for v in (a, b)] for i in each if len(i) >= 10]
-        one, other = np.nanmean(found, 0)
-        return np.array(one), np.array(other)
+        found = np.array([[spearman(v[i], c[i]) for v in (a, b)] for i in each if len(i) >= FEWEST]).reshape(-1, 2)
+        return _mean(found[:, 0]), _mean(found[:, 1])
 
     return over_stars(record, statistic)
 
