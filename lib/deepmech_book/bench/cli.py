@@ -11,7 +11,7 @@ from deepmech.sweeps import result
 from deepmech_book.bench.claims import score
 from deepmech_book.bench.judge import leaderboard
 from deepmech_book.bench.networks import own_measures, record
-from deepmech_book.experiments.zoo import DATASETS, STARS, STOPS, VERSION, made, settings_of, zoo
+from deepmech_book.experiments.zoo import SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
 
 
 def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
@@ -21,12 +21,10 @@ def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
     """
     settings = settings_of(number)
     lines = [f"network {number} of {VERSION}:", *(f"  {name} = {value}" for name, value in settings.items())]
-    known = [n for name in dict.fromkeys(DATASETS) for n in zoo(name, STARS).cells["number"].values.tolist()]
-    shipped = None
-    if seed == 0 and number in known:
-        shipped = result(zoo(settings["data"])).sel(number=number, drop=True)
+    ships = seed == 0 and number < SIZE * STARS
+    shipped = result(zoo(settings["data"])).sel(number=number, drop=True) if ships else None
     here = made(number, seed) if again or shipped is None else None
-    lines += _told(shipped if shipped is not None else here)
+    lines += _told(shipped if here is None else here)  # type: ignore[arg-type]
     if here is not None and shipped is not None:
         apart = [str(name) for name in here.data_vars if not _equal(here[name], shipped[name])]
         differ = f"differs in {', '.join(apart)}" if apart else "equal to the bit"
@@ -38,21 +36,16 @@ def _equal(one: xr.DataArray, other: xr.DataArray) -> bool:
     return np.array_equal(one.values, other.values, equal_nan=one.dtype.kind == "f")
 
 
-def _told(found: xr.Dataset | None) -> list[str]:
-    """Accuracy, loss and load curve at each stop, a line each."""
-    if found is None:
-        return []
+def _told(found: xr.Dataset) -> list[str]:
+    """Accuracy, loss and load curve at each stop that the network came to, a line each."""
     lines = []
     for stop in STOPS:
         now = found.sel(stop=stop)
-        if not np.isfinite(now["epoch"]):
-            lines.append(f"at {stop!r}: never came there")
-            continue
-        curve = now["load_curve"].sel(split="train").dropna("layer").values
-        test = float(now["accuracy"].sel(split="test"))
-        loss = float(now["loss"].sel(split="train"))
-        drawn = " ".join(f"{d:.2f}" for d in curve)
-        lines.append(f"at {stop!r}, epoch {int(now['epoch'])}: loss {loss:.3g}, test accuracy {test:.3f}, D = {drawn}")
+        if np.isfinite(now["epoch"]):
+            drawn = " ".join(f"{d:.2f}" for d in now["load_curve"].sel(split="train").dropna("layer").values)
+            numbers = {f"{n} ({s})": float(now[n].sel(split=s)) for n, s in (("loss", "train"), ("accuracy", "test"))}
+            words = ", ".join(f"{name} {value:.3g}" for name, value in numbers.items())
+            lines.append(f"at {stop!r}, epoch {int(now['epoch'])}: {words}, D = {drawn}")
     return lines
 
 

@@ -2,7 +2,7 @@
 worse.
 
 A record is a dataset over ``number``, at one stop, with all that :class:`deepmech_book.experiments.anatomy.Anatomy`
-measures and the settings as coordinates. All but the last four see nothing but training samples and weights.
+measures and the settings as coordinates. All but the last three see nothing but training samples and weights.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What laws of layers are judged by: numbers of each network of a record, and estimates whose interval is over stars.
+"""Estimates of numbers over networks of the zoo whose interval is over stars.
 
 The twelve networks of a star share their seed and most settings, so that what repeats itself independently is a star.
 """
@@ -15,7 +15,6 @@ import xarray as xr
 
 from deepmech.core.estimates import LEVEL, Estimate, spearman
 from deepmech.core.random import Stream
-from deepmech.metrics.curvature import steps
 from deepmech_book.experiments.zoo import SIZE
 
 DRAWS = 400
@@ -79,51 +78,6 @@ def labelled(estimate: Estimate, names: list[str]) -> Estimate:
     low, high = estimate.difference or (estimate.low, estimate.high)
     named = estimate.map(along)
     return replace(named, null=along(estimate.null), difference=(along(low), along(high)))
-
-
-def parts(record: xr.Dataset) -> xr.Dataset:
-    """Contribution of each part of a layer in nats, mean over hidden layers: what separates is positive."""
-    train = record.load_curve.sel(split="train", drop=True)
-    below = train.shift(layer=1)
-    each = {"linear": below - record.load_linear, "norm": record.load_linear - record.load_norm}
-    each["activation"] = record.load_norm - train
-    return xr.Dataset(each).mean("layer")
-
-
-def straightness(record: xr.Dataset, name: str = "load_curve_hat") -> xr.DataArray:
-    """Size of the correlation of D̂ with the number of the layer."""
-    y = record[name]
-    x = y.layer.where(np.isfinite(y))
-    x, y = x - x.mean("layer"), y - y.mean("layer")
-    return abs((x * y).sum("layer") / np.sqrt((x**2).sum("layer") * (y**2).sum("layer")))
-
-
-def random_straightness(record: xr.Dataset) -> xr.DataArray:
-    """The same of falling curves with as many points and random steps, uniform on the simplex."""
-    u = Stream.of("falling curves").uniform("steps", 0, (record.sizes["number"], record.sizes["layer"] - 1))
-    curve = np.concatenate([np.zeros((len(u), 1)), np.cumsum(np.log(u), 1)], 1)
-    hat = record.load_curve_hat.transpose("number", "layer")
-    return straightness(record.assign(load_curve_hat=hat.copy(data=np.where(np.isfinite(hat), curve, np.nan))))
-
-
-def falls(record: xr.Dataset) -> xr.DataArray:
-    """1 where D of the training samples never rises from a layer to the next, else 0."""
-    load = record.load_curve.sel(split="train", drop=True)
-    return (steps(load, "layer").min("layer") >= 0).astype(float)
-
-
-def imbalance(record: xr.Dataset, what: str = "noise") -> xr.DataArray:
-    """Mean over neighbouring layers of the size of the log-ratio of gradient noise, or of squared ``"norms"``.
-
-    Of noise: that in the weights and shifts which enter the units of a layer, over that in the weights which leave
-    them (arXiv 2308.06671).
-    """
-    if what == "norms":
-        enters = leaves = record.frobenius**2
-    else:
-        enters, leaves = record.noise_weights + record.noise_bias, record.noise_weights
-    after = leaves.shift(map=-1)
-    return abs(np.log(enters / after)).mean("map")
 
 
 def _mean(values: np.ndarray) -> float:
