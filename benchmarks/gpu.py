@@ -42,7 +42,6 @@ from deepmech.core.labels import over  # noqa: E402
 from deepmech.core.random import Stream  # noqa: E402
 from deepmech.data import load  # noqa: E402
 from deepmech.sweeps import Sweep, runner, ship  # noqa: E402
-from deepmech.sweeps.assemble import missing  # noqa: E402
 from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
@@ -325,7 +324,7 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
         store = Store.open(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
         store.require_code()
         failure, size = "", 1
-        while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
+        while (todo := runner.missing(sweep, store.read())) and size and time.time() < until and not failure:
             indices, began = runner.chunks_of(todo, size)[0], time.time()
             outcome = runner.compute_chunk(sweep.to_json(), indices)
             if outcome.dataset is None:

@@ -94,6 +94,7 @@ PACKAGE = {
     "docutils": "jupyter-book",
     "markdown_it": "jupyter-book",
     "sphinx": "jupyter-book",
+    "sphinx_external_toc": "jupyter-book",
     "packaging": "pytest",
 }
 # Why a declared package is imported nowhere.

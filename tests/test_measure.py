@@ -82,7 +82,7 @@ def test_measure_without_weights_by_name_of_data_set_and_layers(here, capsys):
     said, asides = capsys.readouterr()
     assert "on 150 samples" in said and "output" in said and "as its factory makes it" in asides
     assert cli.main(["measure", f"{name}:Half", "digits"]) == 0
-    assert "1 of 2 activations are not modules" in capsys.readouterr().out
+    assert "\nrelu()  " in capsys.readouterr().out
     assert cli.main(["measure", f"{name}:mlp", "digits", "--regression"]) == 0
     assert "error of a linear probe" in capsys.readouterr().out
 

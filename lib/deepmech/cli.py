@@ -68,10 +68,7 @@ def parser() -> argparse.ArgumentParser:
     what = "results, stores, or how names of shipped results begin, such as figure-1c (default: all that ship)"
     add("paths", nargs="*", metavar="PATH|NAME", help=what)
     add("--cells", dest="n", type=positive, default=3, help="cells per result (default: 3)")
-    add("--fraction", type=float, help="share of the cells, in place of --cells")
     add("--seed", type=int, help="which sample is drawn (default: another one each time)")
-    largest = "largest accepted relative difference of a number (default: what its function states, else equal bits)"
-    add("--tolerance", type=float, help=largest)
     add("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
     add("--minutes", type=float, help="go round all results with other cells until the time is up")
 
@@ -124,22 +121,25 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from deepmech.sweeps import cli_verify, results
+    from deepmech.sweeps import cli_verify
 
-    options.paths = [path for given in options.paths for path in _results(given)] or [results.required_folder()]
+    options.paths = [path for given in options.paths or [""] for path in _results(given)]
     summary, passed = cli_verify(**_given(options), say=say)
     sys.stdout.write(f"{summary}\n")
     return 0 if passed else 1
 
 
 def _results(given: str) -> list[Path]:
-    """What is at a path, or the shipped results whose names begin so."""
+    """What is at a path, or the shipped results whose names begin so; of no name the folder of them all."""
     from deepmech.sweeps.results import folder
 
-    if Path(given).exists():
+    where = folder()
+    if given and Path(given).exists():
         return [Path(given)]
-    ships = sorted(folder().glob("*.nc")) if folder() else []  # type: ignore[union-attr]
-    if named := [file for file in ships if given and file.name.startswith(given)]:
+    if where is None:
+        raise ValueError("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
+    ships = sorted(where.glob("*.nc"))
+    if named := [where] if not given else [file for file in ships if file.name.startswith(given)]:
         return named
     near = difflib.get_close_matches(given, {file.stem.rpartition("-")[0] for file in ships})
     raise ValueError(f"verify: {given}: no file, and no shipped result; near: {', '.join(near) or 'none'}")

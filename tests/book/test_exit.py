@@ -29,7 +29,6 @@ def test_sphinx_alone_prints_the_same_pages(checkout, tmp_path):
         leave.project(checkout, tmp_path / "plain")
     site.build(checkout, press.press(checkout), "quick", whole=False)
     source = leave.project(checkout, tmp_path / "plain")
-    assert "jupyter_book" not in (source / "conf.py").read_text().splitlines()[-1]
     html = leave.build(sys.executable, source)
     assert leave.differences(checkout.html, html) == []
     page = html / "generated/springs/a.html"

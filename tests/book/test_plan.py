@@ -61,24 +61,25 @@ def test_what_may_be_more_is_said(own):
 
 
 def test_cells_are_priced_as_those_of_the_most_similar_result_that_ships(own, capsys):
-    made = plan.plan(own, "quick")
-    assert [(r.page, r.sweep, r.cells, r.left, r.shared) for r in made.rows] == [
-        ("springs/a", "powers", 2, 0, ""),
-        ("springs/a", "more", 2, 2, ""),
-        ("springs/a", "more", 3, 3, ""),
-        ("springs/a", "after", 3, 3, ""),
-        ("springs/b", "powers", 2, 0, "springs/a"),
+    rows = plan.plan(own, "quick")
+    assert [(r.page, r.cells, r.left, r.shared) for r in rows] == [
+        ("springs/a", 2, 0, ""),
+        ("springs/a", 2, 2, ""),
+        ("springs/a", 3, 3, ""),
+        ("springs/a", 3, 3, ""),
+        ("springs/b", 2, 0, "springs/a"),
     ]
     ((path, ships),) = plan.shipped().items()
     each = plan.read(path).attrs["wall_seconds"] / 2
-    left = [row for row in made.rows if row.left]
-    assert [(row.seconds, row.like, row.larger) for row in left] == [(n * each, "powers", "") for n in (2, 3, 3)]
+    assert [(row.seconds, row.larger) for row in rows if row.left] == [(n * each, "") for n in (2, 3, 3)]
     other = Sweep("other", ships.compute, {"base": over("base", [1.0])}, {"highest": 5})
-    assert plan.price(other)[1:] == ("powers", "highest 5 (2)")
-    assert plan.price(Sweep("sums", "operator:add", {"x": over("x", [1])})) == (None, "nothing that ships", "")
-    assert made.total().startswith("profile quick: 4 sweeps of 10 cells; 8 cells of 3 sweeps are left to compute, for")
+    assert plan.price(other)[1] == "highest 5 (2)"
+    assert plan.price(Sweep("sums", "operator:add", {"x": over("x", [1])})) == (None, "")
+    (page, book) = plan.by_page(rows)
+    assert (page["page"], page["cells"], page["left"]) == ("springs/a", 10, 8) and book["left"] == 8
+    assert cli.main(["plan"]) == 0 and "whole book  10     8" in capsys.readouterr().out
     assert cli.main(["plan", "--chapters", "springs/b", "--csv", "left.csv"]) == 0
-    assert "all ship" in capsys.readouterr().out and (own.root / "left.csv").read_text() == "\n"
+    assert "all ships" in capsys.readouterr().out and (own.root / "left.csv").read_text() == "\n"
 
 
 def test_profiles_extend_one_another(checkout):
@@ -120,16 +121,9 @@ def test_the_quick_profile_asks_for_all_that_ships(pages):
 def test_the_table_of_paper_size_is_of_today(pages):
     with (ROOT / "book" / "paper_size.csv").open(encoding="utf-8") as file:
         kept = list(csv.DictReader(file))
-    rows, owners = [], {}
-    for name in REAL.names:
-        found = pages["paper", name]
-        for sweep in found.sweeps.values():
-            owner = owners.setdefault(sweep.key, name)
-            left = 0 if sweep.key in found.shipped or owner != name else sweep.n_cells
-            shared = "" if owner == name else owner
-            rows.append(plan.Row(name, sweep.name, sweep.key, sweep.n_cells, left, shared, *plan.price(sweep)))
-    made = plan.Plan("paper", tuple(rows)).by_page()
-    assert kept == [{name: str(value) for name, value in row.items()} for row in made]
+    owners = {}
+    rows = [row for name in REAL.names for row in plan.rows_of(name, pages["paper", name], owners)]
+    assert kept == [{name: str(value) for name, value in row.items()} for row in plan.by_page(rows)]
 
 
 def test_every_parameter_is_used_by_its_page():

@@ -70,12 +70,11 @@ def test_a_point_that_fails_spoils_no_other(checkout, monkeypatch, capsys):
     assert not (checkout.root / "out" / "n=0" / "a.ipynb").exists()
 
 
-def test_parameters_come_from_a_profile_a_file_and_the_command_in_that_order(own, tmp_path):
+def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_path):
     source = run.notebook_of(own, "springs/a")
-    mine, values = tmp_path / "mine.yml", tmp_path / "values.yml"
+    mine = tmp_path / "mine.yml"
     mine.write_text(yaml.safe_dump({"springs/a": {"n": 5, "highest": 7}}))
-    values.write_text("n: 6\n")
-    found = run.parameters_of(own, source, str(mine), values, {"bases": [3.0]})
+    found = run.parameters_of(own, source, str(mine), {"n": 6, "bases": [3.0]})
     assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [3.0]}
     assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
 
@@ -88,7 +87,6 @@ def test_parameters_come_from_a_profile_a_file_and_the_command_in_that_order(own
         (["--grid", "m=1,2"], "has no parameter 'm'"),
         (["--grid", "n"], "must be name=value,value"),
         (["--grid", "n=1,1"], "two of its points have one name"),
-        (["-f", "none.yml"], "none.yml: cannot be read"),
         (["--profile", "gigantic"], "gigantic: cannot be read.*quick, laptop, paper"),
     ],
 )
@@ -110,18 +108,6 @@ def test_parameters_are_described(own, capsys):
     assert cli.main(["run", "springs/a", "--help-notebook"]) == 0
     said = capsys.readouterr().out
     assert "n        number    3           springs" in said and "what     anything  None" in said
-
-
-@pytest.mark.slow
-def test_a_grid_runs_on_a_cluster(own, capsys):
-    from distributed import LocalCluster
-
-    quiet = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50, "protocol": "tcp"}
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as cluster:
-        command = ["run", "springs/a", "--grid", "n=3,0", "-o", "there", "--scheduler", cluster.scheduler_address]
-        assert cli.main(command) == 0, capsys.readouterr().err
-    with open(own.root / "there" / "claims.csv", newline="") as file:
-        assert [r["verdict"] for r in csv.DictReader(file)] == ["holds", "fails"]
 
 
 def test_the_commands_on_the_page_about_it_are_understood(monkeypatch):

@@ -23,7 +23,8 @@ def test_each_example_learns_and_has_a_falling_curve(name, digits):
     state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     layers, x, y = examples.EXAMPLES[name].layers, digits.x_train, digits.y_train
     raw = examples.example(name)
-    assert read(load_curve(raw, x, y, layers=layers)).verdict == "not falling"
+    said = read(load_curve(raw, x, y, layers=layers))
+    assert "not falling" in (said.verdict, *said.possible)
     model = examples.trained(name, digits)
     assert examples.accuracy(model, digits) > 0.6
     curve = load_curve(model, x, y, layers=layers)

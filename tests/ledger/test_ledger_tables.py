@@ -8,13 +8,13 @@ from deepmech_book.ledger.display import badge
 from deepmech_book.ledger.registry import Section, Sentence, choices, formulas, ours, sections, sentences
 from deepmech_book.ledger.rules import FAILS
 from deepmech_book.ledger.tables import done_markdown, papers_markdown, sentences_markdown
-from deepmech_book.press.sources import Checkout, files_of
+from deepmech_book.press.sources import Checkout
 
 HOUSE = Checkout.find()
 
 
 def test_every_page_named_is_a_page_of_the_book_and_every_notebook_is_named_or_ours():
-    there = {name.removeprefix("generated/") for name in files_of(HOUSE.toc)}
+    there = {name.removeprefix("generated/") for name in HOUSE.pages}
     named = {page for s in sections().values() for page in s.pages}
     assert named | {c.page for c in choices()} | {f.page for f in formulas().values()} <= there
     # No paper asks what scaling down keeps, nor about other networks.

@@ -69,9 +69,9 @@ def test_paper_network_by_hand(sample, metric, weights):
             h = nn.functional.leaky_relu(model.get_submodule(f"bn{i}")(model.get_submodule(f"fc{i}")(h)), 0.2)
             by_hand.append(data_separation(h, y, metric, weights=weights))
     np.testing.assert_allclose(curve, by_hand, atol=1e-5)
-    # One batch runs through the very same arithmetic.
+    # One batch runs through the very same arithmetic, but for single precision in the sums of D.
     whole = load_curve(model, x, y, metric=metric, weights=weights, batch_size=N)
-    np.testing.assert_allclose(whole, by_hand, atol=1e-12)
+    np.testing.assert_allclose(whole, by_hand, atol=1e-12 if (metric, weights) != ("D", "samples") else 1e-6)
 
 
 def snapshot(model):
@@ -146,7 +146,7 @@ def test_any_layers_by_name_with_input_and_output(sample):
     curve = load_curve(model, x, y, layers=["output", "fc2", "input", "out"])
     assert curve.layer.values.tolist() == ["output", "fc2", "input", "out"]
     assert curve.sel(layer="output") == curve.sel(layer="out")
-    assert float(curve.sel(layer="input")) == data_separation(x, y)
+    assert float(curve.sel(layer="input")) == pytest.approx(data_separation(x, y), abs=1e-6)
 
 
 def test_layers_that_work_in_place_are_seen_before_they_are_overwritten(sample):
@@ -161,7 +161,7 @@ def test_layers_that_work_in_place_are_seen_before_they_are_overwritten(sample):
     np.testing.assert_array_equal(given, kept)
     assert curve.layer.values.tolist() == ["input", "0", "2"]
     np.testing.assert_array_equal(curve, load_curve(apart, x, y))
-    assert curve[0] == data_separation(x, y)
+    assert float(curve[0]) == pytest.approx(data_separation(x, y), abs=1e-6)
     np.testing.assert_array_equal(load_curve(model, x, y, layers=["1"]), load_curve(apart, x, y, layers=["1"]))
 
 
@@ -174,7 +174,7 @@ def test_only_a_normalisation_of_the_input_itself_stands_for_it(sample):
     late = fill(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), nn.Linear(WIDTH, 3)))
     curve = load_curve(late, x, y)
     assert curve.layer.values.tolist() == ["input", "2"]
-    assert curve[0] == data_separation(x, y)
+    assert float(curve[0]) == pytest.approx(data_separation(x, y), abs=1e-6)
 
 
 def test_images_are_flattened_per_sample(sample):
@@ -247,7 +247,7 @@ def test_layers_that_cannot_be_measured_are_named(sample, output, layers, messag
 
 def test_models_and_data_that_cannot_be_measured(sample):
     x, y = sample
-    with pytest.raises(ValueError, match=r"no activation modules.*0 \(Linear\)"):
+    with pytest.raises(ValueError, match=r"no activation to choose.*layers=\['input', '0'\].*0 \(Linear\)"):
         load_curve(nn.Sequential(nn.Linear(WIDTH, 3)), x, y)
     with pytest.raises(ValueError, match="class 3 of 4 has no sample"):
         load_curve(paper_network(), x, y, n_classes=4)

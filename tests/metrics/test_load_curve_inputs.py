@@ -11,6 +11,7 @@ from collections import OrderedDict, UserDict
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
@@ -421,28 +422,96 @@ class Half(nn.Module):
         return x
 
 
-def test_activations_that_are_functions_do_not_vanish_without_a_word(sample):
+def test_activations_that_are_functions_are_layers(sample):
+    """They say the same as modules, in the order of calls, named by the module around and their own name."""
     model = seeded(Half)
-    with pytest.warns(Partial, match=r"3 of 6 activations are not modules and are left out \(relu\(\) in the model"):
-        curve = load_curve(model, *sample)
-    assert "3 of 6" in curve.attrs["left_out"] and "3 of 6" in str(read(curve))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert "left_out" not in load_curve(model, *sample, layers=["input", "acts.0", "linears.5"]).attrs
-        load_curve(seeded(mlp), *sample)  # modules call the same functions
-        load_curve(seeded(mlp, act=NewGELUActivation), *sample)
+        curve = load_curve(model, *sample, batch_size=16)
+    assert curve.layer.values.tolist() == [
+        "input",
+        *(f"acts.{i}" for i in range(3)),
+        *(f"relu():{i}" for i in (1, 2, 3)),
+    ]
+    assert curve.kind.values.tolist() == ["", *["ReLU"] * 3, *["relu()"] * 3]
+    modules = nn.Sequential(*(part for linear in model.linears for part in (linear, nn.ReLU())))
+    np.testing.assert_allclose(curve, load_curve(modules, *sample), atol=1e-5)
+    one = load_curve(model, *sample, layers=["relu():2"])
+    assert float(one[0]) == pytest.approx(float(curve.sel(layer="relu():2")), abs=1e-6)
+    with pytest.raises(ValueError, match=r"layer 'relu\(\)' is called more than once"):
+        load_curve(model, *sample, layers=["relu()"])
+    with pytest.raises(ValueError, match=r"layer 'tanh\(\)' was never called"):
+        load_curve(model, *sample, layers=["tanh()"])
+    inside = nn.Sequential(OrderedDict(body=model, head=nn.Linear(WIDTH, CLASSES)))
+    assert load_curve(inside, *sample).layer.values.tolist()[-1] == "body.relu():3"
+    traced = torch.fx.symbolic_trace(model)
+    np.testing.assert_allclose(load_curve(traced, *sample), curve, atol=1e-5)
 
-    class Sequence(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.rnn, self.act = nn.LSTM(WIDTH, WIDTH, batch_first=True), nn.ReLU()
 
-        def forward(self, x):
-            return torch.sigmoid(self.act(self.rnn(x[:, None])[0][:, 0]))
+class Sequence(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.act = nn.LSTM(WIDTH, WIDTH, batch_first=True), nn.ReLU()
 
-    with pytest.warns(Partial, match=r"1 of 2 activations.*LSTM in 'rnn'") as told:
-        load_curve(Sequence(), *sample)
+    def forward(self, x):
+        return torch.sigmoid(self.act(self.rnn(x[:, None])[0][:, 0]))
+
+
+def test_what_cannot_be_seen_is_named(sample):
+    """With the line to write: an LSTM's inside, a scripted module's."""
+    with pytest.warns(Partial, match=r"what LSTM 'rnn' computes inside.*layers=\[…, 'rnn', …\]") as told:
+        curve = load_curve(Sequence(), *sample)
     assert len(told) == 1 and told[0].filename == __file__
+    assert "LSTM 'rnn'" in curve.attrs["left_out"] and "LSTM 'rnn'" in str(
+        read(xr.DataArray([3.0, 2.0, 0.0], dims="layer", attrs=curve.attrs))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_curve(Sequence(), *sample, layers=["input", "rnn", "act"]).notnull().all()
+    only = nn.Sequential(OrderedDict(rnn=nn.GRU(WIDTH, WIDTH), head=nn.Identity()))
+    with pytest.raises(ValueError, match=r"no activation to choose by default.*layers=\['input', 'rnn'\], say"):
+        load_curve(only, *sample)
+    scripted = torch.jit.script(seeded(mlp))
+    with pytest.raises(ValueError, match=r"a scripted module .* load_curve\(original, …\)"):
+        load_curve(scripted, *sample)
+    ends = load_curve(scripted, *sample, layers=["input", "output"])
+    np.testing.assert_allclose(ends, load_curve(seeded(mlp), *sample, layers=["input", "output"]), atol=1e-5)
+    partly = nn.Sequential(OrderedDict(body=scripted, act=nn.ReLU()))
+    with pytest.warns(Partial, match="RecursiveScriptModule 'body'"):
+        assert load_curve(partly, *sample).layer.values.tolist() == ["input", "act"]
+
+
+def test_compiled_and_quantised_networks_are_measured(sample):
+    """Compiled whole, in place, or in part: as if they were not. Of a quantised one, what its codes stand for."""
+    curve, runs = load_curve(seeded(mlp), *sample), []
+
+    def backend(graph, inputs):
+        runs.append(graph)
+        return graph.forward
+
+    part = seeded(mlp)
+    for i in (1, 3):
+        part[i] = torch.compile(part[i], backend=backend)
+    whole = torch.compile(seeded(mlp), backend=backend)
+    in_place = seeded(mlp)
+    in_place.compile(backend=backend)
+    for model in (whole, in_place, part):
+        model(torch.tensor(sample[0]))
+        before = len(runs)
+        np.testing.assert_allclose(load_curve(model, *sample), curve, atol=1e-5)
+        assert before and len(runs) == before
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        dynamic = torch.ao.quantization.quantize_dynamic(seeded(mlp), {nn.Linear})
+        np.testing.assert_allclose(load_curve(dynamic, *sample), curve, atol=0.1)
+        static = nn.Sequential(torch.ao.quantization.QuantStub(), *seeded(mlp)[:-1]).eval()
+        static.qconfig = torch.ao.quantization.get_default_qconfig(torch.backends.quantized.engine)
+        ready = torch.ao.quantization.prepare(static)
+        ready(torch.tensor(sample[0]))
+        codes = torch.ao.quantization.convert(ready)
+    found = load_curve(codes, *sample, layers=["2", "4", "6"])
+    assert codes(torch.tensor(sample[0])).is_quantized
+    np.testing.assert_allclose(found, curve[1:], atol=0.1)
 
 
 def test_the_monitor_takes_the_same_and_says_it_once(sample, text):
@@ -455,7 +524,7 @@ def test_the_monitor_takes_the_same_and_says_it_once(sample, text):
     expected = load_curve(model, {"input_ids": ids, "attention_mask": mask}, y, **options)
     np.testing.assert_allclose(result.load_curve[-1], expected, atol=1e-5)
     assert result.load_curve.attrs["long_name"] == "data separation" and "long_name" not in result.attrs
-    with pytest.warns(Partial) as told, LoadCurveMonitor(seeded(Half), *sample, every=1) as monitor:
+    with pytest.warns(Partial) as told, LoadCurveMonitor(Sequence(), *sample, every=1) as monitor:
         monitor.step()
     assert len(told) == 1
 

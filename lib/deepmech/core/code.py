@@ -1,9 +1,9 @@
 """The code that a function can reach: results and compiled machine code answer to it, and to no other.
 
 A module reaches what it imports from its own package or from deepmech, anywhere in its text, and what those import; a
-script of yours reaches the modules beside it, too. A name taken from a package counts as the module that defines it, so
-that a room's front door does not drag in the whole room. Code is its syntax tree without docstrings: comments and empty
-lines change nothing.
+name taken from a package reaches all that the package hands on, so that a sweep answers to nearly the whole library. A
+script of yours reaches the modules beside it, too. Code is its syntax tree without docstrings: comments and empty lines
+change nothing.
 
 Sources are read when their package is imported, and never again: what runs is what was imported, whatever happens to
 the files meanwhile.
@@ -69,7 +69,7 @@ def reach(module: str) -> tuple[str, ...]:
     Examples
     --------
     >>> reach("deepmech.core.random")
-    ('deepmech.core.code', 'deepmech.core.compiled', 'deepmech.core.philox', 'deepmech.core.random')
+    ('deepmech.core', 'deepmech.core.code', 'deepmech.core.compiled', 'deepmech.core.philox', 'deepmech.core.random')
     """
     found: set[str] = set()
     waiting = [module]
@@ -143,43 +143,26 @@ def _imports(module: str) -> list[str]:
     """Modules of ours that the text of ``module`` imports from."""
     path = source(module)
     inside = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    own = {_PACKAGE, module.partition(".")[0]}
+    ours = {_PACKAGE, module.partition(".")[0]}
     if not inside:  # a script: what lies beside it is its own
-        own |= {p.stem for p in _texts if p.parent == path.parent} | {
-            p.parent.name for p in path.parent.glob("*/__init__.py")
-        }
-    found = []
-    for node in ast.walk(_tree(path)):
+        ours |= {p.stem for p in _texts if p.parent == path.parent}
+        ours |= {p.parent.name for p in path.parent.glob("*/__init__.py")}
+    found: list[str] = []
+    for node in ast.walk(ast.parse(_text(path))):
         if isinstance(node, ast.Import):
-            found += [a.name for a in node.names if a.name.partition(".")[0] in own]
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                base = ".".join([*inside.split(".")[: len(inside.split(".")) - node.level + 1], *filter(None, [base])])
-            if base.partition(".")[0] in own:
-                found += [_home(base, a.name) for a in node.names]
-    return found
+            above = inside.split(".")[: len(inside.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return [name for name in found if name.partition(".")[0] in ours and _is_module(name)]
 
 
-def _home(module: str, name: str) -> str:
-    """The module that ``name``, taken from ``module``, is defined in."""
-    path = source(module)
-    if path.name != "__init__.py":
-        return module
-    if {path.parent / f"{name}.py", path.parent / name / "__init__.py"} & _texts.keys():
-        return f"{module}.{name}"
-    for node in ast.walk(_tree(path)):  # names that come when they are asked for stand under TYPE_CHECKING
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                if name == (alias.asname or alias.name):
-                    ours = node.module.partition(".")[0] in (_PACKAGE, module.partition(".")[0])
-                    return _home(node.module, alias.name) if ours else module
-    return module
-
-
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(_text(path))
+def _is_module(name: str) -> bool:
+    try:
+        return source(name).is_file()
+    except ValueError:
+        return False
 
 
 remember(Path(__file__).parents[1])

@@ -16,7 +16,7 @@ import pooch
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a dataset. ``download_sha256`` is of the file as served, ``content_sha256`` of what it holds.
+    """One file of a dataset; ``content_sha256`` is of what it holds, unpacked.
 
     ``ours_sha256`` is of the copy that shipped results were made from, where copies may differ.
     """
@@ -24,7 +24,6 @@ class SourceFile:
     name: str
     kind: Literal["images", "labels", "cifar"]
     count: int
-    download_sha256: str | None = None
     content_sha256: str | None = None
     ours_sha256: str | None = None
 
@@ -33,7 +32,7 @@ class SourceFile:
 class Source:
     """A dataset that has to be downloaded: where it lies under the data directory and how to get it.
 
-    ``archive`` names a tar file that holds all ``files``; without it each file is served on its own.
+    ``archive`` is the name and checksum of a tar file that holds all ``files``; without it each is served on its own.
     """
 
     title: str
@@ -41,7 +40,7 @@ class Source:
     files: tuple[SourceFile, ...]
     mirrors: tuple[str, ...]
     shape: tuple[int, int, int]
-    archive: SourceFile | None = None
+    archive: tuple[str, str] | None = None
 
     def paths(self) -> dict[SourceFile, Path]:
         return {f: data_directory() / self.folder / f.name for f in self.files}
@@ -59,23 +58,11 @@ _IDX: tuple[tuple[str, Literal["images", "labels"], int], ...] = (
     ("t10k-images-idx3-ubyte.gz", "images", 10_000),
     ("t10k-labels-idx1-ubyte.gz", "labels", 10_000),
 )
-_MNIST_DOWNLOAD = (
-    "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-)
 _MNIST_CONTENT = (
     "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
     "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
     "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-)
-_FASHION_DOWNLOAD = (
-    "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-    "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-    "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-    "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
 )
 _FASHION_CONTENT = (
     "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
@@ -87,7 +74,7 @@ _FASHION_CONTENT = (
 MNIST = Source(
     "MNIST",
     "mnist",
-    tuple(SourceFile(*f, d, c) for f, d, c in zip(_IDX, _MNIST_DOWNLOAD, _MNIST_CONTENT, strict=True)),
+    tuple(SourceFile(*f, c) for f, c in zip(_IDX, _MNIST_CONTENT, strict=True)),
     ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/"),
     (1, 28, 28),
 )
@@ -95,7 +82,7 @@ MNIST = Source(
 FASHION = Source(
     "Fashion-MNIST",
     "fashion-mnist",
-    tuple(SourceFile(*f, d, c) for f, d, c in zip(_IDX, _FASHION_DOWNLOAD, _FASHION_CONTENT, strict=True)),
+    tuple(SourceFile(*f, c) for f, c in zip(_IDX, _FASHION_CONTENT, strict=True)),
     (
         "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
         "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
@@ -115,15 +102,10 @@ _CIFAR_CONTENT = {
 CIFAR10 = Source(
     "CIFAR-10",
     "cifar-10-batches-bin",
-    tuple(SourceFile(name, "cifar", 10_000, None, content) for name, content in _CIFAR_CONTENT.items()),
+    tuple(SourceFile(name, "cifar", 10_000, content) for name, content in _CIFAR_CONTENT.items()),
     ("https://www.cs.toronto.edu/~kriz/",),
     (3, 32, 32),
-    archive=SourceFile(
-        "cifar-10-binary.tar.gz",
-        "cifar",
-        60_000,
-        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-    ),
+    archive=("cifar-10-binary.tar.gz", "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"),
 )
 
 _JPEG_CONTENT = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deepmech.core import checks
 from deepmech.core.random import Stream
 from deepmech.core.spec import digest
 from deepmech.data import files, geomnist
@@ -135,8 +136,8 @@ def load(
     ((500, 64), (797, 64), 10)
     """
     require_name(name, names())
-    if size is not None and (isinstance(size, bool) or int(size) != size or size < 1):
-        raise ValueError(f"load({name!r}): size = {size!r}: must be a whole number of pixels, at least 1")
+    if size is not None:
+        size = checks.whole(f"load({name!r}): size", size)
     if split not in ("deepmech", "torch") or (split == "torch" and name not in SOURCES):
         may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
         raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
@@ -169,7 +170,7 @@ def load(
         n_classes=n_classes,
         fingerprint=_fingerprint(name, content, size, n_train, n_test, seed, split),
         note=note if size is None else f"{note}; resampled to {size}×{size} (antialiased bilinear)",
-        shape=shape if size is None else (shape[0], int(size), int(size)),
+        shape=shape if size is None else (shape[0], size, size),
     )
 
 
@@ -224,12 +225,8 @@ def _torch_order(n: int, seed: int) -> np.ndarray:
 
 def _counts(name: str, n_train: int | None, n_test: int | None) -> tuple[int, int]:
     """How many images of GEOMNIST are made for training and for testing."""
-    counts = []
-    for field, n in (("n_train", n_train), ("n_test", n_test)):
-        if n is not None and (isinstance(n, bool) or int(n) != n or n < 1):
-            raise ValueError(f"load({name!r}): {field} = {n!r}: must be a whole number, at least 1")
-        counts.append(_DEFAULT_GEOMNIST if n is None else int(n))
-    return counts[0], counts[1]
+    train, test = (_DEFAULT_GEOMNIST if n is None else n for n in (n_train, n_test))
+    return _take(name, "n_train", train), _take(name, "n_test", test)
 
 
 def _made(name: str, n_train: int, n_test: int, seed: int):
@@ -293,17 +290,16 @@ def _advice(name: str, problem: str) -> str:
     return text
 
 
-def _take(name: str, field: str, n: int | None, available: int) -> int:
+def _take(name: str, field: str, n: int | None, available: int | None = None) -> int:
+    """``n`` as a number of samples, all that are ``available`` for None."""
     if n is None:
-        return available
-    if isinstance(n, bool) or int(n) != n or not 1 <= n <= available:
-        raise ValueError(f"load({name!r}): {field} = {n!r}: must be a whole number from 1 to {available}")
-    return int(n)
+        n = available
+    return checks.whole(f"load({name!r}): {field}", n, 1, available)
 
 
 def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tuple[int, int]:
     default_train = _DEFAULT_TRAIN[name]
-    given = _take(name, "n_test", n_test, total - 1) if n_test is not None else None
+    given = None if n_test is None else _take(name, "n_test", n_test, total - 1)
     train = min(default_train, total - (given or 0)) if n_train is None else _take(name, "n_train", n_train, total - 1)
     test = min(total - default_train, total - train) if given is None else given
     if train + test > total:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pooch
 
@@ -22,20 +24,13 @@ def state(name: str) -> str:
     >>> state("digits")
     'ready (bundled with scikit-learn)'
     """
-    require_name(name, (*BUNDLED, *SOURCES))
     if name in BUNDLED:
         return "ready (bundled with scikit-learn)"
     source = SOURCES[name]
-    paths = source.paths()
-    if not any(path.exists() for path in paths.values()):
+    if not any(path.exists() for path in source.paths().values()):
         return f"absent: deepmech data fetch {name}" if source.mirrors else "absent (not downloadable)"
-    try:
-        for file, path in paths.items():
-            files.read(path, file)
-    except files.DataMissing as error:
-        return f"incomplete: {error}"
-    except files.DataCorrupt as error:
-        return f"broken: {error}"
+    if fault := next(filter(None, (_fault(path, file) for file, path in source.paths().items())), ""):
+        return f"not whole: {fault}"
     return "ready (checksums agree)" if source.mirrors else "ready (layout checked, pixels not the official ones)"
 
 
@@ -51,76 +46,72 @@ def cli_fetch(names: Iterable[str]) -> str:
     """Download what is missing or broken of the named datasets; the text that ``deepmech data fetch NAMES`` shows.
 
     Files whose content is already right are left alone. An interrupted download leaves nothing that a later load would
-    trust: the checksums of the catalogue are compared whenever a file is read.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or one that cannot be downloaded.
-    DataMissing
-        If no mirror gave a file; the message holds each mirror's reason.
+    trust: the checksums of the catalogue are compared whenever a file is read. A ValueError for an unknown name, or one
+    that cannot be downloaded; a DataMissing if no mirror gave a file, with each mirror's reason.
     """
     names = tuple(names)
-    downloadable = tuple(n for n, s in SOURCES.items() if s.mirrors)
     for name in names:
-        require_name(name, (*BUNDLED, *downloadable))
-    lines = []
+        require_name(name, (*BUNDLED, *(n for n, s in SOURCES.items() if s.mirrors)))
     for name in names:
         if name in SOURCES:
             fetch(SOURCES[name])
-        lines.append(f"{name}: {state(name)}")
-    return "\n".join(lines)
+    return "\n".join(f"{name}: {state(name)}" for name in names)
 
 
 def fetch(source: Source) -> None:
-    """Bring every file of ``source`` into the data directory."""
-    broken = {file: path for file, path in source.paths().items() if not _good(path, file)}
+    """Bring every file of ``source`` into the data directory, one that is whole is left alone."""
+    broken = {file: path for file, path in source.paths().items() if _fault(path, file)}
     for path in broken.values():
         path.unlink(missing_ok=True)
     if source.archive is None:
         for file, path in broken.items():
-            _download(source, file, path)
+            _download(source, path, partial(_fault, path, file))
     elif broken:
-        archive = data_directory() / source.archive.name
+        name, sha = source.archive
         members = [f"{source.folder}/{file.name}" for file in broken]
-        _download(source, source.archive, archive, pooch.Untar(members, extract_dir="."))
-        archive.unlink()
+        untar = pooch.Untar(members, extract_dir=".")
+        _download(source, data_directory() / name, known_hash=f"sha256:{sha}", processor=untar)
+        (data_directory() / name).unlink()
 
 
-def _good(path: Path, file: SourceFile) -> bool:
+def _fault(path: Path, file: SourceFile) -> str:
+    """What is wrong with a file; nothing, if it is the published one."""
     try:
         files.read(path, file)
-    except files.DataError:
-        return False
-    return True
+    except files.DataError as error:
+        return str(error)
+    return ""
 
 
-def _download(source: Source, file: SourceFile, path: Path, processor: pooch.Untar | None = None) -> None:
+def _download(source: Source, path: Path, fault: Callable[[], str] = lambda: "", **how: Any) -> None:
+    """Take a file from the first mirror that has it."""
     pooch.get_logger().setLevel("WARNING")
     downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=30)
-    where = {"fname": path.name, "path": path.parent, "processor": processor, "downloader": downloader}
+    how = {"known_hash": None, "fname": path.name, "path": path.parent, "downloader": downloader, **how}
     reasons = []
     for mirror in source.mirrors:
         try:
-            pooch.retrieve(mirror + file.name, f"sha256:{file.download_sha256}", **where)
-            return
+            pooch.retrieve(mirror + path.name, **how)
+            if not fault():
+                return
+            path.unlink()
+            reason = "another file (its content is not the published one)"
         except (OSError, ValueError) as error:  # unreachable (requests' errors are OSErrors), disk full, wrong checksum
-            reasons.append(f"{mirror.split('/')[2]}: {_short(error)}")
+            reason = _short(error)
+        reasons.append(f"{mirror.split('/')[2]}: {reason}")
     raise files.DataMissing(
-        f"{source.title}: {file.name} could not be downloaded into {path.parent} ({'; '.join(reasons)}). "
+        f"{source.title}: {path.name} could not be downloaded into {path.parent} ({'; '.join(reasons)}). "
         "Copy the file there by hand, or use the profile 'quick', which needs no download."
     )
 
 
 def _short(error: Exception) -> str:
-    """The cause of an error, without what was tried how often: connection refused, 404, another checksum.
+    """The cause of an error, without what was tried how often.
 
     Examples
     --------
     >>> _short(OSError("Max retries exceeded with url: /mnist/ (Caused by NewConnectionError('x: Name unknown'))"))
     'Name unknown'
     """
-    words = str(error).partition("hash of downloaded file")
-    if words[1]:
-        return "another file (its hash is not the published one)"
-    return words[0].rpartition(": ")[2].strip("'\")") if "Caused by" in words[0] else words[0].partition(" for url")[0]
+    words = str(error)
+    return words.rpartition(": ")[2].strip("'\")") if "Caused by" in words else words.partition(" for url")[0]

@@ -33,12 +33,24 @@ _UNFIT = re.compile(
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was given, what of it the model is called with, and its labels (or targets)."""
+    """A batch as it was given, what of it the model is called with, and its labels (or targets) by names of sets.
+
+    Labels that are a function are made from the model's output and the batch.
+    """
 
     whole: Any
     args: tuple[Any, ...]
     named: Mapping[str, Any]
-    labels: Any
+    labels: Mapping[Any, Any]
+
+    def __len__(self) -> int:
+        given = [*(v for v in self.labels.values() if not callable(v)), *self.tensors()]
+        return len(given[0]) if given else 0
+
+    def digest(self) -> bytes:
+        """A few numbers of every sample, by which the same samples in the same order are known again."""
+        rows = next((t.detach().reshape(len(t), -1) for t in self.tensors() if t.ndim and t.numel()), torch.zeros(0, 1))
+        return rows[:, :: max(1, rows.shape[1] // 16)][:, :16].double().cpu().numpy().tobytes()
 
     def tensors(self) -> list[torch.Tensor]:
         """The tensors that the model is called with."""
@@ -90,88 +102,108 @@ class Batches:
         time. Or a loader, a data set or any other source of batches, read as it comes.
     y
         The labels of arrays, (n,). Of a source of batches: where in a batch they are, by name or number of an
-        entry; None looks for one of :data:`LABELS`, or takes the last entry.
+        entry; None looks for one of :data:`LABELS`, or takes the last entry. Or a function of output and batch that
+        makes them. Or several such by name.
     batch_size, target, n_samples
         As of :func:`~deepmech.metrics.load_curve.load_curve`.
 
     Examples
     --------
-    >>> [len(batch.labels) for batch in Batches(np.zeros((5, 2)), [0, 1, 0, 1, 1], batch_size=2)]
+    >>> [len(batch) for batch in Batches(np.zeros((5, 2)), [0, 1, 0, 1, 1], batch_size=2)]
     [2, 2, 1]
     """
 
     def __init__(
         self, x: Any, y: Any, batch_size: int = 1024, target: str = "classes", n_samples: int | None = None
     ) -> None:
-        self.n_samples = n_samples
-        self.labels: np.ndarray | None = None  # where they are known beforehand
+        checks.whole("load_curve: batch_size", batch_size)
+        if n_samples is not None:
+            checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+        self.n_samples, self.batch_size, self.target = n_samples, batch_size, target
+        self.known: dict[Any, np.ndarray] = {}  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.cached: list[Batch] | None = None
+        self.places: dict[Any, Any] = dict(y) if isinstance(y, Mapping) else {None: y}
         array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
         rows = hasattr(x, "__getitem__") and hasattr(x, "__len__")
         if array or isinstance(x, Mapping | list | tuple | str) or not (rows or isinstance(x, Iterable)):
-            self._take_arrays(x, y, batch_size, target)
+            self._take_arrays(x)
             return
-        if not (y is None or isinstance(y, str | int)):
-            raise ValueError(
-                f"load_curve: y is a {type(y).__name__}, but x is a {type(x).__name__}, whose batches hold "
-                "the labels: leave y out, or say where they are by the name or the number of an entry"
-            )
+        for place in self.places.values():
+            if not (place is None or isinstance(place, str | int) or callable(place)):
+                raise ValueError(
+                    f"load_curve: y is a {type(place).__name__}, but x is a {type(x).__name__}, whose batches hold "
+                    "the labels: leave y out, or say where they are by the name or the number of an entry"
+                )
         self.loader = x if isinstance(x, Iterable) else DataLoader(x, batch_size=batch_size)
-        self.place = y
 
-    def _take_arrays(self, x: Any, y: Any, batch_size: int, target: str) -> None:
-        self.like, self.batch_size = x, batch_size
-        if isinstance(x, Mapping) and (y is None or isinstance(y, str)):
-            split = _split(x, y)
-            x, y = split.named, split.labels
-        if y is None:
-            raise ValueError("load_curve: y = None: give the class of each sample (a loader's batches hold them)")
+    def _take_arrays(self, x: Any) -> None:
+        self.like = x
+        labels = self.places
+        if isinstance(x, Mapping) and all(y is None or isinstance(y, str) for y in labels.values()):
+            split = _split(x, labels)
+            x, labels = split.named, dict(split.labels)
+        if any(y is None for y in labels.values()):
+            raise ValueError(
+                "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
+                "y=deepmech.metrics.load_curve.answers for the classes that the network itself sees"
+            )
         named = isinstance(x, Mapping)
         self.inputs = {k: _array(f"x[{k!r}]", v) for k, v in x.items()} if named else {"x": _array("x", x)}
-        self.labels = class_names(y) if target == "classes" else regression_targets(y)
+        self.functions = {name: y for name, y in labels.items() if callable(y)}
+        read = class_names if self.target == "classes" else regression_targets
+        self.known = {name: read(y) for name, y in labels.items() if not callable(y)}
+        shapes = [y.shape for y in self.known.values()]
+        self.n = shapes[0][0] if shapes else len(next(iter(self.inputs.values())))
         for name, one in self.inputs.items():
-            if len(one.shape) == 0 or self.labels.shape[:1] != tuple(one.shape)[:1]:
-                raise ValueError(
-                    f"load_curve: {name} {tuple(one.shape)} and y {self.labels.shape}: expected (n, ...) and (n,)"
-                )
-        self.labels = self.labels[: self.n_samples]
+            if len(one.shape) == 0 or any(shape[:1] != tuple(one.shape)[:1] for shape in shapes):
+                y = shapes[0] if shapes else "a function"
+                raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {y}: expected (n, ...) and (n,)")
+        self.n = min(self.n, self.n_samples or self.n)
+        self.known = {name: y[: self.n] for name, y in self.known.items()}
 
     def __iter__(self) -> Iterator[Batch]:
-        if self.labels is not None:
-            yield from self._slices(self.labels)
+        if self.loader is None:
+            yield from self._slices()
         elif self.cached is not None:
             yield from self.cached
         else:
             yield from self._read()
 
-    def _slices(self, labels: np.ndarray) -> Iterator[Batch]:
-        for start in range(0, len(labels), self.batch_size):
-            rows = slice(start, min(start + self.batch_size, len(labels)))
+    def _slices(self) -> Iterator[Batch]:
+        for start in range(0, self.n, self.batch_size):
+            rows = slice(start, min(start + self.batch_size, self.n))
             parts = {k: v if isinstance(v := a[rows], torch.Tensor) else torch.tensor(np.asarray(v))
                      for k, a in self.inputs.items()}  # fmt: skip
+            labels = {name: y[rows] for name, y in self.known.items()} | self.functions
             if isinstance(self.like, Mapping):
                 whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
                 for name, part in parts.items():
                     whole[name] = part
-                yield Batch(whole, (), parts, labels[rows])
+                yield Batch(whole, (), parts, labels)
             else:
-                yield Batch(parts["x"], (parts["x"],), {}, labels[rows])
+                yield Batch(parts["x"], (parts["x"],), {}, labels)
 
     def _read(self) -> Iterator[Batch]:
         n = 0
         for whole in self.loader or ():
-            batch = _split(whole, self.place)
+            batch = _split(whole, self.places)
             yield batch
-            n += len(batch.labels)
+            n += len(batch)
             if self.n_samples is not None and n >= self.n_samples:
                 return
         if not n:
             raise ValueError("load_curve: x gave no samples; an iterator gives its batches once only, a loader always")
 
+    def require_classes(self, n_classes: int | None = None) -> None:
+        """A ValueError if a class is missing, as far as labels are known before anything is computed."""
+        if self.target == "classes":
+            for labels in self.known.values():
+                ClassIndex(n_classes, labels).require_all()
+
     def cache(self) -> None:
         """Read the batches of a loader now and keep them, so that the same samples come every time."""
-        if self.labels is not None:
+        if self.loader is None:
             return
         cached, size = [], 0
         with loader_state(self.loader):
@@ -198,7 +230,7 @@ class ClassIndex:
     Raises
     ------
     ValueError
-        If there are more than ``n_classes`` classes, or if a class is missing among ``labels``.
+        If there are more than ``n_classes`` classes.
 
     Examples
     --------
@@ -212,7 +244,6 @@ class ClassIndex:
         self.number: dict[Any, int] = {}
         if labels is not None:
             self._add(labels, np.unique(labels))
-            self.require_all()
 
     @property
     def classes(self) -> int:
@@ -280,22 +311,31 @@ def loader_state(loader: Any) -> Iterator[None]:
         yield
 
 
-def _split(whole: Any, place: Any) -> Batch:
+def _split(whole: Any, places: Mapping[Any, Any]) -> Batch:
     """A batch, with its labels apart from what the model is called with."""
+    own = next((k for k in LABELS if k in whole), None) if isinstance(whole, Mapping) else None
     if isinstance(whole, Mapping):
-        name = place if place is not None else next((k for k in LABELS if k in whole), None)
-        if name not in whole:
-            raise ValueError(
-                f"load_curve: {'no labels' if place is None else f'no {place!r}'} among {', '.join(map(str, whole))}: "
-                "name the entry that holds them, y='…'"
-            )
-        return Batch(whole, (), {k: v for k, v in whole.items() if k != name}, whole[name])
-    if isinstance(whole, tuple | list) and len(whole) > 1 and not isinstance(place, str):
-        at = (len(whole) - 1 if place is None else place) % len(whole)
-        inputs = tuple(v for i, v in enumerate(whole) if i != at)
+        at = {name: own if place is None or callable(place) else place for name, place in places.items()}
+        for name, place in places.items():
+            if not callable(place) and at[name] not in whole:
+                raise ValueError(
+                    f"load_curve: {'no labels' if place is None else f'no {place!r}'} among "
+                    f"{', '.join(map(str, whole))}: name the entry that holds them, y='…'"
+                )
+        labels = {name: place if callable(place) else whole[at[name]] for name, place in places.items()}
+        return Batch(whole, (), {k: v for k, v in whole.items() if k not in at.values()}, labels)
+    functions = all(map(callable, places.values()))
+    several = isinstance(whole, tuple | list) and len(whole) > 1
+    if several and not any(isinstance(place, str) for place in places.values()):
+        numbers = {n: (len(whole) - 1 if p is None else p) % len(whole) for n, p in places.items() if not callable(p)}
+        labels = {name: whole[numbers[name]] if name in numbers else place for name, place in places.items()}
+        apart = {len(whole) - 1} if functions else set(numbers.values())
+        inputs = tuple(v for i, v in enumerate(whole) if i not in apart)
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-            return Batch(whole, (), inputs[0], whole[at])
-        return Batch(whole, inputs, {}, whole[at])
+            return Batch(whole, (), inputs[0], labels)
+        return Batch(whole, inputs, {}, labels)
+    if functions:
+        return Batch(whole, tuple(whole) if isinstance(whole, tuple | list) else (whole,), {}, places)
     raise ValueError(
         f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be (x, y) or a "
         "dict, as of ((b.x, b.y) for b in loader)"

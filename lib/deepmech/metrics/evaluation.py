@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -17,9 +18,9 @@ def evaluation(model: nn.Module) -> Iterator[None]:
 
     Put back are each submodule's own train/eval flag, all buffers (the averages of BatchNorm, counters), and the state
     of the random numbers: of torch on the CPU and on the model's GPUs, of the modules' own generators, of NumPy and of
-    Python. Mixed precision is switched off inside, so that it does not matter where in a training step one looks.
-    Attributes that are neither parameters, buffers nor generators, such as a plain number that ``forward`` counts up,
-    cannot be guarded.
+    Python. Mixed precision and torch.compile are switched off inside, so that it does not matter where in a training
+    step one looks. Attributes that are neither parameters, buffers nor generators, such as a plain number that
+    ``forward`` counts up, cannot be guarded.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def evaluation(model: nn.Module) -> Iterator[None]:
             for name, buffer in module._buffers.items():
                 if buffer is not None:
                     stack.callback(_restore_buffer, module, name, buffer, buffer._version, buffer.detach().clone())
+        if "torch._dynamo" in sys.modules:  # somebody compiles: compiled code would skip the hooks of its layers
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
         model.eval()
         stack.enter_context(torch.no_grad())
         for kind in {"cpu", *(d.type for d in devices)}:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 import torch
@@ -15,20 +17,24 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import checks
+from deepmech.core.estimates import Estimate
 from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
 from deepmech.metrics.evaluation import evaluation, unwrap
-from deepmech.metrics.layers import BLOCKS, Selection, choose, is_fully_connected, plain_attention, stream
+from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
+from deepmech.metrics.intervals import estimate, noted
+from deepmech.metrics.layers import BLOCKS, Selection, choose, describe, plain_attention, refuse_scripted, stream
 from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite, separation_ceiling
 from deepmech.metrics.probing import Call, LayerProbe
-from deepmech.metrics.reading import FULLY_CONNECTED, Reading, read
+from deepmech.metrics.reading import Enough, Reading, enough, read
 from deepmech.metrics.regression import probe_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Partial", "load_curve", "over_positions", "over_tokens"]
+__all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens", "views"]
 
 Target = Literal["classes", "regression"]
+Over = Literal["samples", "classes"]
 Pool = Callable[..., torch.Tensor]
 
 #: Name and ``long_name`` of the result.
@@ -61,7 +67,10 @@ def load_curve(
     n_samples: int | None = None,
     autocast: torch.dtype | None = None,
     debias: bool = True,
-) -> xr.DataArray:
+    groups: int = GROUPS,
+    over: Over = "samples",
+    parts: bool = False,
+) -> Any:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
     The samples go through the model once, batch by batch, in evaluation mode. The model is left as it was
@@ -70,8 +79,8 @@ def load_curve(
     Parameters
     ----------
     model
-        Any module. Inside ``torch.compile`` or ``DistributedDataParallel`` the module within is measured, on this
-        process alone.
+        Any module. Of ``torch.compile`` the module within is measured, uncompiled; of ``DistributedDataParallel`` the
+        module within, on this process alone (:class:`LoadCurve` puts processes together).
     x
         What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
         tokenizer returns them. Or a ``DataLoader``, a ``Dataset`` or any source of batches: tuples, the labels last, or
@@ -79,16 +88,18 @@ def load_curve(
         floating point numbers in their precision.
     y
         The class of each sample, (n,): numbers 0 … K − 1 or words. Of batches: where in them the labels are, by name
-        or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last.
+        or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without labels:
+        :func:`answers`, or any function of output and batch; or batches of :func:`views`. Several sets of labels by
+        name, ``{"class": …, "superclass": …, "answers": answers}``, are measured in one pass.
     layers
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
         ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
         are repeated, such as those of a ResNet or a transformer, and runs over what enters the first and what each
         returns. By default as paper A measures: first the input, or the output of a normalisation layer if the model
-        applies one directly to it (for token numbers, of the embedding); then every activation module, torch's or by
-        its name somebody else's, in the order of their calls, hence before dropout. The output (logits) is left out. A
-        module that is called several times in a pass is several layers: ``"act:1"``, ``"act:2"``, … in the order of
-        calls.
+        applies one directly to it (for token numbers, of the embedding); then every activation, a module of torch's or
+        by its name of somebody else's, or a function (``F.relu`` in module ``fc``: ``"fc.relu()"``), in the order of
+        their calls, hence before dropout. The output (logits) is left out. What is called several times in a pass is
+        several layers: ``"act:1"``, ``"act:2"``, … in the order of calls.
     metric
         ``"D"`` or ``"D_hat"``.
     batch_size
@@ -119,17 +130,25 @@ def load_curve(
         (:meth:`~deepmech.metrics.moments.ClassMoments.separation`), so that D does not depend on the number of samples.
         False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the error of
         a probe have the plain form only.
+    groups
+        Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
+        each of them (:mod:`deepmech.metrics.intervals`): of D, not of D̂ and not with weights ``"printed"``. 1: none.
+    over
+        ``"classes"``: intervals for other classes of the same kind, from the curve without each class.
+    parts
+        Split each step of D into what linear maps, normalisation, activation, attention, … take off: further
+        coordinates along ``layer`` by these names, whose sum is the step. What stands between modules, such as the
+        addition of a residual network (to which D of its branch has to come back), is ``addition``.
 
     Returns
     -------
-    DataArray
+    DataArray, of several sets of labels a Dataset
         ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, and
         ``kind`` names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each
         position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
         many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
-        not positive; in ``left_out`` which activations the default could not see; and ``architecture`` where it is that
-        of paper A's networks, a stack of equal layers.
+        not positive; in ``left_out`` what the default could not see; in ``architecture`` what kind of network it is.
 
     Raises
     ------
@@ -141,7 +160,7 @@ def load_curve(
     Warns
     -----
     Partial
-        If the default leaves out activations that are plain functions (``F.relu``), or those inside an ``nn.LSTM``.
+        If the default leaves out what an ``nn.LSTM`` or a scripted module computes inside.
 
     Examples
     --------
@@ -156,25 +175,38 @@ def load_curve(
     >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
     True
     """
-    measurement = Measurement(
-        model, x, y, layers, metric, batch_size, n_classes, weights, pool, diverged_to_nan, forward, target, n_samples,
-        autocast, debias,
+    batches = Batches(x, y, batch_size, target, n_samples)
+    curve = LoadCurve(
+        model, layers, metric, n_classes, weights, pool, diverged_to_nan, forward=forward, target=target,
+        autocast=autocast, debias=debias, groups=groups, over=over, parts=parts,
     )  # fmt: skip
-    return measurement()
+    batches.require_classes(n_classes)
+    return curve.take(batches).compute(reduce=False)
 
 
-class Measurement:
-    """A load curve to be measured once, or again and again while a model trains; arguments as of :func:`load_curve`."""
+class LoadCurve:
+    """A load curve of samples that come little by little, or to several processes: ``update``, ``compute``, ``reset``.
+
+    What a metric of torchmetrics is, with the model inside. Arguments are those of :func:`load_curve`.
+
+    Examples
+    --------
+    >>> from deepmech.data import load
+    >>> x, y = load("digits").x_train[:1000], load("digits").y_train[:1000]
+    >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
+    >>> one, two = (LoadCurve(model).update(x[half], y[half]) for half in (slice(500), slice(500, None)))
+    >>> bool(np.allclose(one.merge(two).compute(), load_curve(model, x, y), atol=1e-5))
+    True
+    """
 
     def __init__(
-        self, model: nn.Module, x: Any, y: Any, layers: Iterable[str] | str | None, metric: Metric, batch_size: int,
-        n_classes: int | None, weights: Weights, pool: Pool | None, diverged_to_nan: bool, forward: Forward | None,
-        target: Target, n_samples: int | None, autocast: torch.dtype | None, debias: bool,
+        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D",
+        n_classes: int | None = None, weights: Weights = "samples", pool: Pool | None = None,
+        diverged_to_nan: bool = False, *, forward: Forward | None = None, target: Target = "classes",
+        autocast: torch.dtype | None = None, debias: bool = True, groups: int = GROUPS, over: Over = "samples",
+        parts: bool = False,
     ) -> None:  # fmt: skip
         checks.instance("load_curve: model", model, nn.Module)
-        checks.whole("load_curve: batch_size", batch_size, allowed="a whole number, at least 1")
-        if n_samples is not None:
-            checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
         if n_classes is not None:
             checks.whole("load_curve: n_classes", n_classes, 2)
         checks.require("load_curve: target", target, target in get_args(Target), "'classes' or 'regression'")
@@ -184,8 +216,8 @@ class Measurement:
             )
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        checks.switch("load_curve: diverged_to_nan", diverged_to_nan)
-        checks.switch("load_curve: debias", debias)
+        for name, value in (("diverged_to_nan", diverged_to_nan), ("debias", debias), ("parts", parts)):
+            checks.switch(f"load_curve: {name}", value)
         for name, function, allowed in (
             ("pool", pool, "a function of what a layer returns, such as over_positions"),
             ("forward", forward, "a function of model and batch"),
@@ -194,21 +226,33 @@ class Measurement:
         floating = autocast is None or (isinstance(autocast, torch.dtype) and autocast.is_floating_point)
         allowed = "a floating point type, such as torch.bfloat16, or None"
         checks.require("load_curve: autocast", autocast, floating, allowed)
-        self.model, self.forward, self.autocast = model, forward, autocast
+        checks.whole("load_curve: groups", groups)
+        checks.require("load_curve: over", over, over in get_args(Over), "'samples' or 'classes'")
+        self.model, self.forward, self.autocast, self.target = model, forward, autocast, target
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
-        self.pool, self.diverged_to_nan = pool, diverged_to_nan
-        self.metric: str = metric if target == "classes" else "probe_error"
+        self.pool, self.diverged_to_nan, self.parts = pool, diverged_to_nan, parts
+        self.metric: Any = metric if target == "classes" else "probe_error"
         self.weights, self.n_classes, self.debias = weights, n_classes, debias and self.metric == "D"
-        self.batches = Batches(x, y, batch_size, target, n_samples)
-        if target == "classes":
-            self._classes()
+        self.groups, self.over = groups, over
         self.selection: tuple[Selection, tuple[str, ...]] | None = None
+        self.reset()
 
-    def _classes(self) -> ClassIndex:
-        return ClassIndex(self.n_classes, self.batches.labels)
+    def reset(self) -> None:
+        """Forget all samples."""
+        self.samples, self.order = 0, 0
+        self.sets: dict[Any, _Labelled] = {}  # by the names of sets of labels
+        self.diverged: set[Call] = set()
+        self.layer: dict[str, tuple[Call, str]] = {}  # by name, in the order of the curve, with the class of the module
+        self.words: dict[str, Any] = {}
 
-    def __call__(self) -> xr.DataArray:
+    def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
+        """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`."""
+        return self.take(Batches(x, y, batch_size, self.target, n_samples))
+
+    def take(self, batches: Batches) -> Self:
+        """Take batches that are ready through the model."""
         model = unwrap(self.model)
+        refuse_scripted(model, self.layers)
         parameters = dict(model.named_parameters())
         for name, parameter in parameters.items():
             if nn.parameter.is_lazy(parameter):
@@ -218,38 +262,26 @@ class Measurement:
                 )
         dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
         device = next((p.device for p in parameters.values()), torch.device("cpu"))
-        classes = None if self.metric == "probe_error" else self._classes()
+        for name in batches.places:
+            self.sets.setdefault(name, _Labelled(self, batches.known.get(name)))
         probe: _Probe | None = None
-        samples = 0
-        with evaluation(model), loader_state(self.batches.loader), ExitStack() as stack:
+        with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
             stack.enter_context(plain_attention(model))
             if self.autocast is not None:
                 stack.enter_context(torch.autocast(device.type, self.autocast))
-            for batch in self.batches:
-                labels = regression_targets(batch.labels) if classes is None else classes(batch.labels)
+            for batch in batches:
+                self.samples, self.order = self.samples + len(batch), zlib.crc32(batch.digest(), self.order)
                 batch = batch.to(device, dtype)
                 if probe is None:
-                    probe = _Probe(self, model, self._select(model, batch, device), classes)
+                    probe = _Probe(self, model, self._select(model, batch, device))
                     stack.enter_context(probe.attached())
-                probe.take(batch, labels)
-                samples += len(labels)
-        assert probe is not None
-        attributes: dict[str, Any] = {"long_name": _WORDS[self.metric][1], "metric": self.metric, "samples": samples}
-        if classes is not None:
-            classes.require_all()
-            attributes |= {"units": "1", "weights": self.weights, "classes": classes.classes}
-        if probe.selection.left_out:
-            attributes["left_out"] = probe.selection.left_out
-        if is_fully_connected(model):
-            attributes["architecture"] = FULLY_CONNECTED
-        curve = probe.curve()
-        if self.metric == "D":
-            attributes |= {"estimate": "debiased" if self.debias else "plain", "ceiling": probe.ceiling()}
-            if unresolved := [name for name, key in probe.names().items() if self.debias and probe.unresolved(key)]:
-                attributes["unresolved"] = ", ".join(unresolved)
-        along = {"depth": np.arange(len(curve)), "kind": [probe.kind(name) for name in curve]}
-        coords = {"layer": list(curve)} | {name: ("layer", values) for name, values in along.items()}
-        return xr.DataArray(list(curve.values()), coords, "layer", _WORDS[self.metric][0], attributes)
+                probe.take(batch)
+        if probe is not None:
+            found = probe.selection
+            self.layer = {name: (key, probe.kind(name)) for name, key in probe.names().items()}
+            words = {"left_out": found.left_out, "architecture": describe(model), "stream": int(found.blocks)}
+            self.words = {name: word for name, word in words.items() if word}
+        return self
 
     def _select(self, model: nn.Module, batch: Batch, device: torch.device) -> Selection:
         """The layers; found once, and again if the model has other modules than it had."""
@@ -257,73 +289,202 @@ class Measurement:
         if self.selection is None or self.selection[1] != modules:
             look = batch.to(device, None)  # a copy: the model may work in place
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
-                found = choose(model, self.layers, partial(look.through, model, self.forward), look.main(model))
+                through = partial(look.through, model, self.forward)
+                found = choose(model, self.layers, through, look.main(model), self.parts)
             if found.left_out:
                 warnings.warn(f"load_curve: {found.left_out}", Partial, stacklevel=_stack_level())
             self.selection = found, modules
         return self.selection[0]
 
+    def merge(self, *others: LoadCurve) -> Self:
+        """Add the samples of others, measured over the same layers."""
+        for other in others:
+            if self.layer and list(other.layer) != list(self.layer):
+                raise ValueError(f"LoadCurve.merge: layers are {list(self.layer)} here, {list(other.layer)} there")
+            self.layer, self.words, self.selection = other.layer, other.words, other.selection
+            self.samples, self.diverged = self.samples + other.samples, self.diverged | other.diverged
+            self.order = zlib.crc32(str(other.order).encode(), self.order)
+            for name, one in other.sets.items():
+                self.sets.setdefault(name, _Labelled(self)).merge(one)
+        return self
 
-class _Probe(LayerProbe):
-    """Moments of the classes in each layer, or the features themselves for a probe of targets."""
+    def compute(self, reduce: bool = True) -> Any:
+        """The curve of all samples so far, as :func:`load_curve` returns it.
 
-    def __init__(
-        self, measurement: Measurement, model: nn.Module, selection: Selection, classes: ClassIndex | None
-    ) -> None:
-        super().__init__(model, selection.names, None, measurement.diverged_to_nan)
-        self.measurement, self.model, self.selection, self.classes = measurement, model, selection, classes
-        if measurement.pool is not None or selection.blocks:
-            self.pool = self._pool
-        self.moments: dict[Call, ClassMoments] = {}
+        With ``reduce`` in a run of ``torch.distributed``: of the samples of all processes, all of which have to call.
+        """
+        whole = self
+        if reduce and torch.distributed.is_available() and torch.distributed.is_initialized():
+            states: list[Any] = [None] * torch.distributed.get_world_size()
+            kept = ("samples", "order", "sets", "diverged", "layer", "words")
+            torch.distributed.all_gather_object(states, {name: getattr(self, name) for name in kept})
+            whole = copy.copy(self)
+            whole.reset()
+            for state in states:
+                vars(other := copy.copy(self)).update(state)
+                whole.merge(other)
+        if not whole.layer:
+            raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
+        curves = {name: whole._curve(one) for name, one in whole.sets.items()}
+        return curves[None] if None in curves else xr.Dataset(curves)
+
+    def _curve(self, one: _Labelled) -> xr.DataArray:
+        one.complete()
+        assert self.selection is not None
+        names = [name for name in self.layer if name in self.selection[0].names]
+
+        keys = {name: key for name, (key, _) in self.layer.items()}
+        value = {name: np.nan if key in self.diverged else one.value(key) for name, key in keys.items()}
+        values = np.array([value[name] for name in names])
+        layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
+        layers["kind"] = "layer", [self.layer[name][1] for name in names]
+        attributes = {"long_name": _WORDS[self.metric][1], "metric": self.metric, "samples": self.samples} | self.words
+        curve = xr.DataArray(values, layers, "layer", _WORDS[self.metric][0], attributes)
+        if one.classes is not None:
+            curve.attrs |= {"units": "1", "weights": self.weights, "classes": one.classes.classes}
+        if self.metric == "D":
+            sound = [keys[name] for name in names if keys[name] not in self.diverged]
+            estimate, ceiling = "debiased" if self.debias else "plain", one.ceiling(sound)
+            curve.attrs |= {"estimate": estimate, "ceiling": ceiling, "order": f"{self.order:08x}{one.order:08x}"}
+            if unresolved := [n for n in names if self.debias and np.isnan(value[n]) and one.wide(keys[n])]:
+                curve.attrs["unresolved"] = ", ".join(unresolved)
+            if (groups := one.without(sound)) is not None:
+                left = np.full((len(groups), len(names)), np.nan)
+                left[:, [keys[name] in sound for name in names]] = groups
+                curve.attrs |= {"over": self.over, "groups": len(groups), "layers": len(names)}
+                curve.attrs["jackknife"] = noted(curve, left)
+        points = self.selection[0].points
+        for kind in dict.fromkeys(kind for _, _, kind in points):
+            curve.coords[kind] = "layer", np.where(np.arange(len(names)) > 0, 0.0, np.nan)
+        last = value[names[0]]
+        for layer, point, kind in points:
+            curve.coords[kind].loc[{"layer": layer}] += last - value[point]
+            last = value[point]
+        return curve
+
+
+class _Labelled:
+    """Samples under one set of labels: moments of classes in each layer, or all features where there are targets."""
+
+    def __init__(self, of: LoadCurve, labels: np.ndarray | None = None) -> None:
+        self.metric, self.weights, self.debias, self.over, self.groups = (
+            of.metric, of.weights, of.debias, of.over, of.groups
+        )  # fmt: skip
+        self.classes = None if of.metric == "probe_error" else ClassIndex(of.n_classes, labels)
+        self.deal, self.order = Deal(of.groups), 0
+        self.grouped = of.metric == "D" and of.weights == "samples"
+        self.moments: dict[Call, Any] = {}
         self.features: dict[Call, list[torch.Tensor]] = {}
         self.targets: list[Any] = []
 
-    def take(self, batch: Batch, labels: Any) -> None:
-        """One batch through the model."""
-        self.batch, self.labels = batch, labels
+    def begin(self, labels: Any) -> None:
+        """Labels of the batch that comes."""
         if self.classes is None:
-            self.targets.append(labels)
-        main, forward = batch.main(self.model), self.measurement.forward
-        inputs = torch.zeros(0) if main is None else main
-        self.run(inputs, len(labels), lambda: _logits(batch.through(self.model, forward)))
+            self.targets.append(regression_targets(labels))
+            return
+        self.labels = self.classes(labels)
+        self.order = zlib.crc32(self.labels.numpy().tobytes(), self.order)
+        self.places = self.deal(self.labels)
 
     def collect(self, key: Call, features: torch.Tensor) -> None:
-        if self.classes is not None:
-            n, m = self.classes.classes, self.measurement
-            moments = self.moments.setdefault(key, ClassMoments(n, m.metric, m.weights))  # type: ignore[arg-type]
-            moments.grow(n)
-            moments.update(features, self.labels)
+        """What a layer returned for that batch."""
+        if self.classes is None:
+            require_finite(features)
+            self.features.setdefault(key, []).append(features.detach().cpu())
+            if sum(t.nbytes for parts in self.features.values() for t in parts) > _LARGEST_FEATURES:
+                raise ValueError(
+                    "the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers"
+                )
             return
-        require_finite(features)
-        self.features.setdefault(key, []).append(features.detach().cpu())
-        if sum(t.nbytes for parts in self.features.values() for t in parts) > _LARGEST_FEATURES:
-            raise ValueError("the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers")
+        n = self.classes.classes
+        if key not in self.moments:
+            grouped = partial(GroupMoments, n, self.groups)
+            self.moments[key] = grouped() if self.grouped else ClassMoments(n, self.metric, self.weights)
+        self.moments[key].grow(n)
+        self.moments[key].update(features, self.labels, *([self.places] if self.grouped else []))
 
-    def curve(self) -> dict[str, float]:
-        """Separation, or the error of the probe, by layer name, in the order of the curve."""
-        return {name: float("nan") if key in self.diverged else self._value(key) for name, key in self.names().items()}
-
-    def ceiling(self) -> float:
-        """About what plain D shows with shuffled labels."""
-        count = next((m.count for key, m in self.moments.items() if key not in self.diverged), None)
-        return float("nan") if count is None else separation_ceiling(count, self.measurement.weights)
-
-    def unresolved(self, key: Call) -> bool:
-        """Whether nothing is left of the between-class scatter without its sampling noise."""
-        wide = key not in self.diverged and bool(self.moments[key].spread.sum() > 0)
-        return wide and np.isnan(self._value(key))
-
-    def _value(self, key: Call) -> float:
+    def complete(self) -> None:
+        """Every class has samples."""
         if self.classes is not None:
-            return self.moments[key].separation(self.measurement.debias)
+            self.classes.require_all()
+
+    def merge(self, other: _Labelled) -> None:
+        """Add the samples of another, whose classes may be numbered in another way."""
+        if self.classes is None or other.classes is None or not self.grouped:
+            raise ValueError("LoadCurve.merge: only D with weights = 'samples' can be put together from several parts")
+        places = [self.classes.number.setdefault(n, len(self.classes.number)) for n in other.classes.number]
+        self.order = zlib.crc32(str(other.order).encode(), self.order)
+        for key, moments in other.moments.items():
+            mine = self.moments.setdefault(key, GroupMoments(self.classes.classes, self.groups))
+            mine.merge(moments, torch.tensor(places))
+
+    def value(self, key: Call) -> float:
+        """Separation, or the error of a probe."""
+        if self.classes is not None:
+            return float(self.moments[key].separation(self.debias))
         y = np.concatenate(self.targets)
         features = torch.cat(self.features[key])
         values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
         errors = [probe_error(values, column) for column in (y if y.ndim == 2 else y[:, None]).T]
         return float(np.sqrt(np.mean(np.square(errors))))
 
+    def ceiling(self, sound: list[Call]) -> float:
+        """About what plain D shows with shuffled labels."""
+        count = next((self.moments[key].count for key in sound), None)
+        return np.nan if count is None else separation_ceiling(count.sum(0) if self.grouped else count, self.weights)
+
+    def wide(self, key: Call) -> bool:
+        """Whether the samples of a class differ."""
+        return key in self.moments and bool(
+            (self.moments[key].square if self.grouped else self.moments[key].spread).any()
+        )
+
+    def without(self, sound: list[Call]) -> np.ndarray | None:
+        """D of these layers without each group, (group, layer)."""
+        if not (self.grouped and sound and self.groups > 1):
+            return None
+        for key in sound:  # groups that one layer had to join are joined in all
+            self.moments[key].join(min(self.moments[k].groups for k in sound))
+        found = np.array([self.moments[key].without(self.debias, self.over) for key in sound]).T
+        return found if len(found) > 2 else None
+
+
+class _Probe(LayerProbe):
+    """Gives what layers return to each set of labels."""
+
+    def __init__(self, curve: LoadCurve, model: nn.Module, selection: Selection) -> None:
+        names = dict.fromkeys((*selection.names, *(point for _, point, _ in selection.points)))
+        super().__init__(model, list(names), None, curve.diverged_to_nan)
+        self.diverged = curve.diverged
+        self.curve, self.model, self.selection = curve, model, selection
+        if curve.pool is not None or selection.blocks or selection.points:
+            self.pool = self._pool
+
+    def take(self, batch: Batch) -> None:
+        """One batch through the model."""
+        self.batch = batch
+        main, forward = batch.main(self.model), self.curve.forward
+        made = [name for name, labels in batch.labels.items() if callable(labels)]
+        self.ready = [self.curve.sets[name] for name in batch.labels if name not in made]
+        self.kept: list[tuple[Call, torch.Tensor]] | None = [] if made else None
+        for name in batch.labels.keys() - set(made):
+            self.curve.sets[name].begin(batch.labels[name])
+        inputs = torch.zeros(0) if main is None else main
+        output = self.run(inputs, len(batch), lambda: _logits(batch.through(self.model, forward)))
+        kept, self.kept, self.ready = self.kept or [], None, [self.curve.sets[name] for name in made]
+        for name in made:
+            self.curve.sets[name].begin(batch.labels[name](output, batch.whole))
+        for key, features in kept:
+            self.guarded(key, features)
+
+    def collect(self, key: Call, features: torch.Tensor) -> None:
+        for labelled in self.ready:
+            labelled.collect(key, features)
+        if self.kept is not None:
+            self.kept.append((key, features.clone()))  # until there are labels; the model may work in place
+
     def _pool(self, output: Any) -> Any:
-        output, pool = stream(output) if self.selection.blocks else output, self.measurement.pool
+        output, pool = stream(output) if self.selection.blocks or self.selection.points else output, self.curve.pool
         if pool is None:
             return output
         return pool(output, self.batch.whole) if _takes_two(pool) else pool(output)
@@ -331,7 +492,7 @@ class _Probe(LayerProbe):
 
 @xr.register_dataarray_accessor("deepmech")
 class LoadCurveAccessor:
-    """What a load curve can do: ``curve.deepmech.plot()``, ``curve.deepmech.read()``."""
+    """What a load curve can do: ``curve.deepmech.plot()``, ``read()``, ``estimate()``, ``enough()``, ``parts()``."""
 
     def __init__(self, curve: xr.DataArray) -> None:
         self._curve = curve
@@ -342,11 +503,66 @@ class LoadCurveAccessor:
 
         if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
             how["title"] = self.read().verdict
+        if "interval" not in how and self._curve.ndim == 1 and (found := self.estimate()).n:
+            how["interval"] = found.interval
         return plot(self._curve, **how)
 
     def read(self) -> Reading:
         """Say in words what it shows: :func:`deepmech.metrics.reading.read`."""
         return read(self._curve)
+
+    def enough(self) -> Enough:
+        """Whether there are samples enough for a verdict: :func:`deepmech.metrics.reading.enough`."""
+        return enough(self._curve)
+
+    def estimate(self, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
+        """D, or a function of the curve such as ``curvature``, with its interval: see
+        :func:`deepmech.metrics.intervals.estimate`."""
+        return estimate(self._curve, of)
+
+    def parts(self) -> xr.DataArray:
+        """What each kind of module takes off from layer to layer, (layer, part), of a curve with ``parts=True``."""
+        kinds = [str(name) for name in self._curve.coords if name not in ("layer", "depth", "kind")]
+        if not kinds:
+            raise ValueError("no parts are noted on this curve: measure it with load_curve(…, parts=True)")
+        return xr.concat([self._curve[kind].drop_vars(kinds) for kind in kinds], xr.Variable("part", kinds)).T[1:]
+
+
+def answers(output: Any, batch: Any = None) -> torch.Tensor:
+    """The network's own answers as labels, ``load_curve(model, loader, answers)``: where its output is largest.
+
+    A curve over these says how far apart the network holds what it *calls* different, right or wrong.
+
+    Examples
+    --------
+    >>> answers(torch.tensor([[0.1, 0.9], [0.7, 0.3]])).tolist()
+    [1, 0]
+    """
+    if not (isinstance(output, torch.Tensor) and output.ndim == 2):
+        raise ValueError("answers: the model's output is no tensor (n, classes): write a function of output and batch")
+    return output.argmax(1)
+
+
+def views(x: Any, change: Callable[[torch.Tensor], torch.Tensor], n: int = 8) -> Iterator[tuple[torch.Tensor, Any]]:
+    """Batches in which each sample is a class of its own: n changed copies of it, for ``load_curve(model, views(…))``.
+
+    A curve over these says how well layers tell samples apart whatever the change; it needs no labels.
+
+    Parameters
+    ----------
+    x : tensor or array (samples, …).
+    change : makes other views of a batch (samples, …): noise, a crop, another rotation.
+    n : copies of each.
+
+    Examples
+    --------
+    >>> [labels.tolist() for _, labels in views(torch.zeros(2, 3), lambda x: x + torch.randn_like(x), n=2)]
+    [[0, 1, 0, 1]]
+    """
+    samples = torch.as_tensor(x)
+    for start in range(0, len(samples) * n, 1024):
+        which = torch.arange(start, min(start + 1024, len(samples) * n)) % len(samples)
+        yield change(samples[which]), which
 
 
 def over_positions(features: torch.Tensor) -> torch.Tensor:

@@ -169,11 +169,7 @@ class ClassMoments:
             between = float(factor.square().sum())
             if not debias:
                 return _log_ratio(float((share * self.spread / self.count).sum()), between)
-            free = (self.count - 1).clamp(min=0)
-            pooled = self.spread.sum() / free.sum()  # nan if every class is a single sample
-            variance = torch.where(free > 0, self.spread / free.clamp(min=1), pooled)
-            corrected = between - float((_noise_shares(self.count, self.weights) * variance).sum())
-            return _log_ratio(float((share * variance).sum()), corrected) if corrected > 0 else float("nan")
+            return float(debiased(self.count, torch.tensor(between), self.spread, self.weights))
         assert self.scatter is not None
         if self.weights == "samples":
             within = self.scatter[0] / self.count.sum()
@@ -183,6 +179,29 @@ class ClassMoments:
         if whiten.shape[1] == 0:
             return _log_ratio(float(within.trace()), 0.0)
         return _log_ratio(max(0.0, float((whiten * (within @ whiten)).sum())), 1.0)  # rounding may fall below zero
+
+
+def debiased(
+    count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor, weights: Weights = "samples"
+) -> torch.Tensor:
+    """D without the sampling noise of class means, see :meth:`ClassMoments.separation`.
+
+    Parameters
+    ----------
+    count, spread : (…, K), samples of each class, and the sum over them of squared distances from their mean. Leading
+        axes are separate measurements; a class without samples does not count.
+    between : (…), the trace of Σ_b.
+
+    Returns
+    -------
+    tensor (…), nan where nothing is left of the trace.
+    """
+    free = (count - 1).clamp(min=0)
+    pooled = (spread.sum(-1) / free.sum(-1))[..., None]  # nan if every class is a single sample
+    variance = torch.where(free > 0, spread / free.clamp(min=1), pooled.expand_as(free))
+    within = (_shares(count, weights) * variance).sum(-1)
+    corrected = between - (_noise_shares(count, weights) * variance).sum(-1)
+    return torch.where(corrected > 0, torch.log(within) - torch.log(corrected.clamp(min=0)), torch.nan)
 
 
 def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
@@ -296,13 +315,13 @@ def require_finite(features: torch.Tensor) -> None:
 
 
 def _shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
-    return count / count.sum() if weights == "samples" else torch.full_like(count, 1.0 / len(count))
+    return count / count.sum(-1, keepdim=True) if weights == "samples" else torch.full_like(count, 1 / count.shape[-1])
 
 
 def _noise_shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
     """What the variance of each class adds to the expected trace of Σ_b by the scatter of its mean."""
-    p, k = count / count.sum(), len(count)
-    return (p * (1 - p) if weights == "samples" else p**2 * (k - 1) / k**2) / count
+    p, k = count / count.sum(-1, keepdim=True), count.shape[-1]
+    return (p * (1 - p) if weights == "samples" else p**2 * (k - 1) / k**2) / count.clamp(min=1)
 
 
 def _between_factor(count: torch.Tensor, mean: torch.Tensor, weights: Weights) -> torch.Tensor:

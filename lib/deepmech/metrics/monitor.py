@@ -14,9 +14,10 @@ from torch import nn
 
 from deepmech.core import checks
 from deepmech.core.provenance import attributes
+from deepmech.metrics.batches import Batches
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import unwrap
-from deepmech.metrics.load_curve import Measurement, load_curve
+from deepmech.metrics.load_curve import LoadCurve, load_curve
 
 BUDGET = 0.05
 """Share of the training time that a monitor takes by default."""
@@ -43,7 +44,8 @@ class LoadCurveMonitor:
         With ``every`` left out: a step is recorded only if all recording, that of the step included, then makes up at
         most this share of the training time so far. The first and the last record are made in any case.
     **measure
-        Further arguments of :func:`~deepmech.metrics.load_curve.load_curve`: ``layers``, ``metric``, ``pool``, …
+        Further arguments of :func:`~deepmech.metrics.load_curve.load_curve`: ``layers``, ``metric``, ``pool``, …;
+        ``groups=20`` for intervals, which are left out by default, to save time.
 
     Attributes
     ----------
@@ -92,8 +94,12 @@ class LoadCurveMonitor:
         if unknown := measure.keys() - known.keys():
             raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
         self.model, self.every, self.budget = model, every, budget
-        self._measure = Measurement(model, x, y, **known | {"diverged_to_nan": True} | measure)
-        self._measure.batches.cache()
+        chosen = known | {"diverged_to_nan": True, "groups": 1} | measure
+        samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples")}
+        self._measure = LoadCurve(model, **chosen)
+        self._batches = Batches(x, y, target=chosen["target"], **samples)
+        self._batches.require_classes(chosen["n_classes"])
+        self._batches.cache()
         self.steps, self.seconds = 0, 0.0
         self.curves: list[xr.DataArray] = []
         self._at: list[int] = []
@@ -144,7 +150,8 @@ class LoadCurveMonitor:
         if device is not None and device.type == "cuda":
             torch.cuda.synchronize(device)  # what the device still has to do is training, and not to be counted here
         begin = self._clock()
-        curve = self._measure()
+        self._measure.reset()
+        curve: xr.DataArray = self._measure.take(self._batches).compute(reduce=False)
         if self.curves and not curve.layer.equals(self.curves[0].layer):
             raise ValueError(
                 f"LoadCurveMonitor: layers were {self.curves[0].layer.values.tolist()}, at step {self.steps} they are "
@@ -179,7 +186,8 @@ class LoadCurveMonitor:
             raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
         curves = xr.concat(self.curves, "step", coords="minimal", compat="override", combine_attrs="override")
         curves = curves.assign_coords(step=("step", np.array(self._at)))
-        curves.attrs.pop("unresolved", None)  # of the first record alone
+        for name in ("unresolved", "jackknife"):  # of the first record alone
+            curves.attrs.pop(name, None)
         out = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from deepmech.metrics.layers import BEFORE, INPUT, OUTPUT, call_of
+from deepmech.metrics.layers import BEFORE, CALL, INPUT, OUTPUT, Functions, call_of, stream
 from deepmech.metrics.moments import NotFinite
 
 Call = tuple[str, int]
-"""A module's name, and which of its calls in a pass, from 1 on."""
+"""A module's name, and which of its calls in a pass, from 1 on; negative for what enters that call."""
 
 
 class LayerProbe:
@@ -54,14 +54,20 @@ class LayerProbe:
     @contextmanager
     def attached(self) -> Iterator[None]:
         """The layers are watched inside ``with``; all hooks are gone afterwards, also after an error."""
-        watched = list(dict.fromkeys(name for name, _ in self.wanted.values() if name in self.modules))
-        self.calls = dict.fromkeys(watched, -1)
+        names = dict.fromkeys(name for name, _ in self.wanted.values())
+        watched = [name for name in names if name in self.modules]
+        functions = [name for name in names if name.endswith(CALL) and name not in self.modules]
+        self.calls = dict.fromkeys([*watched, *functions], -1)
         with ExitStack() as stack:
             for name in watched:
-                stack.callback(self.modules[name].register_forward_hook(self._hook(name)).remove)
+                enter, leave = self._hooks(name)
+                stack.callback(self.modules[name].register_forward_pre_hook(enter, with_kwargs=True).remove)
+                stack.callback(self.modules[name].register_forward_hook(leave).remove)
             if BEFORE in self.wanted:
                 first = self.modules[watched[0]]
                 stack.callback(first.register_forward_pre_hook(self._enter, with_kwargs=True).remove)
+            if functions:
+                stack.enter_context(Functions(self.modules, self._function))
             yield
 
     def run(self, inputs: torch.Tensor, n: int, through: Callable[[], Any]) -> Any:
@@ -78,7 +84,7 @@ class LayerProbe:
             )
         for name, (module, call) in self.wanted.items():
             calls = self.calls.get(module, 1)
-            if call > calls:
+            if abs(call) > calls:
                 raise ValueError(f"load_curve: layer {name!r}: {module!r} is called {calls} times in a forward pass")
             if call == 0 and calls > 1:
                 raise ValueError(
@@ -97,19 +103,28 @@ class LayerProbe:
         return {name: (module, call or 1) for name, (module, call) in self.wanted.items()}
 
     def kind(self, name: str) -> str:
-        """Class of the module behind a layer's name; empty for the input and the output."""
-        module = self.modules.get(self.wanted[name][0])
-        return "" if module is None else type(module).__name__
+        """Class of the module behind a layer's name, or the function; empty for the input and the output."""
+        module = self.modules.get(at := self.wanted[name][0])
+        return (at.rpartition(".")[2] if at.endswith(CALL) else "") if module is None else type(module).__name__
 
-    def _hook(self, name: str) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
+    def _hooks(self, name: str) -> tuple[Callable[..., None], Callable[..., None]]:
         calls = {call or 1 for module, call in self.wanted.values() if module == name}
 
-        def hook(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-            self.calls[name] += 1
-            if self.calls[name] in calls:
-                self._collect(name, self.calls[name], output)
+        def enter(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if (call := -self.calls[name] - 1) in calls:
+                self._collect(name, call, next(iter((*args, *kwargs.values())), None))
 
-        return hook
+        def leave(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+            self._function(name, stream(output) if isinstance(module, nn.RNNBase) and self.pool is None else output)
+
+        return enter, leave
+
+    def _function(self, name: str, output: Any) -> None:
+        """A call of a module or of a function has ended."""
+        if name in self.calls:
+            self.calls[name] += 1
+            if any(module == name and (call or 1) == self.calls[name] for module, call in self.wanted.values()):
+                self._collect(name, self.calls[name], output)
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self.entered:
@@ -129,9 +144,15 @@ class LayerProbe:
                 f"load_curve: layer {name!r} returns shape {tuple(output.shape)}, which has no sample axis: "
                 f"the first axis must have the length of the batch, {self.n}"
             )
+        output = output.dequantize() if output.is_quantized else output
+        output = output.full_tensor() if hasattr(output, "full_tensor") else output  # of a sharded model
+        self.guarded((name, call), output.reshape(self.n, -1))
+
+    def guarded(self, key: Call, features: torch.Tensor) -> None:
+        """:meth:`collect`, with the layer's name on an error."""
         try:
-            self.collect((name, call), output.reshape(self.n, -1))
+            self.collect(key, features)
         except ValueError as error:
             if not (self.diverged_to_nan and isinstance(error, NotFinite)):
-                raise ValueError(f"load_curve: layer {name!r}: {error}") from None
-            self.diverged.add((name, call))
+                raise ValueError(f"load_curve: layer {key[0]!r}: {error}") from None
+            self.diverged.add(key)

@@ -13,9 +13,12 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
+from deepmech.core.estimates import unknown
 from deepmech.metrics.curvature import curvature, descent, steps
+from deepmech.metrics.intervals import NONE, estimate, without
+from deepmech.metrics.layers import FULLY_CONNECTED
 
-Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples"]
+Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
 BEND = 0.05
 """Signed curvature from which a curve counts as bent: on a parabola, last over first layer is 1.3 / 0.7 ≈ 1.9."""
@@ -23,9 +26,6 @@ UNEVEN = 0.2
 """A curve that is not bent but leaves its chord by more than this share of its range somewhere is no straight line."""
 FALLS = 0.5
 """A curve whose drop D_0 − D_L is less than this share of its range carries no load from input to output."""
-FULLY_CONNECTED = "fully connected, equal layers"
-"""The architecture for which paper A drew its phase diagram."""
-
 _WORDS: dict[str, str] = {
     "lazy": "The deep layers do most of the separating",
     "balanced": "The layers share the separating about equally",
@@ -34,6 +34,10 @@ _WORDS: dict[str, str] = {
     "not falling": "The curve rises about as much as it falls, so there is no load to be shared out",
     "no shape": "The curve is flat or not finite",
 }
+_UNLICENSED = (
+    " The word is of the curve's shape: the phase diagram is of stacks of fully connected layers, this network"
+)
+_STREAM = " adds blocks to a stream, and there shallow blocks may do most without any noise."
 _PHASES = {
     "lazy": "more nonlinearity than noise",
     "balanced": "noise and nonlinearity balance",
@@ -49,9 +53,14 @@ class Reading:
     ----------
     verdict
         ``"lazy"`` (concave), ``"balanced"`` (straight), ``"over-noisy"`` (convex), or, where these words do not apply,
-        ``"uneven"``, ``"not falling"``, ``"no shape"`` or ``"too few samples"``.
+        ``"uneven"``, ``"not falling"``, ``"no shape"`` or ``"too few samples"``; ``"undecided"`` where other samples
+        may well give another of them.
     curvature, descent
         :func:`~deepmech.metrics.curvature.curvature` (> 0 concave) and :func:`~deepmech.metrics.curvature.descent`.
+    interval
+        Ends of the 95 % interval of the curvature over samples (or classes); nan where there is none.
+    possible
+        Of an undecided reading: the verdicts within that interval.
     largest
         The layer that lowers D most, and ``share``, its part of all that is lowered.
     rising
@@ -61,6 +70,8 @@ class Reading:
     phase
         Where the network stands in paper A's phase diagram; empty for all but fully connected networks, of which alone
         it speaks.
+    licence
+        What the word does not say, of a network that is known to be none of these.
     chance
         Layers at which more than half of the between-class scatter is what chance shows.
     """
@@ -74,6 +85,9 @@ class Reading:
     left_out: str = ""
     phase: str = ""
     chance: tuple[str, ...] = ()
+    interval: tuple[float, float] = (np.nan, np.nan)
+    possible: tuple[str, ...] = ()
+    licence: str = ""
 
     def __str__(self) -> str:
         if self.verdict == "no shape":
@@ -84,9 +98,12 @@ class Reading:
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
                 "Take more samples, or layers that separate better."
             )
-        text = f"{self.verdict} (signed curvature {_signed(self.curvature)}): {_WORDS[self.verdict]}."
+        within = " [{}, {}]".format(*map(_signed, self.interval)) if np.isfinite(self.interval).all() else ""
+        words = _WORDS.get(self.verdict) or f"Of other samples the word may be {' or '.join(self.possible)}"
+        text = f"{self.verdict} (signed curvature {_signed(self.curvature)}{within}): {words}."
         if self.phase:
             text += f" In the phase diagram: {self.phase}."
+        text += self.licence
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
         if self.rising:
@@ -114,7 +131,8 @@ def read(
     bend, uneven, falls
         Thresholds; see :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`.
     architecture
-        :data:`FULLY_CONNECTED` for networks that the phase diagram is about; by default what ``load_curve`` noted.
+        ``"fully connected, equal layers"`` for networks that the phase diagram is about; by default what ``load_curve``
+        noted.
 
     Returns
     -------
@@ -144,29 +162,104 @@ is separated.
     dim = str(values.dims[0])
     bent, drop = float(curvature(values, dim=dim)), float(descent(values, dim=dim))
     left_out = str(values.attrs.get("left_out", ""))
-    if chance := _chance(values):
+    groups = without(values)
+    if chance := _chance(values) or (() if groups is None else _lost(values, groups)):
         return Reading("too few samples", bent, drop, left_out=left_out, chance=chance)
     if not np.isfinite(bent):
         return Reading("no shape", bent, drop, left_out=left_out)
     d = values.values.astype(float)
-    chord = np.linspace(d[0], d[-1], len(d))
     spread = float(np.ptp(d))
-    verdict: Verdict
-    if drop < falls:
-        verdict = "not falling"
-    elif abs(bent) > bend:
-        verdict = "lazy" if bent > 0 else "over-noisy"
-    else:
-        verdict = "uneven" if np.abs(d - chord).max() > uneven * spread else "balanced"
+    straight: Verdict = "uneven" if np.abs(d - np.linspace(d[0], d[-1], len(d))).max() > uneven * spread else "balanced"
+
+    def word(bent: float, drop: float) -> Verdict:
+        return "not falling" if drop < falls else "lazy" if bent > bend else "over-noisy" if bent < -bend else straight
+
+    bends, drops = (estimate(values, of) if dim == "layer" else unknown("") for of in (curvature, descent))
+    ends = bends.interval if bends.known else (bent, bent)
+    within = [b for b in (*ends, bent, 0.0) if ends[0] <= b <= ends[1]]
+    possible = dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.known else ())))
+    verdict: Verdict = word(bent, drop) if len(possible) == 1 else "undecided"
     work = steps(values, dim=dim)
     names = _names(work, first=1)
     done = np.clip(work.values, 0.0, None)
     best = int(done.argmax())
     share = float(done[best] / done.sum()) if done.any() else 0.0
     rising = tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread)
-    licensed = (architecture or values.attrs.get("architecture")) == FULLY_CONNECTED
-    phase = _PHASES.get(verdict, "") if licensed else ""
-    return Reading(verdict, bent, drop, names[best], share, rising, left_out, phase)
+    kind, licence = architecture or str(values.attrs.get("architecture", "")), ""
+    phase = _PHASES.get(verdict, "") if kind == FULLY_CONNECTED else ""
+    if verdict in ("lazy", "over-noisy") and kind != FULLY_CONNECTED and (kind or "stream" in values.attrs):
+        licence = f"{_UNLICENSED}{_STREAM if 'stream' in values.attrs else f' is {kind}.'}"
+    return Reading(
+        verdict, bent, drop, names[best], share, rising, left_out, phase, interval=bends.interval,
+        possible=tuple(possible) if verdict == "undecided" else (), licence=licence,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Enough:
+    """Whether a verdict has samples enough. True or false, as it is asked; ``str`` says it in a sentence.
+
+    Attributes
+    ----------
+    verdict : what :func:`read` says.
+    samples : how many there are.
+    needed : about how many it takes in all; nan where nobody can say.
+    why : what keeps the verdict open.
+    """
+
+    verdict: Verdict
+    samples: int
+    needed: float
+    why: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.why
+
+    def __str__(self) -> str:
+        if self:
+            return f"{self.samples:,} samples are enough for the verdict {self.verdict!r}."
+        more = self.needed - self.samples
+        about = f"about {float(f'{more:.1g}'):,.0f} more" if np.isfinite(more) else "nobody can say how many more"
+        return f"{self.samples:,} samples are too few: {self.why}. It takes {about}."
+
+
+def enough(curve: xr.DataArray) -> Enough:
+    """Whether a load curve was measured on enough samples for a verdict, and about how many it takes.
+
+    Half the width of an interval shrinks as one over the root of the number of samples n, and the ceiling of D rises as
+    log n. So n is enough for the shape when the interval, about the curvature found, no longer reaches a threshold, and
+    for a layer when its D lies a factor of two below the ceiling.
+
+    Parameters
+    ----------
+    curve
+        As :func:`~deepmech.metrics.load_curve.load_curve` returns it, of three layers or more.
+
+    Raises
+    ------
+    ValueError
+        If nothing is noted on the curve of its samples.
+    """
+    if "samples" not in curve.attrs or without(curve) is None:
+        raise ValueError(f"enough: {NONE}")
+    found, n = read(curve), int(curve.attrs["samples"])
+    if found.verdict == "too few samples":
+        d, classes = curve.sel(layer=list(found.chance)), int(curve.attrs["classes"])
+        # Noise is half of the scatter at (n - K)/(K - 1) = exp(D).
+        top = classes + (classes - 1) * float(np.exp(d.max(skipna=False)))
+        return Enough(
+            found.verdict, n, top if top > n else np.nan, f"{', '.join(found.chance)} shows what chance shows"
+        )
+    if found.verdict != "undecided":
+        return Enough(found.verdict, n, n)
+    needed = float(n)
+    for of, levels, at in ((curvature, (-BEND, BEND), found.curvature), (descent, (FALLS,), found.descent)):
+        low, high = estimate(curve, of).interval
+        for level in levels:
+            if low <= level <= high:
+                reach = high - at if level > at else at - low
+                needed = max(needed, n * (reach / max(abs(level - at), 1e-9)) ** 2)
+    return Enough(found.verdict, n, needed, f"the verdict may be {' or '.join(found.possible)}")
 
 
 def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
@@ -182,6 +275,12 @@ def _chance(curve: xr.DataArray) -> tuple[str, ...]:
     limit = ceiling if curve.attrs.get("estimate") == "debiased" else ceiling - np.log(2)
     pairs = zip(_names(curve), curve.values.astype(float), strict=True)
     return tuple(name for name, value in pairs if name in unresolved or limit < value < np.inf)
+
+
+def _lost(curve: xr.DataArray, groups: xr.DataArray) -> tuple[str, ...]:
+    """Layers with a number that is none without some group of samples."""
+    lost = np.isfinite(curve.values) & ~np.isfinite(groups.values).all(0)
+    return tuple(name for name, gone in zip(_names(curve), lost, strict=True) if gone)
 
 
 def _signed(value: float) -> str:

@@ -22,6 +22,7 @@ def plot(
     by: str | None = None,
     title: str = "",
     y_label: str | None = None,
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     ax: Axes | None = None,
     theme: Theme = LIGHT,
 ) -> Axes:
@@ -36,6 +37,8 @@ def plot(
         Dimension of several curves; they have no chord. Given where there is one, such as ``step``.
     title, y_label
         Words above, and beside the axis of D.
+    interval : (low, high), optional
+        Ends of the bars at each layer, of the shape of ``curve``.
     ax : Axes, optional
         Where to draw; a new figure without it.
 
@@ -56,8 +59,12 @@ def plot(
     ax = style.canvas(None, 3.9, theme).subplots() if ax is None else ax
     at, names = np.arange(curve.sizes[along]), layer_names(curve, along)
     values = curve[by].values if by else np.array([None])
+    ends = [arranged("plot interval", end, along, *([by] if by else [])) for end in interval or ()]
     for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
         d = curve.values[:, i] if by else curve.values
+        if ends:
+            low, high = (end.values[:, i] if by else end.values for end in ends)
+            ax.vlines(at, low, high, color=colour, lw=1.6, alpha=0.7, zorder=3)
         ax.plot(at, d, "o-", color=colour, label=None if value is None else style.number(value), zorder=3)
     if not by:
         ax.plot(at[[0, -1]], curve.values[[0, -1]], color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)

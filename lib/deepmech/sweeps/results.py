@@ -21,10 +21,9 @@ import xarray as xr
 
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
-from deepmech.sweeps.assemble import sweep_of
 from deepmech.sweeps.record import Stale
 from deepmech.sweeps.runner import TooLong, run
-from deepmech.sweeps.spec import Sweep
+from deepmech.sweeps.spec import Sweep, sweep_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
 from deepmech.sweeps.verification import Report, compare
 
@@ -84,14 +83,6 @@ def folder() -> Path | None:
     return next((where for where in folders if where.is_dir()), None)
 
 
-def required_folder() -> Path:
-    """:func:`folder`; a NotShipped if there is none."""
-    where = folder()
-    if where is None:
-        raise NotShipped("no shipped results here: name their folder with DEEPMECH_RESULTS, or work in a checkout")
-    return where
-
-
 _read: dict[Path, xr.Dataset] = {}
 
 
@@ -99,11 +90,10 @@ def result(sweep: Sweep) -> xr.Dataset:
     """The result of ``sweep``: shipped, or else from chunks that this code made, or else computed now.
 
     A shipped file counts if its sweep is this one, or one of which this is a part (three of ten seeds, say), and its
-    bytes are those of the record beside it. If
-    ``DEEPMECH_CHECK`` holds a seed, cells that it chooses are computed again first, as many as a page has seconds for.
-    What is computed is said in one line on standard error. The variable ``DEEPMECH_STORES`` names a folder in which an
-    interrupted computation goes on where it stopped (without it nothing is kept), ``DEEPMECH_PATIENCE`` the seconds
-    that may be spent on it.
+    bytes are those of the record beside it. If ``DEEPMECH_CHECK`` holds a seed, cells that it chooses are computed
+    again first, as many as a page has seconds for. What is computed is said in one line on standard error. The variable
+    ``DEEPMECH_STORES`` names a folder in which an interrupted computation goes on where it stopped (without it nothing
+    is kept), ``DEEPMECH_PATIENCE`` the seconds that may be spent on it.
 
     Returns
     -------
@@ -130,7 +120,7 @@ def result(sweep: Sweep) -> xr.Dataset:
         return part_of(_read[path], sweep)
     stores, patience = os.environ.get("DEEPMECH_STORES"), float(os.environ.get("DEEPMECH_PATIENCE", "inf"))
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
-    near = _say_what_is_computed(sweep, where)
+    near = _near(sweep, where)
     try:
         made = run(sweep, store, patience=patience)
     except TooLong as late:
@@ -180,13 +170,12 @@ def _opened(path: Path, sweep: Sweep) -> xr.Dataset:
     return dataset
 
 
-def _say_what_is_computed(sweep: Sweep, where: Path | None) -> str:
-    """One line to the reader, of which what is said of near files is returned."""
+def _near(sweep: Sweep, where: Path | None) -> str:
+    """The shipped files of a sweep's name and how they differ, in words; if it is to be computed, it is said so."""
     near = [] if where is None else _named(sweep, where)
     words = "no shipped result has its name"
     if near:
-        what = ", ".join(sweep.differences(_sweep_in(near[0])))
-        words = f"{', '.join(f.name for f in near)} differs in {what}"
+        words = f"{', '.join(f.name for f in near)} differs in {', '.join(sweep.differences(_sweep_in(near[0])))}"
     if near or sweep.n_cells > 1:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r} ({words})\n")
     return words
@@ -213,9 +202,9 @@ def _checked(path: Path, sweep: Sweep, dataset: xr.Dataset, entry: dict[str, Any
     cost = float(entry.get("part_seconds", np.inf) if part else entry["seconds"])
     if cost > DEAR:
         how = (
-            f"{'even a part of ' * part}a cell takes {cost:.0f} s"
-            if np.isfinite(cost)
-            else "what a part costs is not known"
+            "what a part costs is not known"
+            if np.isinf(cost)
+            else f"{'even a part of ' * part}a cell takes {cost:.0f} s"
         )
         return replace(report, reason=f"{how} (deepmech verify does it)")
     if PAGE - _spent < cost:

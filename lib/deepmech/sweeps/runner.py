@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -19,17 +20,20 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepmech.core import provenance
-from deepmech.sweeps.assemble import Incomplete, attributes, join, missing, unfold
 from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import Store, read_manifest
 
 #: About how long one call may take, if nobody says how many cells it gets.
 SECONDS = 20.0
-
-
+#: After so many seconds without a chunk the connection to a cluster is looked at.
+PULSE = 5.0
 #: Attributes and kinds of numbers that netCDF would decode into other numbers, or cannot hold.
-DECODED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
+DECODED = {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"}
 KINDS = "fiubU"
+
+
+class Incomplete(ValueError):
+    """Cells of a grid are missing, so nothing can be said about the grid as a whole."""
 
 
 class TooLong(RuntimeError):
@@ -54,7 +58,7 @@ def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
     sweep = Sweep.from_json(sweep_json)
     start = time.perf_counter()
     try:
-        dataset = computed(sweep, indices, sweep.fixed)
+        dataset = compute_cells(sweep, indices, sweep.fixed)
     except (Exception, SystemExit):
         return Outcome(indices, None, traceback.format_exc())
     made = {
@@ -70,52 +74,48 @@ def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
     return Outcome(indices, dataset)
 
 
-def computed(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]) -> xr.Dataset:
+def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]) -> xr.Dataset:
     """What the sweep's function makes of some cells, with ``diverged`` for each.
+
+    A function that knows better returns its own ``diverged``; otherwise a cell counts as diverged if any of its numbers
+    is not finite. Such cells are kept like all others.
 
     The library behind NumPy's products has one thread meanwhile: it cuts its sums by their number, and what follows
     would depend on it (a long descent by 0.18 of its range). What is computed from a variable loses its name and units:
     they would be those of another quantity.
     """
     with threadpool_limits(1, "blas"), xr.set_options(keep_attrs=False):
-        return check_chunk(sweep, sweep.function()(sweep.slice(indices), **fixed), indices)
-
-
-def check_chunk(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> xr.Dataset:
-    """``compute``'s result with a boolean ``diverged`` per cell; a ValueError if it has not the promised shape.
-
-    A function that knows better returns its own ``diverged``; otherwise a cell counts as diverged if any of its numbers
-    is not finite. Such cells are kept like all others.
-    """
-    if not isinstance(dataset, xr.Dataset):
-        raise ValueError(f"{sweep.compute} returned a {type(dataset).__name__}; it must return an xarray.Dataset")
-    n = len(indices)
-    for name, array in dataset.data_vars.items():
-        if array.sizes.get("cell") != n:
-            raise ValueError(
-                f"{sweep.compute} returned {name!r} with dims {dict(array.sizes)}; one must be 'cell', of length {n}"
-            )
-    if "cell" in dataset.coords and not np.array_equal(dataset["cell"], indices):
-        raise ValueError(f"{sweep.compute} returned cells {dataset['cell'].values}; it was given {list(indices)}")
+        dataset = sweep.function()(sweep.slice(indices), **fixed)
+    if wrong := _unfit(dataset, indices):
+        raise ValueError(f"{sweep.compute} returned {wrong}")
     dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
-    if not dataset.data_vars:
-        raise ValueError(f"{sweep.compute} returned no variables")
-    for name, array in dataset.variables.items():
-        words = array.dtype.kind in "OT" and all(isinstance(v, str) for v in array.values.ravel())
-        if array.dtype.kind not in KINDS and not words:
-            raise ValueError(
-                f"{sweep.compute} returned {name!r} of type {array.dtype}, which a file does not keep; real numbers, "
-                "booleans and texts it does"
-            )
-        if decoded := [key for key in DECODED if key in array.attrs]:
-            raise ValueError(f"{sweep.compute}: {name!r} has the attribute {decoded[0]!r}, which means another number")
     if "diverged" in dataset:
         return dataset
-    bad = np.zeros(n, bool)
+    bad = np.zeros(len(indices), bool)
     for array in dataset.data_vars.values():
-        if array.dtype.kind in "fc":
-            bad |= ~np.isfinite(array.values.reshape(n, -1)).all(axis=1)
+        if array.dtype.kind == "f":
+            bad |= ~np.isfinite(array.values.reshape(len(indices), -1)).all(axis=1)
     return dataset.assign(diverged=("cell", bad))
+
+
+def _unfit(dataset: Any, indices: Sequence[int]) -> str:
+    """What is wrong with the result of a sweep's function, in words; nothing, if a file keeps it as it is."""
+    if not isinstance(dataset, xr.Dataset):
+        return f"a {type(dataset).__name__}; it must return an xarray.Dataset"
+    if not dataset.data_vars:
+        return "no variables"
+    for name, array in dataset.data_vars.items():
+        if array.sizes.get("cell") != len(indices):
+            return f"{name!r} with dims {dict(array.sizes)}; one must be 'cell', of length {len(indices)}"
+    if "cell" in dataset.coords and not np.array_equal(dataset["cell"], indices):
+        return f"cells {dataset['cell'].values}; it was given {list(indices)}"
+    for name, values in dataset.variables.items():
+        words = values.dtype.kind in "OT" and all(isinstance(v, str) for v in values.values.ravel())
+        if values.dtype.kind not in KINDS and not words:
+            return f"{name!r} of type {values.dtype}, which a file does not keep: give real numbers, booleans or texts"
+        if decoded := DECODED & values.attrs.keys():
+            return f"{name!r} with the attribute {min(decoded)!r}, which means another number"
+    return ""
 
 
 def chunks_of(indices: Sequence[int], chunk: int) -> list[range]:
@@ -158,7 +158,7 @@ def run(
         Largest number of cells computed in one call. By default an executor gets about 32 chunks; in this process
         calls grow until one takes some ten seconds, and a GPU, which is filled best by all members at once, gets all.
     executor : concurrent.futures.Executor, optional
-        Where chunks are computed (a process pool, a :class:`deepmech.sweeps.ClusterExecutor`, ...); default: here, one
+        Where chunks are computed (a process pool, ``client.get_executor(pure=False)`` of Dask, ...); default: here, one
         after another. It is not shut down. Its workers only compute; the store is written by this process.
     progress : bool, optional
         A bar with an estimate on stderr; default: only if stderr is a terminal.
@@ -213,19 +213,11 @@ def _run(
     failed: list[Outcome] = []
     quiet = not sys.stderr.isatty() if progress is None else not progress
     started, count = time.perf_counter(), 0
-    with tqdm(
-        total=sweep.n_cells,
-        initial=sweep.n_cells - len(todo),
-        desc=sweep.name,
-        unit="cell",
-        disable=quiet,
-        file=sys.stderr,
-    ) as bar:
+    how: Any = {"desc": sweep.name, "unit": "cell", "disable": quiet, "file": sys.stderr}
+    with tqdm(total=sweep.n_cells, initial=sweep.n_cells - len(todo), **how) as bar:
         for outcome in _outcomes(sweep, todo, chunk, executor):
             if outcome.dataset is None:
                 failed.append(outcome)
-                if place is not None:
-                    place.write_failure(outcome.indices, outcome.traceback)
             elif place is not None:
                 place.write(outcome.indices.start, outcome.dataset)
             else:
@@ -237,10 +229,9 @@ def _run(
                 raise TooLong(f"about {needed:.0f} s")
     if failed:
         cells = [i for outcome in failed for i in outcome.indices]
-        where = "" if place is None else f" Tracebacks: {place.path}/failed-*.json. All other cells are kept."
         raise CellsFailed(
             f"sweep {sweep.name!r}: {len(cells)} of {sweep.n_cells} cells were in chunks that raised: "
-            f"{sweep.describe(cells)}.{where} The first:\n{failed[0].traceback}"
+            f"{sweep.describe(cells)}. All other cells are kept if a store was given. The first:\n{failed[0].traceback}"
         )
     return done
 
@@ -265,23 +256,29 @@ def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Execut
             future = executor.submit(compute_chunk, spec, indices)
             waiting[future] = indices
             if future.done():  # at once, of an executor that computes in this process
-                yield _outcome(sweep, future, waiting.pop(future))
-        for future in as_completed(tuple(waiting)):
-            yield _outcome(sweep, future, waiting.pop(future))
+                yield _outcome(future, waiting.pop(future))
+        while waiting:
+            done, _ = wait(waiting, PULSE, FIRST_COMPLETED)
+            for future in done:
+                yield _outcome(future, waiting.pop(future))
+            # Dask's executor may wait for ever for a chunk that was under way when its scheduler went.
+            if not done and getattr(getattr(executor, "_client", None), "status", "running") != "running":
+                raise CancelledError("the connection to the Dask scheduler was lost")
+    except (BrokenExecutor, CancelledError) as error:
+        raise RuntimeError(
+            f"sweep {sweep.name!r}: a worker process died (out of memory?) or the cluster was lost ({error}). Finished "
+            "chunks are kept if a store was given; run again to go on"
+        ) from error
     finally:
         for future in waiting:
             future.cancel()
 
 
-def _outcome(sweep: Sweep, future: Future[Outcome], indices: range) -> Outcome:
+def _outcome(future: Future[Outcome], indices: range) -> Outcome:
     try:
         return future.result()
-    except BrokenExecutor as error:
-        raise RuntimeError(
-            f"sweep {sweep.name!r}: a worker process died (out of memory?) or the cluster was lost while computing "
-            f"cells {sweep.describe(indices)} ({error}). Finished chunks are kept if a store was given; run again to "
-            "go on"
-        ) from error
+    except (BrokenExecutor, CancelledError):
+        raise
     except Exception:  # lost on the way: a worker died, or the result could not travel
         return Outcome(indices, None, traceback.format_exc())
 
@@ -294,7 +291,79 @@ def load(sweep: Sweep, store: str | Path) -> xr.Dataset:
 
 
 def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Dataset:
-    absent = missing(sweep, chunks)
-    if absent:
-        raise Incomplete(sweep, absent, remedy)
-    return unfold(sweep, join(sweep, chunks)).assign_attrs(attributes(sweep, chunks))
+    """The labelled grid with its provenance; an error that says which cells are missing."""
+    if absent := missing(sweep, chunks):
+        raise Incomplete(
+            f"sweep {sweep.name!r} is incomplete: {len(absent)} of {sweep.n_cells} cells are missing: "
+            f"{sweep.describe(absent)}. {remedy}"
+        )
+
+    def of_chunks(name: str) -> str:
+        return " | ".join(sorted({str(chunk.attrs.get(name, "unknown")) for chunk in chunks}))
+
+    made = provenance.attributes(
+        spec=json.dumps(sweep.to_json()),
+        seed=str(sweep.fixed.get("seed", "in cells" if "seed" in sweep.cells else "none")),
+        device=of_chunks("device"),
+        dtype=chunks[0].attrs.get("dtype", "as computed"),
+        wall_seconds=sum(chunk.attrs.get("wall_seconds", 0.0) for chunk in chunks),
+    )
+    made |= {name: of_chunks(name) for name in ("code", "versions", "machine")}
+    made |= {"sweep": sweep.name, "sweep_key": sweep.key, "data": sweep.data, "chunks": len(chunks)}
+    return unfold(sweep, join(sweep, chunks)).assign_attrs(made)
+
+
+def missing(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> list[int]:
+    """Flat indices of the cells that no chunk holds."""
+    have = {int(i) for chunk in chunks for i in chunk["cell"].values}
+    return [i for i in range(sweep.n_cells) if i not in have]
+
+
+def join(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> xr.Dataset:
+    """All cells along one dimension ``cell``, in order, each once; cells computed twice must agree to the bit."""
+    first = chunks[0]
+    for chunk in chunks:
+        same = chunk.drop_dims("cell").equals(first.drop_dims("cell"))
+        if set(chunk.data_vars) != set(first.data_vars) or not same:
+            raise ValueError(
+                f"sweep {sweep.name!r}: chunks have different variables or coordinates; {sweep.compute} must "
+                f"return the same ones for all cells"
+            )
+    cells = xr.concat(chunks, "cell", data_vars="all", coords="minimal", compat="override", join="exact")
+    numbers, once, of = np.unique(cells["cell"], return_index=True, return_inverse=True)
+    for name, array in cells.data_vars.items() if len(numbers) < len(of) else ():
+        if not equal_bits(array.values, array.values[once[of]]):
+            twice = numbers[np.bincount(of) > 1].tolist()
+            raise ValueError(
+                f"sweep {sweep.name!r}: two computations of cells {sweep.describe(twice)} differ in {name!r}. Were "
+                f"they made on different machines, or does {sweep.compute} depend on its chunk? Check with "
+                f"sweeps.verify, and delete one of the chunk files"
+            )
+    return cells.isel(cell=once)
+
+
+def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether two arrays are equal bit by bit; all not-a-numbers count as one value."""
+    # Words come back from a file as another kind of array; numbers never do.
+    kinds = {one.dtype.kind, two.dtype.kind}
+    if one.shape != two.shape or (len(kinds) > 1 and not kinds <= set("UOT")):
+        return False
+    if kinds != {"f"}:
+        return bool(np.array_equal(one, two))
+    # +0 and -0 compare equal but are different bits.
+    return bool(np.all(np.isnan(one) & np.isnan(two) | (one == two) & (np.signbit(one) == np.signbit(two))))
+
+
+def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:
+    """The Dataset over the grid from one over ``cell`` (complete and in order), with the grid's labels."""
+    variables = {}
+    for name, array in cells.data_vars.items():
+        dims, values = sweep.grid.unflatten(array.values, *map(str, array.dims[1:]))
+        if len(set(dims)) < len(dims):
+            raise ValueError(
+                f"sweep {sweep.name!r}: variable {name!r} has a dimension named like one of the grid, {sweep.grid.dims}"
+            )
+        variables[name] = (dims, values, array.attrs)
+    coords: dict[Any, Any] = {k: v for k, v in cells.coords.items() if "cell" not in v.dims} | dict(sweep.grid.coords)
+    coords |= {name: varied for name, varied in sweep.cells.items() if name not in coords and name not in variables}
+    return xr.Dataset(variables, coords)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import xarray as xr
 
-from deepmech.core import code
+from deepmech.core import checks, code
 from deepmech.core.labels import Batch, align, each
 from deepmech.core.lazy import named
 from deepmech.core.spec import Spec, decode, digest
@@ -60,30 +61,27 @@ class Sweep(Spec):
     data: str = ""
 
     def __post_init__(self) -> None:
-        plain = isinstance(self.name, str) and self.name.replace("_", "a").replace("-", "a").replace(".", "a").isalnum()
-        self.require("name", plain and not self.name.startswith("."), "letters, digits, '_', '-' and '.'")
+        plain = isinstance(self.name, str) and re.fullmatch(r"[\w-][\w.-]*", self.name)
+        self.require("name", plain, "letters, digits, '_', '-' and '.'")
         parts = self.compute.split(":") if isinstance(self.compute, str) else []
         ok = len(parts) == 2 and all(all(w.isidentifier() for w in p.split(".")) for p in parts)
         self.require("compute", ok, "'module:function', so that workers can import it")
-        self.require(
-            "cells", isinstance(self.cells, Mapping) and len(self.cells) > 0, "a non-empty dict of labelled arrays"
-        )
+        some = isinstance(self.cells, Mapping) and len(self.cells) > 0
+        self.require("cells", some, "a non-empty dict of labelled arrays")
         for key, value in self.cells.items():
-            if not isinstance(value, xr.DataArray):
-                raise ValueError(
-                    f"Sweep.cells[{key!r}] = {value!r}: must be a labelled array; use over({key!r}, values)"
-                )
-            if key in self.fixed:
-                raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
+            checks.require(
+                f"Sweep.cells[{key!r}]", value, isinstance(value, xr.DataArray),
+                f"a labelled array; use over({key!r}, values)",
+            )  # fmt: skip
         try:
             same = json.loads(json.dumps(dict(self.fixed), allow_nan=False))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Sweep.fixed: must hold JSON values only ({error})") from None
         for key, value in self.fixed.items():
-            if same.get(key) != value:
-                raise ValueError(
-                    f"Sweep.fixed[{key!r}] = {value!r}: must survive JSON unchanged (lists, not tuples; text keys)"
-                )
+            if key in self.cells:
+                raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
+            kept = same.get(key) == value
+            checks.require(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
         self.require("version", isinstance(self.version, int) and self.version >= 1, "an integer >= 1")
         # A private copy: nobody can change a spec after its key was taken.
         object.__setattr__(self, "fixed", same)
@@ -127,23 +125,17 @@ class Sweep(Spec):
         chosen = np.asarray(indices, int)
         return xr.Dataset({k: ("cell", v[chosen]) for k, v in self.grid.flat.items()}, {"cell": chosen})
 
-    def parameters(self, indices: Sequence[int]) -> list[dict[str, Any]]:
-        """The parameters of some cells, as plain values."""
-        return each(self.slice(indices))
-
     def describe(self, indices: Sequence[int], most: int = 5) -> str:
         """Cells in words, for errors: at most ``most`` of them."""
-        words = ["; ".join(f"{k}={v!r}" for k, v in cell.items()) for cell in self.parameters(indices[:most])]
+        some = each(self.slice(indices[:most]))
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
-        return ", ".join(f"({w})" for w in words) + more
+        return ", ".join(f"({'; '.join(f'{k}={v!r}' for k, v in cell.items())})" for cell in some) + more
 
     def differences(self, other: Sweep) -> list[str]:
         """Where two sweeps differ, in words: fields, and within ``fixed`` and ``cells`` their keys."""
         ours, theirs = self.to_json(), other.to_json()
-        found = []
-        for name in ("name", "compute", "version", "data"):
-            if ours[name] != theirs[name]:
-                found.append(f"{name} ({theirs[name]!r} there, {ours[name]!r} here)")
+        plain = [name for name in ("name", "compute", "version", "data") if ours[name] != theirs[name]]
+        found = [f"{name} ({theirs[name]!r} there, {ours[name]!r} here)" for name in plain]
         for name in ("fixed", "cells"):
             keys = sorted({*ours[name], *theirs[name]})
             found += [f"{name}[{key!r}]" for key in keys if ours[name].get(key) != theirs[name].get(key)]
@@ -214,3 +206,14 @@ def allowed(function: Callable[..., xr.Dataset], variable: str, here: bool = Fal
     """The tolerance of one variable of a function's results, ``here`` where it was made; see :func:`recomputed`."""
     stated = getattr(function, "tolerance", {})
     return float(stated.get(variable, stated.get("*", 0.0 if here else ROUNDING)))
+
+
+def sweep_of(dataset: xr.Dataset) -> Sweep:
+    """The sweep that a result came from, from its attributes."""
+    try:
+        spec = json.loads(dataset.attrs["spec"])
+    except (KeyError, ValueError):
+        raise ValueError(
+            "this dataset does not say which sweep it came from (attribute 'spec'); use the result of sweeps.run"
+        ) from None
+    return Sweep.from_json(spec)

@@ -29,7 +29,6 @@ from deepmech.core.files import TEMPORARY, publish, write_whole
 from deepmech.sweeps.spec import Sweep
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
-FAILURE = re.compile(r"failed-(\d+)-(\d+)\.json")
 HOUR = 3600.0
 
 
@@ -152,18 +151,6 @@ class Store:
                 publish(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
-        for failure in self.path.glob("failed-*.json"):
-            cells = FAILURE.fullmatch(failure.name)
-            if cells and start <= int(cells[1]) and int(cells[2]) < stop:
-                failure.unlink(missing_ok=True)
-        return path
-
-    def write_failure(self, indices: range, traceback: str) -> Path:
-        """Record that a chunk raised; it is tried again by the next run."""
-        path = self.path / f"failed-{indices[0]:07d}-{indices[-1]:07d}.json"
-        content = {"cells": list(indices), "parameters": self.sweep.parameters(indices), "traceback": traceback}
-        with _told(self.path, f"a failure of cells {indices[0]} to {indices[-1]}, {traceback.splitlines()[-1]},"):
-            write_whole(path, json.dumps(content, indent=1))
         return path
 
     def read(self) -> list[xr.Dataset]:

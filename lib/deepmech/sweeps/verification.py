@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import secrets
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance
+from deepmech.core.checks import whole as whole_number
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
 from deepmech.sweeps import record
-from deepmech.sweeps.assemble import equal_bits, fold, sweep_of
-from deepmech.sweeps.runner import computed, load
-from deepmech.sweeps.spec import Sweep, allowed
+from deepmech.sweeps.runner import compute_cells, equal_bits, load
+from deepmech.sweeps.spec import Sweep, allowed, sweep_of
 from deepmech.sweeps.store import read_manifest, read_netcdf
 
 
@@ -37,11 +37,12 @@ class Report:
         Whether only a part of each was, see :func:`~deepmech.sweeps.spec.recomputed`.
     seconds
         What that took.
-    differences
-        By variable, the largest relative difference of an element (0: equal bits); ``allowed``: what was allowed (0:
-        bits had to be equal).
+    largest
+        The largest relative difference of a number (0: equal bits).
     wrong
-        What else is different, in words: dimensions, coordinates, names and units.
+        What is different and may not be, in words: numbers, dimensions, coordinates, names and units.
+    where
+        The first of the cells.
     """
 
     source: str
@@ -50,62 +51,46 @@ class Report:
     seed: int = 0
     in_part: bool = False
     seconds: float = 0.0
-    differences: Mapping[str, float] = field(default_factory=dict)
-    allowed: Mapping[str, float] = field(default_factory=dict)
+    largest: float = 0.0
     wrong: tuple[str, ...] = ()
     reason: str = ""
     where: str = ""
 
     @property
     def passed(self) -> bool:
-        return not self.wrong and all(d <= self.allowed[name] for name, d in self.differences.items())
-
-    @property
-    def largest(self) -> float:
-        """The largest difference of all variables."""
-        return max(self.differences.values(), default=0.0)
+        return not self.wrong
 
     def __str__(self) -> str:
         if not self.cells:
             return f"{self.source}: not recomputed here: {self.reason}"
         whole = "a part of each of " if self.in_part else ""
-        count = f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed})"
-        if self.wrong:
-            return f"{count}: DIFFERENT: {'; '.join(self.wrong)}"
-        if self.passed:
-            return f"{count}: {'equal' if self.largest == 0 else f'equal to {self.largest:.1g} of each number'}"
-        name = max(self.differences, key=lambda k: self.differences[k] - self.allowed[k])
-        return (
-            f"{count}: DIFFERENT: {name!r} by {self.differences[name]:.3g} of a number, allowed "
-            f"{self.allowed[name]:g}; {self.where}"
-        )
+        said = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
+        said = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else said
+        return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {said}"
 
 
 def verify(
     path: str | Path,
     *,
     n: int = 3,
-    fraction: float | None = None,
     seed: int | None = None,
-    tolerance: float | None = None,
     whole: bool = False,
     minutes: float | None = None,
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
+
+    Allowed is what the function itself states (:func:`~deepmech.sweeps.spec.recomputed`); if it states nothing, bits
+    are equal on the kind of processor and with the versions that made the result, and numbers to rounding elsewhere.
 
     Parameters
     ----------
     path : path
         A shipped file, a directory of shipped files, or a store.
     n : int
-        Cells per result; ``fraction`` (of all cells, rounded up) takes its place if given.
+        Cells per result; all of them, if it has no more.
     seed : int, optional
         Which cells are chosen; another one in each call if it is left out. One in four choices begins with a corner
         of the grid.
-    tolerance : float, optional
-        Allowed relative difference of an element. Default: what the function itself states; if it states nothing, 0
-        (equal bits) on the kind of processor and with the versions that made the result, and rounding elsewhere; see
-        :func:`~deepmech.sweeps.spec.recomputed`.
     whole : bool
         Compute also such cells wholly of which a part would do.
     minutes : float, optional
@@ -122,14 +107,11 @@ def verify(
     ValueError
         If there is nothing to verify at ``path``. A difference is no error: see :attr:`Report.passed`.
     """
-    if fraction is not None and not 0 < fraction <= 1:
-        raise ValueError(f"verify: fraction = {fraction!r}: must be in (0, 1]")
-    if n < 1:
-        raise ValueError(f"verify: n = {n!r}: must be an integer >= 1")
+    whole_number("verify: n", n)
     files = found_at(path)
     if minutes is None:
         for file in files:
-            yield _verified(file, n, fraction, seed, tolerance, whole)
+            yield _verified(file, n, seed, whole)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
     entries = {file: record.read(file.parent).get(file.name, {"seconds": np.inf}) for file in files}
@@ -143,20 +125,17 @@ def verify(
             # Of dear cells a share is less than one, and one is taken as often as that says.
             count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]].get("of", 0))
             if count and count * costs[files[i]] <= end - time.monotonic():
-                yield _verified(files[i], count, None, None, tolerance, whole)
+                yield _verified(files[i], count, None, whole)
 
 
-def _verified(
-    file: Path, n: int, fraction: float | None, seed: int | None, tolerance: float | None, whole: bool
-) -> Report:
+def _verified(file: Path, n: int, seed: int | None, whole: bool) -> Report:
     store = file.is_dir()
     if not store:
         record.entry_of(file)
     dataset = load(Sweep.from_json(read_manifest(file)["sweep"]), file) if store else read_netcdf(file)
     sweep = sweep_of(dataset)
-    count = n if fraction is None else int(np.ceil(fraction * sweep.n_cells))
     chosen = secrets.randbelow(10**6) if seed is None else seed
-    report = compare(file.name, sweep, dataset, count, chosen, tolerance=tolerance, part=not whole)
+    report = compare(file.name, sweep, dataset, n, chosen, part=not whole)
     if report.cells and report.passed and not store:
         record.add(file, report, sweep.code)
     return report
@@ -185,28 +164,26 @@ def sample(sweep: Sweep, count: int, seed: int) -> list[int]:
     return sorted(order[:count])
 
 
-def compare(
-    source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: int, *, tolerance: float | None = None,
-    part: bool = False,
-) -> Report:  # fmt: skip
+def compare(source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: int, *, part: bool = False) -> Report:
     """Compute ``count`` cells drawn at random again (with ``part``, what their function names of each); compare."""
-    cells = sample(sweep, count, seed)
-    function, fixed, names = sweep.function(), sweep.fixed, [str(name) for name in dataset.data_vars]
+    cells, function, fixed = sample(sweep, count, seed), sweep.function(), sweep.fixed
+    names = [str(name) for name in dataset.data_vars]
     part = part and getattr(function, "part", None) is not None
     report, here = Report(source, sweep.n_cells, (), seed, part), made_here(dataset)
-    if getattr(function, "chaotic", False) and not here and tolerance is None:
+    if getattr(function, "chaotic", False) and not here:
         return replace(report, reason=f"its last bits grow, and it was made on {dataset.attrs.get('machine')}")
     if part:
         fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
         names = [name for name in names if name in comparable]
     started = time.perf_counter()
     try:
-        again = computed(sweep, cells, fixed)
+        again = compute_cells(sweep, cells, fixed)
     except DataMissing as missing:  # the folder that it names is nobody's business on a published page
         return replace(report, reason=f"{str(missing).split(':')[0]} is not on this machine")
     seconds = time.perf_counter() - started
-    stored = fold(sweep, dataset)
-    differences, limits, wrong, worst = {}, {}, _wrong_labels(sweep, dataset, stored, again, part), ("", -1.0)
+    stored = dataset.stack(cell=sweep.grid.dims, create_index=False).transpose("cell", ...)
+    stored = stored.drop_vars([name for name, values in stored.coords.items() if "cell" in values.dims])
+    wrong, largest = _wrong_labels(sweep, dataset, stored, again, part), 0.0
     for name in names:
         if name not in again or set(stored[name].dims) != set(again[name].dims):
             made = list(again[name].dims) if name in again else "nothing"
@@ -218,18 +195,16 @@ def compare(
         if part:
             labelled = {d: new[d] for d in old.dims[1:] if d in new.coords and d in old.coords}
             old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
-        one, two = old.values, new.transpose(*old.dims).values
-        scale = _typical(stored[name].values)
-        differences[name] = _difference(one, two, scale)
+        one, two, scale = old.values, new.transpose(*old.dims).values, _typical(stored[name].values)
+        gaps = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
         rounding = float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" and not here else 0.0
-        limits[name] = max(allowed(function, name, here), rounding) if tolerance is None else tolerance
-        if differences[name] - limits[name] > worst[1]:
-            each = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
-            worst = sweep.describe([cells[int(np.argmax(each))]]), differences[name] - limits[name]
-    return replace(
-        report, cells=tuple(cells), seconds=seconds, differences=differences, allowed=limits, wrong=tuple(wrong),
-        where=f"cell {worst[0]}",
-    )  # fmt: skip
+        limit, worst = max(allowed(function, name, here), rounding), int(np.argmax(gaps))
+        largest = max(largest, gaps[worst])
+        if gaps[worst] > limit:
+            where = f"in cell {sweep.describe([cells[worst]])}"
+            wrong.append(f"{name!r} by {gaps[worst]:.3g} of a number, allowed {limit:g}, {where}")
+    where = f"cell {sweep.describe(cells[:1])}"
+    return replace(report, cells=tuple(cells), seconds=seconds, largest=largest, wrong=tuple(wrong), where=where)
 
 
 def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: xr.Dataset, part: bool) -> list[str]:

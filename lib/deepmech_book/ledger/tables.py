@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from string import Formatter
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -200,31 +201,27 @@ class Finding:
         first = records[0]["verdict"]
         if all(r["verdict"] == first for r in records) and (written := wordings.get(first, "")):
             worst = max(records, key=lambda r: -registry.claim(r["id"]).rule.direction * (r.get("measured") or 0.0))
-            return [(first, written.format(*map(_numbers, records), worst=_numbers(worst)), list(records))]
+            return [(first, _Sentence().format(written, *map(_numbers, records), worst=_numbers(worst)), list(records))]
         measured = ("" if r.get("measured") is None else f" Measured: {number(r['measured'])}." for r in records)
         said = (f"{registry.claim(r['id']).statement}{words}" for r, words in zip(records, measured, strict=True))
         return [(r["verdict"], words, [r]) for r, words in zip(records, said, strict=True)]
 
 
-@dataclass(frozen=True)
-class _Number:
-    """A number that is written as the book writes numbers: a true minus sign, a space before per cent."""
+class _Sentence(Formatter):
+    """Writes numbers as the book does: a true minus sign, a space before per cent."""
 
-    value: float | None
-
-    def __format__(self, how: str) -> str:
-        if self.value is None:
+    def format_field(self, value: Any, how: str) -> str:
+        if value is None:
             raise ValueError("a finding names a number that its claim does not have")
-        return format(self.value, how).replace("-", "−").replace("%", " %")
+        return format(value, how).replace("-", "−").replace("%", " %")
 
 
 def _numbers(record: Record) -> SimpleNamespace:
     """The numbers of a record as a sentence's braces name them."""
-    found: dict[str, Any] = {name: record.get(name) for name in ("measured", "expected", "null")}
-    found["low"], found["high"] = record.get("interval") or (None, None)
-    for name, of in (("size", "measured"), ("null_size", "null")):
-        found[name] = None if found[of] is None else abs(found[of])
-    return SimpleNamespace(**{name: _Number(value) for name, value in found.items()})
+    low, high = record.get("interval") or (None, None)
+    found = SimpleNamespace(low=low, high=high, **{name: record.get(name) for name in ("measured", "expected", "null")})
+    found.size, found.null_size = (None if x is None else abs(x) for x in (found.measured, found.null))
+    return found
 
 
 @cache

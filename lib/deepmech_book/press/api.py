@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import os
 import re
@@ -47,12 +46,8 @@ _BAR = re.compile(r"(``.*?``|:math:`[^`]*`)|\|")
 @cache
 def modules(room: str) -> dict[str, Path]:
     """The files of a room that the reference shows, by the name of their module, packages before what is in them."""
-    found = {}
-    for path in (LIBRARY / room).rglob("*.py"):
-        parts = path.relative_to(LIBRARY.parent).with_suffix("").parts
-        name = ".".join(parts[:-1] if path.stem == "__init__" else parts)
-        if not path.stem.startswith("_") or path.stem == "__init__":
-            found[name] = path
+    files = {path.relative_to(LIBRARY.parent).with_suffix(""): path for path in (LIBRARY / room).rglob("*.py")}
+    found = {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
     return {name: found[name] for name in sorted(found) if not _inside(name)}
 
 
@@ -64,11 +59,11 @@ def pages(book: Path) -> dict[str, str]:
     for room, title in ROOMS.items():
         parts = [f"# {title}", ""]
         for name, source in modules(room).items():
-            plain = source.name == "__init__.py"
             if name != f"deepmech.{room}":
                 parts += [f"## {name.removeprefix('deepmech.')}", ""]
             parts += [f"Source: {{download}}`{source.name} </{os.path.relpath(source, book)}>`", ""]
-            own = [] if plain and not _defines(source) else ["   :members:", "   :show-inheritance:"]
+            # What a package hands on stands where it is defined.
+            own = ["   :members:", "   :show-inheritance:", "   :ignore-module-all:"]
             if hidden := _ALIASES.get(name):
                 own.append(f"   :exclude-members: {hidden}")
             parts += ["```{eval-rst}", f".. automodule:: {name}", *own, "```", ""]
@@ -92,13 +87,6 @@ Everything, room by room, each module with its source to take away:
 
 {rooms}
 """
-
-
-def _defines(source: Path) -> bool:
-    """Whether a package has functions or classes of its own."""
-    kinds = ast.FunctionDef | ast.ClassDef
-    body = ast.parse(source.read_text(encoding="utf-8")).body
-    return any(isinstance(node, kinds) and node.name[0] != "_" for node in body)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Verbs of the book: ``deepmech book | pdf | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
@@ -29,26 +29,21 @@ def commands(parsers: Any) -> None:
     add("--no-site", action="store_true", help="execute and check only; do not build the site")
     add("--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv")
 
-    add = verb(parsers, "pdf", _pdf, "print the site that was built as one PDF (needs Chromium)")
-    add("--output", metavar="FILE", default="deepmech.pdf", help="default: deepmech.pdf")
-
     add = verb(parsers, "run", _run, "execute one notebook with parameters of your own, or a grid of them")
     add("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
     given = {"nargs": 2, "action": "append", "default": [], "dest": "given", "metavar": ("NAME", "VALUE")}
     add("-p", **given, help='a parameter; a list as "[0.1, 0.2]"')
-    add("-f", dest="file", metavar="FILE", help="parameters of this notebook, as YAML")
     add("--profile", **profile)
     add("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
     add("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
     add("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
     add("--cell-minutes", **minutes)
-    add("--scheduler", metavar="ADDRESS", help="execute on the Dask cluster whose scheduler listens here")
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
     add = verb(parsers, "plan", _plan, "say what a profile would compute, page by page, and what that costs")
     add("--profile", **profile)
     add("--chapters", nargs="+", metavar="NAME", help=some)
-    add("--csv", metavar="FILE", help="also write what is left, page by page, as a table")
+    add("--csv", metavar="FILE", help="also write it as a table")
 
     add = verb(parsers, "zoo", _zoo, "say what a network of the zoo is and what was measured of it")
     add("number", type=int, metavar="NUMBER", help="which network, from 0")
@@ -100,27 +95,16 @@ def _book(options: argparse.Namespace) -> int:
 
 
 @needs_book
-def _pdf(options: argparse.Namespace) -> int:
-    from deepmech_book.press import pdf
-    from deepmech_book.press.sources import Checkout
-
-    checkout = Checkout.find()
-    pages = pdf.contents(checkout.html)
-    say(f"{len(pages)} pages are being printed")
-    say(f"{pdf.write(checkout.html, Path(options.output), pages)} is written")
-    return 0
-
-
-@needs_book
 def _plan(options: argparse.Namespace) -> int:
     from deepmech_book.ledger import tables
     from deepmech_book.press import plan
-    from deepmech_book.press.sources import Checkout
+    from deepmech_book.press.sources import Checkout, aligned
 
-    made = plan.plan(Checkout.find(), options.profile, options.chapters, say=say)
-    sys.stdout.write(f"{made.table()}\n")
+    rows = list(plan.by_page(plan.plan(Checkout.find(), options.profile, options.chapters, say=say)))
+    lines = [list(rows[0]), *(list(map(str, row.values())) for row in rows)] if rows else [["all ships"]]
+    sys.stdout.write("\n".join([*aligned(lines), ""]))
     if options.csv:
-        write_whole(Path(options.csv), tables.csv_text(made.by_page()))
+        write_whole(Path(options.csv), tables.csv_text(rows))
     return 0
 
 
@@ -135,11 +119,10 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write(f"{run.describe(source)}\n")
         return 0
     given = {name: run.value(text) for name, text in options.given}
-    base = run.parameters_of(checkout, source, options.profile, options.file, given)
+    base = run.parameters_of(checkout, source, options.profile, given)
     grid = dict(run.values(text) for text in options.grid)
     several = run.points(source, base, grid, Path(options.out))
-    how = {"jobs": options.jobs, "cell_minutes": options.cell_minutes, "scheduler": options.scheduler}
-    run.run(checkout, source, several, **how, say=say)
+    run.run(checkout, source, several, jobs=options.jobs, cell_minutes=options.cell_minutes, say=say)
     if grid:
         table = Path(options.out) / "claims.csv"
         say(f"{run.gather(several, table)} verdicts in {table}")

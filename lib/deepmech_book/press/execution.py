@@ -36,23 +36,12 @@ def execute(
     environment: Mapping[str, str],
     seconds: int | None = None,
 ) -> str:
-    """Execute one notebook in the root of its checkout, and keep it as the file ``target`` beside its figures.
+    """Execute one notebook in the root of its checkout, and keep it as the file ``target`` beside its figures; returns
+    what it wrote to standard error, which is left out of the file.
 
-    Parameters
-    ----------
-    key : what the notebook is made of; the file says so if that changed meanwhile.
-    environment : variables of its kernel, beside those of this process.
-    seconds : how long a cell may take.
-
-    Returns
-    -------
-    str
-        What the notebook wrote to standard error. It is left out of the file.
-
-    Raises
-    ------
-    NotebookFailed
-        When a cell raises or is stopped, when the result cannot be kept, and from :func:`check`.
+    ``key`` is what the notebook is made of, and the file says if that changed meanwhile; ``environment`` are variables
+    of its kernel beside those of this process, and a cell may take ``seconds``. A NotebookFailed if a cell raises or is
+    stopped, if the result cannot be kept, or is not fit to print (:func:`check`).
     """
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
@@ -122,7 +111,11 @@ def _failure(path: Path, error: Any) -> str:
     """The failing cell, its code and the traceback without colours."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     bad = [c for c in cells if any(o["output_type"] == "error" for o in c.get("outputs", []))]
-    return place(cells, bad[0]) + short(_ANSI.sub("", "\n".join(error.traceback)))
+    return place(cells, bad[0]) + _trace(error.traceback)
+
+
+def _trace(lines: list[str]) -> str:
+    return short(_ANSI.sub("", "\n".join(lines)))
 
 
 def short(text: str, most: int = 12_000) -> str:
@@ -178,35 +171,28 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
 
 
 def check(notebook: dict[str, Any], root: Path) -> None:
-    """Every output must be fit to print.
-
-    Raises
-    ------
-    NotebookFailed
-        For an error output (even of a cell that was allowed to raise), a cell that papermill did not finish, a
-        numbered figure without picture or without text that stands for it, an output that needs a live kernel, and
-        the path ``root``, where it worked.
-    """
-    here = str(root)
-    code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-    for cell in code:
-        where = place(notebook["cells"], cell)
-        outputs = cell["outputs"]
-        bundles = [o["data"] for o in outputs if "data" in o]
-        for output in outputs:
-            if output["output_type"] == "error":
-                trace = short(_ANSI.sub("", "\n".join(output["traceback"])))
-                raise NotebookFailed(f"{where}its output is an error\n{trace}")
-        if "mystnb" in cell["metadata"] and "figure" in cell["metadata"]["mystnb"]:
-            drawn = [b for b in bundles if "text/html" in b or "image/png" in b or "image/svg+xml" in b]
-            if not drawn:
-                raise NotebookFailed(f"{where}a figure was announced (mystnb: figure), but the cell shows no picture")
-            if not all("".join(b.get("text/plain", "")).strip() for b in drawn):
-                raise NotebookFailed(f"{where}the picture has no text that stands for it (alt text)")
+    """Every output must be fit to print: a NotebookFailed for an error (even of a cell that was allowed to raise), a
+    numbered figure without picture or without text that stands for it, an output that needs a live kernel, and the path
+    ``root``, where it worked."""
+    for cell in (c for c in notebook["cells"] if c["cell_type"] == "code"):
+        bundles = [o["data"] for o in cell["outputs"] if "data" in o]
+        drawn = [b for b in bundles if "text/html" in b or "image/png" in b or "image/svg+xml" in b]
+        figure = "figure" in cell["metadata"].get("mystnb", {})
+        wrong = [
+            f"its output is an error\n{_trace(output['traceback'])}"
+            for output in cell["outputs"]
+            if output["output_type"] == "error"
+        ]
+        if figure and not drawn:
+            wrong.append("a figure was announced (mystnb: figure), but the cell shows no picture")
+        if figure and not all("".join(b.get("text/plain", "")).strip() for b in drawn):
+            wrong.append("the picture has no text that stands for it (alt text)")
         if any(WIDGET in b for b in bundles):
-            raise NotebookFailed(f"{where}a widget without a static form (text/html) is dead on a page")
-        if len(here) > 1 and f"{here}/" in json.dumps(outputs):
-            raise NotebookFailed(f"{where}its output shows a path of this machine ({here})")
+            wrong.append("a widget without a static form (text/html) is dead on a page")
+        if len(str(root)) > 1 and f"{root}/" in json.dumps(cell["outputs"]):
+            wrong.append(f"its output shows a path of this machine ({root})")
+        if wrong:
+            raise NotebookFailed(f"{place(notebook['cells'], cell)}{wrong[0]}")
 
 
 def with_palette(picture: Path, most: int = 24) -> None:
@@ -216,16 +202,10 @@ def with_palette(picture: Path, most: int = 24) -> None:
     from PIL import Image
 
     with Image.open(picture) as image:
-        full = np.asarray(image.convert("RGB"))
-        how = {name: image.info[name] for name in ("dpi",) if name in image.info}
-    few = Image.fromarray(full).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    which = np.asarray(few).ravel()
-    count = np.maximum(np.bincount(which, minlength=256), 1)
-    means = [np.bincount(which, full[..., k].ravel(), 256) / count for k in range(3)]
-    palette = np.round(np.stack(means, -1)).astype(np.uint8)
-    off = np.abs(palette[which].astype(int) - full.reshape(-1, 3)).max(-1)
+        full, how = image.convert("RGB"), {name: image.info[name] for name in ("dpi",) if name in image.info}
+    few = full.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
+    off = np.abs(np.asarray(few.convert("RGB"), int) - np.asarray(full, int)).max(-1)
     if (off > most).mean() < 1e-3:
-        few.putpalette(palette.tobytes())
         few.save(picture, "PNG", **how)
 
 

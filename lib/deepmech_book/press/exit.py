@@ -8,12 +8,12 @@ have the same pages with the same figures, equations and sections.
 from __future__ import annotations
 
 import re
-import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 import deepmech
@@ -25,8 +25,16 @@ NEWEST = (
     *("sphinx-external-toc", "sphinx-multitoc-numbering", "sphinxcontrib-bibtex", "sphinx-mathjax-offline"),
     "linkify-it-py",
 )
-#: Extensions that are Jupyter Book's own, or make what this book has none of: comments, LaTeX.
-_ITS_OWN = ("jupyter_book", "sphinx_comments", "sphinx_jupyterbook_latex")
+#: Without the extensions that are Jupyter Book's own, or make what this book has none of: comments, LaTeX.
+STRUCK = """ extensions = [name for name in extensions if name not in ("jupyter_book", "sphinx_comments",
+"sphinx_jupyterbook_latex")]
+"""
+
+
+def _run(command: Sequence[str | Path], failing: str, folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace")
+    if done.returncode:
+        raise BookError(f"{failing}:\n{done.stderr[-4000:]}")
 
 
 def project(checkout: Checkout, folder: Path) -> Path:
@@ -36,18 +44,14 @@ def project(checkout: Checkout, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "book"
     shutil.copytree(checkout.book, source, ignore=shutil.ignore_patterns("_build", "results", ".stores"))
-    if (checkout.root / "lib").is_dir():  # the reference offers the library's sources
-        shutil.copytree(checkout.root / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
+    # The reference offers the library's sources.
+    shutil.copytree(checkout.root / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     made = source / "generated" / ".site"
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "config", "sphinx", str(source)]
     command += ["--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if done.returncode:
-        raise BookError(f"Jupyter Book does not write its configuration down:\n{done.stderr[-2000:]}")
-    shutil.move(made / "conf.py", source / "conf.py")
-    kept = [e for e in runpy.run_path(str(source / "conf.py"))["extensions"] if e not in _ITS_OWN]
-    with (source / "conf.py").open("a", encoding="utf-8") as conf:
-        conf.write(f"extensions = {kept!r}\n")
+    _run(command, "Jupyter Book does not write its configuration down", folder)
+    conf = (made / "conf.py").read_text(encoding="utf-8")
+    (source / "conf.py").write_text(conf + STRUCK, encoding="utf-8")
     return source
 
 
@@ -65,41 +69,31 @@ def newest(folder: Path) -> Path:
 def build(python: Path | str, source: Path) -> Path:
     """Print the project, strictly; returns the folder of HTML."""
     html = source.parent / "html"
-    done = subprocess.run(
-        [python, "-m", "sphinx", "-b", "html", "-n", "-W", "--keep-going", str(source), str(html)],
-        capture_output=True, encoding="utf-8", errors="replace",
-    )  # fmt: skip
-    if done.returncode:
-        raise BookError(f"Sphinx does not accept the pages:\n{done.stderr[-4000:]}")
+    command = [python, "-m", "sphinx", "-b", "html", "-n", "-W", "--keep-going", source, html]
+    _run(command, "Sphinx does not accept the pages", source)
     return html
 
 
 def differences(one: Path, other: Path) -> list[str]:
     """Pages that only one of two sites has, and pages whose figures, equations or sections are others, in words."""
-    first, second = _anchors(one), _anchors(other)
+    first, second = anchors(one), anchors(other)
     said = [f"{page}: only in {one if page in first else other}" for page in sorted(first.keys() ^ second.keys())]
-    for page in sorted(first.keys() & second.keys()):
-        if odd := sorted(first[page] ^ second[page]):
-            said.append(f"{page}: {', '.join(odd[:8])}")
-    return said
+    odd = {page: sorted(first[page] ^ second[page]) for page in sorted(first.keys() & second.keys())}
+    return said + [f"{page}: {', '.join(names[:8])}" for page, names in odd.items() if names]
 
 
-def _anchors(html: Path) -> dict[str, set[str]]:
+def anchors(html: Path) -> dict[str, set[str]]:
     """The addresses within each page that the book itself gives, and the pictures shown there."""
     found = {}
     for path in html.rglob("*.html"):
         page = path.relative_to(html).as_posix()
         if not page.startswith(("_", "search", "genindex", "py-modindex")):
             text = path.read_text(encoding="utf-8")
-            names = re.findall(r'<(?:section|figure|div|span|dt)\b[^>]*? id="((?!id\d|cell-)[^"]+)"', text)
-            pictures = re.findall(r'src="[./]*figures/([^"]+)"', text)
-            found[page] = {*_of_the_book(names), *pictures}
+            # Without what themes call parts of the frame around a page.
+            frame = r"id\d|cell-|pst-|main-|jb-|rtd-|search|site-"
+            names = re.findall(rf'<(?:section|figure|div|span|dt)\b[^>]*? id="((?!{frame})[^"]+)"', text)
+            found[page] = {*names, *re.findall(r'src="[./]*figures/([^"]+)"', text)}
     return found
-
-
-def _of_the_book(names: list[str]) -> list[str]:
-    """Without what themes call parts of the frame around a page."""
-    return [name for name in names if not name.startswith(("pst-", "main-", "jb-", "rtd-", "search", "site-"))]
 
 
 def main() -> None:
@@ -108,8 +102,8 @@ def main() -> None:
     source = project(checkout, folder / "project")
     html = build(newest(folder / "venv"), source)
     if odd := differences(checkout.html, html):
-        raise SystemExit("the newest Sphinx prints another book:\n" + "\n".join(odd))
-    print(f"{len(_anchors(html))} pages by Sphinx alone, as by Jupyter Book; open {html / 'index.html'}")
+        raise BookError("the newest Sphinx prints another book:\n" + "\n".join(odd))
+    print(f"{len(anchors(html))} pages by Sphinx alone, as by Jupyter Book; open {html / 'index.html'}")
 
 
 if __name__ == "__main__":

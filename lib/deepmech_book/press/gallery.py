@@ -30,13 +30,8 @@ _STEM = re.compile(r'class="deepmech-picture" data-files="([^"]*)"')
 
 
 def executed(app: Any, page: str) -> dict[str, Any] | None:
-    """What the press noted in a page that it executed; None of other pages, and outside of HTML.
-
-    Raises
-    ------
-    ValueError
-        For a notebook that something else executed.
-    """
+    """What the press noted in a page that it executed; None of other pages, and outside of HTML; a ValueError for a
+    notebook that something else executed."""
     path = Path(app.env.doc2path(page))
     if path.suffix != ".ipynb" or app.builder.format != "html":
         return None

@@ -16,7 +16,7 @@ import ast
 import json
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,92 +29,75 @@ import xarray as xr
 from deepmech.sweeps import Sweep, results
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, Checkout, Source, aligned, clock
+from deepmech_book.press.sources import BookError, Checkout, Source, clock
 
 
 @dataclass(frozen=True)
 class Row:
     """One sweep of one page.
 
-    Attributes
-    ----------
-    left : cells that do not ship; ``shared`` names the page above that asks for the sweep, too.
-    seconds : what as many cells of ``like`` took, the shipped result of the same function that is most similar; None
-        if there is none. ``larger`` names what is larger in this sweep.
+    ``left`` are its cells that do not ship; ``shared`` names the page above that asks for the sweep, too; ``seconds``
+    is what as many cells of the most similar shipped result took (None without one), and ``larger`` what is larger
+    here.
     """
 
     page: str
-    sweep: str
     key: str
     cells: int
     left: int
     shared: str = ""
     seconds: float | None = None
-    like: str = ""
     larger: str = ""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Rows in the order of the book, and what could not be found out, in words."""
+def plan(
+    checkout: Checkout, profile: str = "quick", chapters: list[str] | None = None, say: Say = lambda line: None
+) -> list[Row]:
+    """Ask every page what it needs; ``profile`` is a name or a file of the same form. What is not sure is said."""
+    written, chosen = checkout.written(profile), checkout.select(chapters)
+    rows: list[Row] = []
+    owners: dict[str, str] = {}
+    for number, page in enumerate(chosen, 1):
+        parameters = {"profile": Path(profile).stem, **checkout.parameters(profile, page, written)}
+        found = asked(checkout.source(page), parameters)
+        say(f"[{number}/{len(chosen)}] {page}: {len(found.sweeps)} sweeps")
+        for words in found.unsure:
+            say(f"{page}: not sure of all: {words}")
+        rows += rows_of(page, found, owners)
+    return rows
 
-    profile: str
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = ()
 
-    def total(self) -> str:
-        """The whole in one line.
+def rows_of(page: str, found: Asked, owners: dict[str, str]) -> Iterator[Row]:
+    """The rows of a page; ``owners`` are the pages that asked for a sweep first, by its key."""
+    for key, sweep in found.sweeps.items():
+        owner = owners.setdefault(key, page)
+        if owner != page or key in found.shipped:
+            yield Row(page, key, sweep.n_cells, 0, "" if owner == page else owner)
+        else:
+            yield Row(page, key, sweep.n_cells, sweep.n_cells, "", *price(sweep))
 
-        Examples
-        --------
-        >>> Plan("quick", (Row("a/b", "s", "k", 12, 0),)).total()
-        'profile quick: 1 sweeps of 12 cells; all ship'
-        """
-        asked = [row for row in self.rows if not row.shared]
-        left = [row for row in asked if row.left]
-        words = f"profile {self.profile}: {len(asked)} sweeps of {sum(row.cells for row in asked):,} cells; "
-        if not left:
-            return f"{words}all ship"
-        words += f"{sum(row.left for row in left):,} cells of {len(left)} sweeps are left to compute"
-        return (
-            f"{words}, for {span(sum(row.seconds or 0.0 for row in left))} if each takes no longer than those that ship"
-        )
 
-    def by_page(self) -> Iterator[dict[str, Any]]:
-        """Pages that do not draw only what ships: the sums of their own sweeps, and the pages above whose unfinished
-        sweeps they ask for, too; at the end the sums of these pages."""
-        unfinished = {row.key for row in self.rows if row.left}
-        pages = dict.fromkeys(row.page for row in self.rows if row.key in unfinished)
-        for page in [*pages, "whole book"] if pages else []:
-            asked = [row for row in self.rows if row.page == page or (page == "whole book" and row.page in pages)]
-            own = [row for row in asked if not row.shared]
-            left = [row for row in own if row.left]
-            larger, others = [], []
-            if page in pages:
-                larger = [row.larger for row in left if row.larger]
-                others = [row.shared for row in asked if row.shared and row.key in unfinished]
-            yield {
-                "page": page,
-                "cells": sum(row.cells for row in own),
-                "left": sum(row.left for row in own),
-                "as such cells took": span(sum(row.seconds or 0.0 for row in left)) if left else "",
-                "but larger": "; ".join(dict.fromkeys(larger)),
-                "and those of": " and ".join(dict.fromkeys(others)),
-            }
-
-    def table(self) -> str:
-        """Everything, page by page, as aligned text."""
-        head = ("page and sweep", "cells", "left", "time", "as cells of")
-        lines: list[tuple[str, ...]] = [head]
-        for page in dict.fromkeys(row.page for row in self.rows):
-            lines.append((page, "", "", "", ""))
-            for row in (row for row in self.rows if row.page == page):
-                time, like = "?" if row.seconds is None else span(row.seconds), row.like
-                if row.shared or not row.left:
-                    time, like = "", f"as in {row.shared}" if row.shared else "ships"
-                words = f"{like}, but larger: {row.larger}" if row.larger else like
-                lines.append((f"  {row.sweep}", str(row.cells), str(row.left or ""), time, words))
-        return "\n".join([*aligned(lines, right=(1, 2, 3)), *self.notes, self.total()])
+def by_page(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """Pages that do not draw only what ships: the sums of their own sweeps, and the pages above whose unfinished
+    sweeps they ask for, too; at the end the sums of these pages."""
+    unfinished = {row.key for row in rows if row.left}
+    pages = dict.fromkeys(row.page for row in rows if row.key in unfinished)
+    for page in [*pages, "whole book"] if pages else []:
+        asked = [row for row in rows if row.page == page or (page == "whole book" and row.page in pages)]
+        own = [row for row in asked if not row.shared]
+        left = [row for row in own if row.left]
+        larger, others = [], []
+        if page in pages:
+            larger = [row.larger for row in left if row.larger]
+            others = [row.shared for row in asked if row.shared and row.key in unfinished]
+        yield {
+            "page": page,
+            "cells": sum(row.cells for row in own),
+            "left": sum(row.left for row in own),
+            "as such cells took": span(sum(row.seconds or 0.0 for row in left)) if left else "",
+            "but larger": "; ".join(dict.fromkeys(larger)),
+            "and those of": " and ".join(dict.fromkeys(others)),
+        }
 
 
 def span(seconds: float) -> str:
@@ -126,29 +109,6 @@ def span(seconds: float) -> str:
     ('1 min 15 s', '3 h 1 min', '30 days')
     """
     return clock(seconds) if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
-
-
-def plan(
-    checkout: Checkout, profile: str = "quick", chapters: list[str] | None = None, say: Say = lambda line: None
-) -> Plan:
-    """Ask every page what it needs; ``profile`` is a name or a file of the same form."""
-    written, chosen = checkout.written(profile), checkout.select(chapters)
-    rows: list[Row] = []
-    owners: dict[str, str] = {}
-    notes: list[str] = []
-    for number, page in enumerate(chosen, 1):
-        parameters = {"profile": Path(profile).stem, **checkout.parameters(profile, page, written)}
-        found = asked(checkout.source(page), parameters)
-        say(f"[{number}/{len(chosen)}] {page}: {len(found.sweeps)} sweeps")
-        notes += [f"{page}: not sure of all: {words}" for words in found.unsure]
-        for sweep in found.sweeps.values():
-            owner = owners.setdefault(sweep.key, page)
-            row = (page, sweep.name, sweep.key, sweep.n_cells)
-            if owner != page:
-                rows.append(Row(*row, 0, owner))
-            else:
-                rows.append(Row(*row, 0) if sweep.key in found.shipped else Row(*row, sweep.n_cells, "", *price(sweep)))
-    return Plan(Path(profile).stem, tuple(rows), tuple(notes))
 
 
 # --- what it costs ----------------------------------------------------------------------------------------------------
@@ -193,28 +153,17 @@ def similar(sweep: Sweep) -> Path | None:
     return min((path for path, other in shipped().items() if other.compute == sweep.compute), key=unlike, default=None)
 
 
-def price(sweep: Sweep) -> tuple[float | None, str, str]:
-    """Seconds of a sweep at the price of cells that ship, the name of their result, and in what this one is larger."""
+def price(sweep: Sweep) -> tuple[float | None, str]:
+    """Seconds of a sweep at the price of the most similar cells that ship, and the whole numbers that it has fixed
+    larger than those, with theirs in brackets: ``"n_data 60 (2)"``."""
     path = similar(sweep)
     if path is None:
-        return None, "nothing that ships", ""
-    each = float(read(path).attrs["wall_seconds"]) / shipped()[path].n_cells
-    return each * sweep.n_cells, shipped()[path].name, larger(sweep, shipped()[path])
-
-
-def larger(sweep: Sweep, other: Sweep) -> str:
-    """The whole numbers that a sweep has fixed larger than the ``other``, with those in brackets.
-
-    Examples
-    --------
-    >>> from deepmech import over
-    >>> one, two = (Sweep("s", "operator:add", {"x": over("x", [0])}, {"data": {"n_data": n}}) for n in (60, 2))
-    >>> larger(one, two), larger(two, one)
-    ('n_data 60 (2)', '')
-    """
-    here, there = leaves(sweep.fixed), leaves(other.fixed)
+        return None, ""
+    here, there = leaves(sweep.fixed), leaves(shipped()[path].fixed)
     whole = (name for name in here if type(here[name]) is type(there.get(name)) is int and here[name] > there[name])
-    return ", ".join(dict.fromkeys(f"{name.rpartition('.')[2]} {here[name]} ({there[name]})" for name in whole))
+    words = dict.fromkeys(f"{name.rpartition('.')[2]} {here[name]} ({there[name]})" for name in whole)
+    each = float(read(path).attrs["wall_seconds"]) / shipped()[path].n_cells
+    return each * sweep.n_cells, ", ".join(words)
 
 
 # --- what a page asks for ---------------------------------------------------------------------------------------------
@@ -237,20 +186,20 @@ def asked(source: Source, parameters: Mapping[str, Any]) -> Asked:
     BookError
         If the page's imports fail, or its code cannot be read.
     """
-    statements = _statements(source)
+    cells = [c.source for c in source.notebook.cells if c.cell_type == "code" and c.source != source.cell.source]
     space: dict[str, Any] = {"__name__": "__main__", "display": lambda *shown: None}
     space |= {**source.parameters, **parameters}
-    for node in statements:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            try:
+    try:
+        statements = [node for cell in cells for node in ast.parse(cell).body]
+        for node in statements:
+            if isinstance(node, ast.Import | ast.ImportFrom):
                 _run(node, space)
-            except Exception as error:
-                raise BookError(f"notebook {source.name}: {ast.unparse(node)!r} failed ({error})") from error
+    except Exception as error:
+        raise BookError(f"notebook {source.name}: its imports failed, or a cell is not Python ({error})") from error
     asking = _that_ask(statements, space)
-    needed = set().union(*(_needs(statements, at) for at in asking))
     found, first = Asked(), ""
     with _recorded(found, space):
-        for at in sorted(needed):
+        for at in sorted(set().union(*(_needs(statements, at) for at in asking))):
             before = len(found.sweeps)
             try:
                 _run(statements[at], space)
@@ -259,17 +208,6 @@ def asked(source: Source, parameters: Mapping[str, Any]) -> Asked:
                 if at in asking:
                     found.unsure.append(f"{words} stopped after {len(found.sweeps) - before} sweeps{first}")
                 first = first or f"; before it {words}"
-    return found
-
-
-def _statements(source: Source) -> list[ast.stmt]:
-    found: list[ast.stmt] = []
-    for cell in source.notebook.cells:
-        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
-            try:
-                found += ast.parse(cell.source).body
-            except SyntaxError as error:
-                raise BookError(f"notebook {source.name}: a cell is not Python ({error})") from None
     return found
 
 
@@ -334,11 +272,8 @@ def _asks(function: Any) -> bool:
         one = waiting.pop()
         if one is results.result:
             return True
-        if (
-            id(one) not in seen
-            and isinstance(one, types.FunctionType)
-            and one.__module__.startswith("deepmech_book.exp")
-        ):
+        ours = isinstance(one, types.FunctionType) and one.__module__.startswith("deepmech_book.exp")
+        if ours and id(one) not in seen:
             names = _of_code(one.__code__)
             known = [one.__globals__[name] for name in names if name in one.__globals__]
             waiting += known
@@ -354,7 +289,7 @@ def _of_code(code: types.CodeType) -> set[str]:
 @contextmanager
 def _recorded(found: Asked, space: dict[str, Any]) -> Iterator[None]:
     """Whoever asks :func:`deepmech.sweeps.result` meanwhile is answered at once, and recorded in ``found``."""
-    door: Callable[[Sweep], xr.Dataset] = results.result
+    door = results.result
 
     def recorded(sweep: Sweep) -> xr.Dataset:
         where = results.folder()

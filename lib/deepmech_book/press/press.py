@@ -67,42 +67,25 @@ def press(
     cell_minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> list[PageBuild]:
-    """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date.
+    """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date, or all chosen ones
+    ``anew``; returns all notebooks of the book in its order, with the results that are up to date.
 
-    Parameters
-    ----------
-    jobs : int
-        How many notebooks may run at the same time; never more than there are cores, which they share evenly.
-    anew : bool
-        Execute the chosen notebooks even if their results are up to date.
-    cell_minutes : float
-        How long a cell may take; if None, as long as it wants, in the profile quick ``CELL_MINUTES``.
-    say : callable
-        Takes lines of progress.
-
-    Returns
-    -------
-    list of PageBuild
-        All notebooks of the book in its order. Of those outside ``chapters``, the ones with a result that is up to
-        date carry it.
-
-    Raises
-    ------
-    BookError
-        For faults in what is written (before anything runs), and after all notebooks have run, if any failed; the
-        results of the others are kept.
+    At most ``jobs`` notebooks run at the same time, never more than there are cores, which they share evenly. A cell
+    may take ``cell_minutes``; if None, as long as it wants, in the profile quick ``CELL_MINUTES``. A BookError for
+    faults in what is written (before anything runs), and after all have run, if any failed; the results of the others
+    are kept.
     """
     chosen = set(checkout.select(chapters))
     found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in sheets(checkout, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    earlier = {s.name: earlier_seconds(checkout.executed(profile, s.name)) for s in waiting}
+    before = {s.name: keys.trusted(checkout.executed(profile, s.name)) for s in waiting}
+    earlier = {name: old["metadata"]["deepmech"]["seconds"] for name, old in before.items() if old is not None}
     # Long ones first, so that none is left alone at the end; those without an estimate count as long. Among equals the
     # chapters take turns: their first pages compile different functions, which later pages then find compiled.
     turn = {s.name: sum(t.chapter == s.chapter for t in waiting[:i]) for i, s in enumerate(waiting)}
-    waiting.sort(key=lambda s: (-(earlier[s.name] or float("inf")), turn[s.name]))
-    new = sum(seconds is None for seconds in earlier.values())
-    known = sum(seconds or 0.0 for seconds in earlier.values())
-    took = f" (they took {clock(known)} in all last time{f', and {new} never ran' if new else ''})" if known else ""
+    waiting.sort(key=lambda s: (-earlier.get(s.name, float("inf")), turn[s.name]))
+    new = f", and {len(waiting) - len(earlier)} never ran" if len(earlier) < len(waiting) else ""
+    took = f" (they took {clock(sum(earlier.values()))} in all last time{new})" if earlier else ""
     say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
 
     done: dict[str, PageBuild] = {}
@@ -139,10 +122,10 @@ def executions(
     def execute(target: Path, sheet: PageBuild) -> tuple[PageBuild, float, str]:
         say(f"{sheet.name} starts")
         start, failure, chatter = time.monotonic(), "", ""
-        minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else None)
+        minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
+        what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.key, target
         try:
-            what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.key, target
             chatter = execution.execute(*what, environment, seconds)
         except execution.NotebookFailed as failed:
             failure = str(failed)
@@ -179,9 +162,3 @@ def limits(profile: str) -> dict[str, str]:
     from computing at length what an edit has made unlike everything that ships."""
     patience = {"DEEPMECH_PATIENCE": str(PATIENCE)} if profile == "quick" else {}
     return {"DEEPMECH_CHECK": str(secrets.randbelow(10**6)), **patience}
-
-
-def earlier_seconds(executed: Path) -> float | None:
-    """How long the notebook took whose executed form this is."""
-    notebook = keys.trusted(executed)
-    return notebook["metadata"]["deepmech"]["seconds"] if notebook else None

@@ -11,30 +11,19 @@ import itertools
 import json
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import as_completed
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from deepmech.core.files import write_whole
+from deepmech.sweeps import Sweep, load, ship
+from deepmech.sweeps.store import read_manifest
 from deepmech_book.ledger import tables
 from deepmech_book.press import execution, keys, press
 from deepmech_book.press.press import Say
-from deepmech_book.press.sources import (
-    BookError,
-    Checkout,
-    Source,
-    aligned,
-    assignments,
-    checked,
-    kind,
-    mapping,
-    remark,
-)
+from deepmech_book.press.sources import BookError, Checkout, Source, aligned, assignments, checked, kind, remark
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +34,6 @@ class Point:
     parameters: dict[str, Any]
     folder: Path
 
-    def executed(self, source: Source) -> Path:
-        return self.folder / f"{Path(source.name).name}.ipynb"
-
 
 def notebook_of(checkout: Checkout, path: str | Path) -> Source:
     """The notebook of the book at ``path`` (``notebooks/glass/relaxation.md``, or ``glass/relaxation``)."""
@@ -56,12 +42,12 @@ def notebook_of(checkout: Checkout, path: str | Path) -> Source:
 
 def describe(source: Source) -> str:
     """The notebook's title and its parameters: name, kind, default and what the notebook says of it."""
-    (cell,) = (c for c in source.notebook.cells if "parameters" in c.metadata.get("tags", []))
-    rows = []
-    for name, default, node in assignments(source.name, cell.source):
-        if name != "profile":
-            said = remark(cell.source, node).strip(" #")
-            rows.append((f"  {name}", "anything" if default is None else kind(default), repr(default), said))
+    code = source.cell.source
+    rows = [
+        (f"  {name}", "anything" if default is None else kind(default), repr(default), remark(code, node).strip(" #"))
+        for name, default, node in assignments(source.name, code)
+        if name != "profile"
+    ]
     return "\n".join([f"{source.name}: {source.title}", *(aligned(rows) or ["  it has no parameters"])])
 
 
@@ -95,23 +81,15 @@ def values(text: str) -> tuple[str, list[Any]]:
 
 
 def parameters_of(
-    checkout: Checkout,
-    source: Source,
-    profile: str = "quick",
-    file: str | Path | None = None,
-    given: Mapping[str, Any] | None = None,
+    checkout: Checkout, source: Source, profile: str = "quick", given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """All parameters of an execution: the profile's, then those of ``file``, then ``given``; each must be known.
-
-    ``profile`` is a name or a file of the same form (``chapter/notebook: {parameter: value}``); ``file`` holds the
-    parameters of this notebook alone.
-    """
+    """All parameters of an execution: the profile's (a name, or a file of the same form: ``chapter/notebook:
+    {parameter: value}``), then ``given``; each must be known."""
     chosen = (
         checkout.parameters(profile, source.name, checkout.written(profile)) if source.name in checkout.names else {}
     )
-    own = {} if file is None else checked(str(file), source, mapping(file))
     mine = checked(f"notebook {source.name}", source, dict(given or {}))
-    return {"profile": Path(profile).stem, **chosen, **own, **mine}
+    return {"profile": Path(profile).stem, **chosen, **mine}
 
 
 def points(source: Source, base: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], out: Path) -> list[Point]:
@@ -136,10 +114,9 @@ def run(
     *,
     jobs: int = 2,
     cell_minutes: float | None = None,
-    scheduler: str | None = None,
     say: Say = lambda line: None,
 ) -> None:
-    """Execute a notebook at every point whose folder does not hold that yet, here or on a Dask cluster.
+    """Execute a notebook at every point whose folder does not hold that yet.
 
     Raises
     ------
@@ -147,49 +124,33 @@ def run(
         After all have run, if any failed; the folders of the others are kept.
     """
     shared = keys.surroundings(checkout)
-    sheets = {p: press.PageBuild(source, p.parameters, keys.key(source, p.parameters, shared)) for p in several}
-    todo = {p: s for p, s in sheets.items() if keys.trusted(p.executed(source), s.key) is None}
+    todo: dict[Path, press.PageBuild] = {}
+    points: dict[str, Point] = {}
+    for point in several:
+        sheet = press.PageBuild(source, point.parameters, keys.key(source, point.parameters, shared))
+        target = point.folder.resolve() / f"{Path(source.name).name}.ipynb"
+        if keys.trusted(target, sheet.key) is None:
+            todo[target], points[sheet.key] = sheet, point
+            shutil.rmtree(point.folder / "data", ignore_errors=True)
     say(f"{source.name}: {len(several)} to have, {len(todo)} to execute")
-    if scheduler:
-        outcomes = _on_cluster(checkout, source, list(todo), scheduler, cell_minutes)
-    else:
-        outcomes = _here(checkout, todo, jobs, cell_minutes, say)
-    failures = {}
-    with closing(outcomes):
-        for done, (point, failure) in enumerate(outcomes, 1):
+    failures = []
+    with closing(press.executions(checkout, todo, {}, jobs, cell_minutes, say)) as executed:
+        for number, (sheet, _, chatter) in enumerate(executed, 1):
+            point = points[sheet.key]
             words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
-            why = f" FAILED: {failure.strip().splitlines()[-1]}" if failure else ""
-            say(f"[{done}/{len(todo)}] {words}{why}")
-            if failure:
-                failures[point] = failure
+            why = f" FAILED: {sheet.failure.strip().splitlines()[-1]}" if sheet.failure else ""
+            say(f"{chatter.rstrip()}\n[{number}/{len(todo)}] {words}{why}".lstrip())
+            if sheet.failure:
+                failures.append(f"{point.folder}, {sheet.failure}")
+            else:
+                take_away(checkout, sheet, point.folder)
     if failures:
-        reports = "\n\n".join(f"{p.folder}, {text}" for p, text in failures.items())
+        reports = "\n\n".join(failures)
         raise BookError(f"{len(failures)} of {len(todo)} executions failed; the others are kept\n\n{reports}")
-
-
-def _here(
-    checkout: Checkout, todo: Mapping[Point, press.PageBuild], jobs: int, cell_minutes: float | None, say: Say
-) -> Generator[tuple[Point, str], None, None]:
-    points = {sheet.key: point for point, sheet in todo.items()}
-    for point in todo:
-        shutil.rmtree(point.folder / "data", ignore_errors=True)
-    targets = {point.executed(sheet.source).resolve(): sheet for point, sheet in todo.items()}
-    with closing(press.executions(checkout, targets, {}, jobs, cell_minutes, say)) as executed:
-        for done, _, chatter in executed:
-            if chatter:
-                say(chatter.rstrip())
-            if done.notebook is not None:
-                take_away(checkout, done, points[done.key].folder)
-            yield points[done.key], done.failure
 
 
 def take_away(checkout: Checkout, sheet: press.PageBuild, folder: Path) -> None:
     """Put the results that a notebook drew (``data/``) and its claims (``claims.json``) beside it."""
-    from deepmech.sweeps import ship
-    from deepmech.sweeps.runner import load
-    from deepmech.sweeps.spec import Sweep
-    from deepmech.sweeps.store import read_manifest
-
     assert sheet.notebook is not None
     for drawn in sheet.notebook["metadata"]["deepmech"]["results"]:
         name = f"{drawn['name']}-{drawn['key']}"
@@ -216,27 +177,3 @@ def gather(several: Sequence[Point], path: Path) -> int:
             rows.append({**point.varied, **numbers, "low": low, "high": high})
     write_whole(path, tables.csv_text(rows))
     return len(rows)
-
-
-def _on_cluster(
-    checkout: Checkout, source: Source, todo: Sequence[Point], scheduler: str, cell_minutes: float | None
-) -> Generator[tuple[Point, str], None, None]:
-    """On workers that see this checkout and the points' folders under the paths they have here."""
-    from deepmech.sweeps import connect
-
-    with connect(scheduler) as executor:
-        waiting = {}
-        for point in todo:
-            given = [word for k, v in point.parameters.items() if k != "profile" for word in ("-p", k, repr(v))]
-            given += ["--cell-minutes", str(cell_minutes)] if cell_minutes else []
-            task = (str(checkout.root), source.name, str(point.folder.resolve()), point.parameters["profile"], given)
-            waiting[executor.submit(execute_there, *task)] = point
-        for future in as_completed(waiting):
-            yield waiting[future], future.result()
-
-
-def execute_there(root: str, name: str, folder: str, profile: str, given: list[str]) -> str:
-    """What a worker does for one point, in a process of its own; returns why it failed, or nothing."""
-    command = [sys.executable, "-m", "deepmech.cli", "run", name, "--profile", profile, *given, "-o", folder]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    return done.stderr.strip() if done.returncode else ""

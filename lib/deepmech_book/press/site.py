@@ -26,7 +26,7 @@ from deepmech.core.spec import digest
 from deepmech_book.ledger import tables
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
-from deepmech_book.press.sources import REFERENCE, BookError, Checkout, files_of, mapping
+from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
 # References into pages that a partial build leaves out.
@@ -60,19 +60,15 @@ def build(
 
     Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
     is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
-    otherwise only those of its own pages.
-
-    Raises
-    ------
-    BookError
-        When something is missing, before anything of the site is touched; when Jupyter Book fails or warns.
+    otherwise only those of its own pages. A BookError if something is missing, before anything of the site is touched,
+    and if Jupyter Book fails or warns.
     """
     records = harvest(sheets)
     ready = [s for s in sheets if s.notebook is not None]
     names = [s.name for s in ready]
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-    reference = any(f.startswith(f"generated/{REFERENCE}") for f in files_of(checkout.toc))
+    reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
     made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
         ready, records
     )
@@ -164,22 +160,15 @@ def _config(checkout: Checkout, partial: bool) -> str:
 def _toc(checkout: Checkout, ready: set[str]) -> str:
     """The table of contents without notebooks that have no result; parts and chapters left empty go as well."""
 
-    def stays(entry: Any) -> bool:
+    def prune(entry: dict[str, Any]) -> dict[str, Any]:
         name = entry.get("file", "").removeprefix("generated/")
-        return name not in checkout.names or name in ready
+        nested = ("parts", "chapters", "sections")
+        entry = {key: [*filter(None, map(prune, of))] if key in nested else of for key, of in entry.items()}
+        if entry.get("chapters") == [] or (name in checkout.names and name not in ready):
+            return {}
+        return {key: of for key, of in entry.items() if of != []}
 
-    def prune(node: Any) -> Any:
-        if isinstance(node, list):
-            return [prune(e) for e in node if not isinstance(e, dict) or stays(e) or e.get("sections")]
-        if isinstance(node, dict):
-            pruned = {k: prune(v) for k, v in node.items()}
-            return {k: v for k, v in pruned.items() if v != []}
-        return node
-
-    toc = prune(checkout.toc)
-    if "parts" in toc:
-        toc["parts"] = [p for p in toc["parts"] if p.get("chapters")]
-    return yaml.safe_dump(toc, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(prune(checkout.toc), sort_keys=False, allow_unicode=True)
 
 
 #: Jupyter Book, which ends when its standard input does: as soon as the press has gone, however it went.
@@ -196,16 +185,11 @@ def _jupyter_book(checkout: Checkout, made: Path) -> None:
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     command += ["-n", "-W", "--keep-going"]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
-    how: dict[str, Any] = {
-        "cwd": checkout.root,
-        "env": utf8,
-        "capture_output": True,
-        "encoding": "utf-8",
-        "errors": "replace",
-    }
     heard, held = os.pipe()
     try:
-        done = subprocess.run(command, stdin=heard, **how)
+        done = subprocess.run(
+            command, cwd=checkout.root, env=utf8, stdin=heard, capture_output=True, encoding="utf-8", errors="replace"
+        )
     finally:
         os.close(held)
         os.close(heard)

@@ -6,11 +6,13 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from sphinx_external_toc.parsing import parse_toc_data
 
 from deepmech_book.ledger.registry import written
 
@@ -26,20 +28,14 @@ class BookError(ValueError):
 
 @dataclass(frozen=True)
 class Checkout:
-    """Paths of one checkout, all below ``root``.
-
-    Raises
-    ------
-    BookError
-        From :meth:`find`, when no folder upwards holds ``_toc.yml`` and ``notebooks/``.
-    """
+    """Paths of one checkout, all below ``root``, and what is written there, read once."""
 
     root: Path
     _sources: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def find(cls) -> Checkout:
-        """The checkout that the working directory lies in."""
+        """The checkout that the working directory lies in; a BookError if there is none."""
         start = Path.cwd()
         for folder in (start, *start.parents):
             if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
@@ -64,29 +60,26 @@ class Checkout:
 
     @cached_property
     def toc(self) -> dict[str, Any]:
-        found = mapping(self.root / "_toc.yml")
-        if odd := [name for name in files_of(found) if not isinstance(name, str)]:
-            raise BookError(f"_toc.yml: {odd[0]!r} stands where a page should")
-        return found
+        """The table of contents, as it is written."""
+        return mapping(self.root / "_toc.yml")
+
+    @cached_property
+    def pages(self) -> tuple[str, ...]:
+        """Every page of the table of contents, in order; a BookError if it is no such table."""
+        try:
+            return tuple(parse_toc_data(self.toc))
+        except Exception as error:  # whatever its parser makes of it
+            raise BookError(f"_toc.yml: {error}") from None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Notebooks as ``chapter/name``, in the order of the table of contents, each checked to exist.
-
-        Raises
-        ------
-        BookError
-            For an entry without a notebook, and for a notebook without an entry.
-        """
-        listed = [f.removeprefix("generated/") for f in files_of(self.toc) if f.startswith("generated/")]
+        """Notebooks as ``chapter/name``, in the order of the table of contents; a BookError for an entry without a
+        notebook, and for a notebook without an entry."""
+        listed = [page.removeprefix("generated/") for page in self.pages if page.startswith("generated/")]
         listed = [name for name in listed if name not in MADE_PAGES and not name.startswith(REFERENCE)]
-        there = {
-            p.relative_to(self.root / "notebooks").with_suffix("").as_posix()
-            for p in (self.root / "notebooks").glob("*/*")
-            if p.suffix in SUFFIXES
-        }
-        if twice := [name for name in listed if listed.count(name) > 1]:
-            raise BookError(f"_toc.yml lists {twice[0]} twice")
+        folder = self.root / "notebooks"
+        files = [path.relative_to(folder) for path in folder.glob("*/*") if path.suffix in SUFFIXES]
+        there = {path.with_suffix("").as_posix() for path in files}
         if absent := [name for name in listed if name not in there]:
             raise BookError(f"_toc.yml lists {', '.join(absent)}, but notebooks/ has no such file")
         if extra := sorted(there - set(listed)):
@@ -96,13 +89,12 @@ class Checkout:
 
     def select(self, chapters: list[str] | None) -> tuple[str, ...]:
         """The notebooks of some chapters (``"spring_block"``) or single ones (``"spring_block/ruler"``)."""
-        if not chapters:
-            return self.names
-        for c in chapters:
+        for c in chapters or ():
             if not any(name == c or name.startswith(f"{c}/") for name in self.names):
                 known = sorted({name.split("/")[0] for name in self.names})
                 raise BookError(f"CHAPTERS: {c!r} is unknown; chapters are {', '.join(known) or '(none yet)'}")
-        return tuple(n for n in self.names if any(n == c or n.startswith(f"{c}/") for c in chapters))
+        chosen = chapters or self.names
+        return tuple(n for n in self.names if any(n == c or n.startswith(f"{c}/") for c in chosen))
 
     def source(self, name: str) -> Source:
         """Read and check one notebook, once."""
@@ -115,13 +107,8 @@ class Checkout:
         return self._sources[name]
 
     def profile(self, profile: str) -> dict[str, dict[str, Any]]:
-        """Parameters of every notebook in a profile, ``profile`` itself included; checked against the notebooks.
-
-        Raises
-        ------
-        BookError
-            For an unknown profile, an unknown notebook, an unknown parameter, or a value of another type.
-        """
+        """Parameters of every notebook in a profile, ``profile`` itself included; a BookError for one that is unknown,
+        or sets what its notebooks do not have."""
         if profile not in PROFILES:
             raise BookError(f"PROFILE = {profile!r}: must be one of {', '.join(PROFILES)}")
         written = self.written(profile)
@@ -137,15 +124,14 @@ class Checkout:
             found = mapping(named if profile in PROFILES else profile)
         except BookError as error:
             raise BookError(f"{error}; profiles are {', '.join(PROFILES)}") from None
-        base = found.pop("extends", None)
-        above = (*above, profile)
+        base, own, above = found.pop("extends", None), f"{Path(profile).stem}.yml", (*above, profile)
         if base is not None and (base not in PROFILES or base in above):
             others = ", ".join(name for name in PROFILES if name not in above) or "no other"
-            raise BookError(f"{Path(profile).stem}.yml: extends: {base!r}: must be one of {others}")
+            raise BookError(f"{own}: extends: {base!r}: must be one of {others}")
         if unknown := sorted(map(str, set(found) - set(self.names))):
-            raise BookError(f"{Path(profile).stem}.yml sets parameters of {', '.join(unknown)}: no such notebook")
-        if odd := [name for name, own in found.items() if not isinstance(own, dict | None)]:
-            raise BookError(f"{Path(profile).stem}.yml: {odd[0]}: must set parameters to values")
+            raise BookError(f"{own} sets parameters of {', '.join(unknown)}: no such notebook")
+        if odd := [name for name, values in found.items() if not isinstance(values, dict | None)]:
+            raise BookError(f"{own}: {odd[0]}: must set parameters to values")
         below = self.written(base, above) if base else {}
         return {name: {**below.get(name, {}), **(found.get(name) or {})} for name in {**below, **found}}
 
@@ -155,13 +141,7 @@ class Checkout:
 
 
 def mapping(path: str | Path) -> dict[str, Any]:
-    """What a YAML file sets names to.
-
-    Raises
-    ------
-    BookError
-        If it cannot be read, or holds something else.
-    """
+    """What a YAML file sets names to; a BookError if it cannot be read, or holds something else."""
     try:
         found = written(Path(path).read_text(encoding="utf-8")) or {}
     except (OSError, ValueError) as error:
@@ -171,43 +151,31 @@ def mapping(path: str | Path) -> dict[str, Any]:
     return found
 
 
-def files_of(toc: Any) -> Iterator[Any]:
-    """Every page of a Jupyter Book table of contents, in order, and whatever stands in a page's place."""
-    for key, value in toc.items():
-        if key in ("root", "file"):
-            yield value
-        elif key in ("parts", "chapters", "sections"):
-            for entry in value if isinstance(value, list) else [value]:
-                yield from files_of(entry) if isinstance(entry, dict) and isinstance(value, list) else [[entry]]
-
-
 @dataclass(frozen=True)
 class Source:
     """One notebook before execution: ``notebook`` as nbformat, ``parameters`` with their defaults."""
 
     name: str
-    path: Path
     notebook: Any
     parameters: dict[str, Any]
 
     @property
     def title(self) -> str:
-        """The first heading."""
+        """The first heading; a BookError without one."""
         for cell in self.notebook.cells:
             if cell.cell_type == "markdown" and (m := re.search(r"^# +(.+)$", cell.source, re.M)):
                 return m.group(1).strip()
-        raise BookError(f"{self.path.name}: has no '# Title'")
+        raise BookError(f"notebook {self.name}: has no '# Title'")
+
+    @property
+    def cell(self) -> Any:
+        """The cell of parameters."""
+        return next(c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", []))
 
 
 def read(name: str, path: Path, fmt: str) -> Source:
-    """Read a Jupytext notebook and check what the press relies on.
-
-    Raises
-    ------
-    BookError
-        If it cannot be read; without kernelspec python3 and title, or with another number of parameters cells than one,
-        or with a parameters cell that does more than set names to plain values and begin with ``profile``.
-    """
+    """Read a Jupytext notebook and check what the press relies on: it has kernelspec python3, a title, and one cell of
+    parameters, which sets names to plain values and begins with ``profile``. Otherwise a BookError."""
     # A grammar of addresses that takes seconds to build, for a check of jsonschema's that no notebook needs.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import jupytext
@@ -224,7 +192,7 @@ def read(name: str, path: Path, fmt: str) -> Source:
     parameters = {k: v for k, v, _ in assignments(name, cells[0].source)}
     if next(iter(parameters.items()), None) != ("profile", "quick"):
         raise BookError(f'notebook {name}: the parameters cell must begin with profile = "quick"')
-    source = Source(name, path, notebook, parameters)
+    source = Source(name, notebook, parameters)
     source.title  # noqa: B018 (raises without one)
     return source
 
@@ -293,17 +261,16 @@ def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
     return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Lines in which each column has one width; those whose numbers are in ``right`` end together.
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines in which each column has one width.
 
     Examples
     --------
-    >>> aligned([("a", "10"), ("bcd", "2")], right=[1])
-    ['a    10', 'bcd   2']
+    >>> aligned([("a", "10"), ("bcd", "2")])
+    ['a    10', 'bcd  2']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    how = [str.rjust if i in right else str.ljust for i in range(len(widths))]
-    return ["  ".join(f(w, n) for f, w, n in zip(how, row, widths, strict=True)).rstrip() for row in rows]
+    return ["  ".join(word.ljust(n) for word, n in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def clock(seconds: float) -> str:

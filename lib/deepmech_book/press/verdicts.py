@@ -67,20 +67,12 @@ def _text(number: float | None) -> str:
 
 
 def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Row]:
-    """The rows of what notebooks left in their outputs.
-
-    Raises
-    ------
-    BookError
-        For a claim that was checked twice, with the pages that did.
-    """
+    """The rows of what notebooks left in their outputs; a BookError for a claim that two checks judge."""
     rows: dict[str, Row] = {}
     pages: dict[str, str] = {}
-    for record in records:
-        if "claim" not in record:
-            continue
-        found = record["claim"]
-        name, page = found["id"], record.get("page", "?")
+    for record in (record for record in records if "claim" in record):
+        found, page = record["claim"], record.get("page", "?")
+        name = found["id"]
         if name in rows:
             raise BookError(f"claim {name} is checked twice, on {pages[name]} and on {page}; one page may judge it")
         low, high = found["interval"] or (None, None)
@@ -90,31 +82,25 @@ def of_records(records: Iterable[Mapping[str, Any]]) -> dict[str, Row]:
 
 
 def read(path: Path) -> dict[str, Row]:
-    """The table at ``path``.
-
-    Raises
-    ------
-    BookError
-        If there is none, or a line that is no row of it, or a claim that stands in it twice.
-    """
+    """The table at ``path``; a BookError if there is none, or for a line that is no row of it."""
     if not path.is_file():
         raise BookError(f"book/{path.name} is not there: no verdict to compare with; deepmech book --accept writes it")
     rows: dict[str, Row] = {}
-    text = path.read_text(encoding="utf-8", errors="replace")
-    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line[:1] != "#"]
-    for number, line in lines[1:] if lines and lines[0][1] == "\t".join(COLUMNS) else lines:
-        cells = line.split("\t")
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        if line[:1] == "#" or line == "\t".join(COLUMNS):
+            continue
         try:
-            row = Row(*cells[:2], *(None if cell == NONE else float(cell) for cell in cells[2:]))  # type: ignore[arg-type]
+            claim, verdict, *cells = line.split("\t")
+            row = Row(claim, verdict, *(None if cell == NONE else float(cell) for cell in cells))
             sound = row.verdict in VERDICTS and all(x is None or math.isfinite(x) for x in astuple(row)[2:])
-            if len(cells) != len(COLUMNS) or row.claim in rows or not sound:
+            if len(cells) != len(NUMBERS) or claim in rows or not sound:
                 raise ValueError
         except (TypeError, ValueError):
             raise BookError(
                 f"book/{path.name}, line {number}: {line[:60]!r} is not a row of {', '.join(COLUMNS)}, or its claim "
                 "stands there already; mend the line, or delete the file and let deepmech book --accept write it"
             ) from None
-        rows[row.claim] = row
+        rows[claim] = row
     return rows
 
 
@@ -192,15 +178,11 @@ def demand(
     accept: bool = False,
     say: Say = lambda line: None,
 ) -> None:
-    """Compare the records of a build with the table at ``path``, or write what differs into it (``accept``).
+    """Compare the records of a build with the table at ``path``, or write what differs into it (``accept``); a
+    BookError names each claim that differs, with old and new.
 
     Lines of which nothing differs stay as they are, so that the table of one machine is not rewritten on another.
     Profiles other than :data:`PROFILE` are neither compared nor written.
-
-    Raises
-    ------
-    BookError
-        Naming each claim that differs, with old and new; and from :func:`of_records` and :func:`read`.
     """
     found = of_records(records)
     if profile != PROFILE or not (found or path.exists()):

@@ -1,0 +1,198 @@
+"""Moments of classes dealt into groups: data separation, and what it is without each group, from one pass.
+
+Samples of each class are dealt in turn to G groups. For each group and class there are a count, a sum of features and a
+sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes cost
+digits. D without a group follows from these sums, and from the G of them its interval, by the jackknife. Memory does
+not grow with the number of samples.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import torch
+
+from deepmech.metrics.moments import debiased, require_finite
+
+GROUPS = 20
+"""Groups that samples are dealt into by default."""
+_LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer groups
+_GOLDEN = (5**0.5 - 1) / 2
+
+
+class Deal:
+    """Deals samples to groups: of each class in turn, classes beginning at different groups.
+
+    Who measures the same samples in the same order gets the same groups, whatever the batches.
+
+    Examples
+    --------
+    >>> Deal(4)(torch.tensor([0, 0, 1, 0, 1])).tolist()
+    [0, 1, 2, 2, 3]
+    """
+
+    def __init__(self, groups: int = GROUPS) -> None:
+        self.groups = groups
+        self.seen = torch.zeros(0, dtype=torch.int64)
+
+    def __call__(self, labels: torch.Tensor) -> torch.Tensor:
+        """The group of each sample of a batch, from its class number."""
+        count = torch.bincount(labels, minlength=len(self.seen))
+        self.seen = torch.cat([self.seen, self.seen.new_zeros(len(count) - len(self.seen))])
+        order, rank = labels.argsort(stable=True), torch.empty_like(labels)
+        rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
+        begin = (labels * _GOLDEN % 1 * self.groups).long()
+        group = (begin + self.seen[labels] + rank) % self.groups
+        self.seen = self.seen + count
+        return group
+
+
+class GroupMoments:
+    """Sums of features by group and class, of one layer.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes K; labels run from 0 to K − 1.
+    groups
+        G, a number that :class:`Deal` had; 1 for D without an interval. Where they take more than 256 MiB, groups are
+        joined, to a number that divides G.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [4.0], [5.0], [9.0], [2.0]]), torch.tensor([0, 0, 1, 1, 1, 0])
+    >>> moments = GroupMoments(2, 3).update(torch.tensor(x), y, Deal(3)(y))
+    >>> round(moments.separation(debias=False), 3), len(moments.without())
+    (-0.852, 3)
+    """
+
+    def __init__(self, n_classes: int, groups: int = GROUPS) -> None:
+        self.n_classes, self.groups = n_classes, groups
+        self.count = torch.zeros(groups, n_classes, dtype=torch.float64)
+        self.square = torch.zeros(groups, n_classes, dtype=torch.float64)
+        self.anchor = torch.zeros(n_classes, 0)  # (K, d), a sample of each class
+        self.sum = torch.zeros(groups, n_classes, 0)  # (G, K, d), of features less their anchors
+
+    def update(self, features: torch.Tensor, labels: torch.Tensor, groups: torch.Tensor) -> Self:
+        """Add a batch (n, d) with the class and the group of each sample, (n,).
+
+        Features of single precision or less are summed in single precision, within their group, all else in double.
+        """
+        if features.is_complex():
+            raise ValueError(f"features have type {features.dtype}: must be real; take the real part, or the modulus")
+        x = features.detach()
+        x = x.cpu() if x.device.type == "mps" else x  # Apple's GPUs have no double precision
+        x = x.float() if x.is_floating_point() and x.dtype != torch.float64 else x.double()
+        self._begin(x)
+        y, cell = labels.to(x.device), (groups % self.groups * self.n_classes + labels).to(x.device)
+        first = torch.full((self.n_classes,), len(x), device=x.device)
+        first.scatter_reduce_(0, y, torch.arange(len(x), device=x.device), "amin")
+        new = ((first < len(x)) & (self.count.sum(0) == 0)).nonzero()[:, 0]
+        self.anchor[new] = x[first[new]]
+        shifted = x - self.anchor[y]
+        self.sum.view(-1, x.shape[1]).index_add_(0, cell, shifted)
+        square = shifted.square_().sum(1).double()
+        if not bool(square.sum().isfinite()):
+            require_finite(x)
+            square = (x.double() - self.anchor[y]).square_().sum(1)
+        self.square.view(-1).index_add_(0, cell, square)
+        self.count.view(-1).index_add_(0, cell, torch.ones_like(square))
+        return self
+
+    def _begin(self, x: torch.Tensor) -> None:
+        """Sums for features of this length, precision and device."""
+        length = self.anchor.shape[1]
+        if x.shape[1] == 0 or length not in (0, x.shape[1]):
+            before = f", earlier batches had {length}" if length else ": they have no separation"
+            raise ValueError(f"features have {x.shape[1]} columns{before}")
+        if not length:
+            self.count, self.square = self.count.to(x.device), self.square.to(x.device)
+            self.anchor = x.new_zeros(self.n_classes, x.shape[1])
+            self.join()
+            self.sum = x.new_zeros(self.groups, *self.anchor.shape)
+
+    def grow(self, n_classes: int) -> None:
+        """Room for so many classes."""
+        more = n_classes - self.n_classes
+        if more > 0:
+            self.n_classes = n_classes
+            self.count, self.square = (torch.nn.functional.pad(t, (0, more)) for t in (self.count, self.square))
+            self.anchor = torch.nn.functional.pad(self.anchor, (0, 0, 0, more))
+            self.join()
+            self.sum = torch.nn.functional.pad(self.sum, (0, 0, 0, more))
+
+    def join(self, groups: int | None = None) -> None:
+        """Join groups, to so many or to as many as there is room for."""
+        if groups is None:
+            room = _LARGEST // max(1, self.anchor.nbytes)
+            fits = (g for g in range(min(room, self.groups), 2, -1) if self.groups % g == 0)
+            groups = next(fits, 1)
+        if groups < self.groups:
+            parts, self.groups = self.groups // groups, groups
+            self.count, self.square, self.sum = (
+                t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in (self.count, self.square, self.sum)
+            )
+
+    def merge(self, other: GroupMoments, places: torch.Tensor | None = None) -> None:
+        """Add the samples of another, whose class k is here class ``places[k]``."""
+        places = torch.arange(other.n_classes) if places is None else places
+        self.grow(int(places.max()) + 1)
+        if not other.anchor.shape[1]:
+            return
+        self._begin(other.anchor)
+        groups = int(np.gcd(self.groups, other.groups))
+        for one in (self, other):
+            one.join(groups)
+        known = self.count.sum(0)[places] > 0
+        self.anchor[places[~known]] = other.anchor[~known].to(self.anchor)
+        # What the other counted from its own anchors, counted from these.
+        gap = (other.anchor.to(self.anchor) - self.anchor[places]).double()
+        total, count = other.sum.to(self.sum).double(), other.count.to(self.count)
+        square = other.square.to(self.square) + 2 * (total * gap).sum(-1) + count * gap.square().sum(-1)
+        self.square[:, places] += square
+        self.sum[:, places] += (total + count[..., None] * gap).to(self.sum.dtype)
+        self.count[:, places] += count
+
+    def separation(self, debias: bool = True) -> float:
+        """D of all samples."""
+        count, scatter, spread = self._whole()[:3]
+        return float(self._d(count, scatter, spread, debias))
+
+    def without(self, debias: bool = True, over: str = "samples") -> np.ndarray:
+        """D without each group of samples, or without each class."""
+        count, _, spread, mean, offset = self._whole()
+        if over == "classes":
+            others = 1 - torch.eye(len(count), dtype=count.dtype, device=count.device)
+            p = count / count.sum()
+            size = mean.square().sum(1)  # from the mean of all, so that the mean of the others is −p/(1 − p) times one
+            left = ((p * size).sum() - p * size) / (1 - p) - (p / (1 - p)).square() * size
+            return self._d(count * others, left, spread * others, debias).cpu().numpy()
+        found = []
+        for n, square, total in zip(self.count, self.square, self.sum, strict=True):
+            if bool((rest := count - n).sum() < count.sum()):
+                mine = total.double() / n.clamp(min=1)[:, None]
+                gap = torch.where((n > 0)[:, None], mine - offset, 0)
+                far = gap.square().sum(1)
+                within = (square - n * mine.square().sum(1)).clamp(min=0)
+                share, means = rest / rest.sum(), mean - (n / rest.clamp(min=1))[:, None] * gap
+                left = share @ means.square().sum(1) - (share @ means).square().sum()
+                width = (spread - within - n * count / rest.clamp(min=1) * far).clamp(min=0) * (rest > 1)
+                found.append(self._d(rest, left, width, debias))
+        return torch.stack(found).cpu().numpy()
+
+    def _whole(self) -> tuple[torch.Tensor, ...]:
+        """Count, Tr Σ_b and spread of all; means of classes, from their common mean and from their anchors."""
+        count = self.count.sum(0)
+        offset = self.sum.sum(0, dtype=torch.float64) / count.clamp(min=1)[:, None]
+        spread = (self.square.sum(0) - count * offset.square().sum(1)).clamp(min=0)
+        mean = self.anchor - self.anchor[0].double() + offset
+        mean = mean - mean[0]  # equal means then differ by exactly zero
+        mean = mean - count / count.sum() @ mean
+        return count, count / count.sum() @ mean.square().sum(1), spread, mean, offset
+
+    @staticmethod
+    def _d(count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor, debias: bool = True) -> torch.Tensor:
+        if debias:
+            return debiased(count, between, spread)
+        return (spread.sum(-1) / count.sum(-1)).log() - between.log()
