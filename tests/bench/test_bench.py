@@ -34,7 +34,7 @@ def test_pairs_differ_in_one_setting(record):
     assert len(pairs) == STARS * len(zoo.LEVELS)
     for _, (_, first, second, environment) in pairs.iterrows():
         one, other = (zoo.settings_of(int(record.number[i])) for i in (first, second))
-        name = environment.partition(", ")[2]
+        name = environment.partition(", ")[2].replace(" ", "_")
         assert [k for k in one if one[k] != other[k]] == [name] and environment.startswith(one["data"])
     some = record.isel(number=slice(1, None))
     assert len(pairs_of(some)) == len(pairs) - len(zoo.LEVELS), "a star without its first network has no pairs"

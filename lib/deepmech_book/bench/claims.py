@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.random import Stream
-from deepmech.sweeps.results import required_folder
+from deepmech.sweeps import results
 from deepmech_book.ledger.registry import claims
 from deepmech_book.ledger.rules import VERDICTS
 
@@ -27,12 +27,12 @@ OPEN, HELD_OUT = SPLITS
 
 def folder() -> Path:
     """Where the ledger's data lie."""
-    return required_folder().parent / "ledger"
+    return results.folder().parent / "ledger"
 
 
 def entries() -> list[dict[str, Any]]:
     """All claims as ``book/ledger/schema.json`` describes them, in the order of their ids."""
-    root = required_folder().parents[1]
+    root = results.folder().parents[1]
     table = (root / "book" / "verdicts.tsv").read_text(encoding="utf-8")
     rows = csv.DictReader([line for line in table.splitlines() if not line.startswith("#")], delimiter="\t")
     found = {row["claim"]: row for row in rows}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from deepmech.sweeps.results import required_folder
+from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
 COMMIT = "e3c385d"
@@ -44,7 +44,7 @@ class Prediction:
 
 def prediction(name: str) -> Prediction:
     """The prediction ``book/laws/<name>.yml``."""
-    file = required_folder().parent / "laws" / f"{name}.yml"
+    file = folder().parent / "laws" / f"{name}.yml"
     if not file.is_file():
         raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(all_names())}")
     return Prediction(**written(file.read_text(encoding="utf-8")))
@@ -52,4 +52,4 @@ def prediction(name: str) -> Prediction:
 
 def all_names() -> list[str]:
     """All laws that have a prediction."""
-    return sorted(file.stem for file in (required_folder().parent / "laws").glob("*.yml"))
+    return sorted(file.stem for file in (folder().parent / "laws").glob("*.yml"))

@@ -24,7 +24,7 @@ from deepmech.core.estimates import Estimate, bootstrap
 from deepmech_book.bench.measures import MEASURES, Measure
 from deepmech_book.experiments.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
-LEAST = 0.1
+LEAST = 5.0
 """Environments whose pairs weigh less in sum are left out."""
 
 
@@ -62,7 +62,7 @@ def pairs_of(record: xr.Dataset) -> pd.DataFrame:
     place = {int(n): i for i, n in enumerate(record.number.values)}
     data = record.data.values
     rows = [
-        (star, place[base], place[base + j], f"{data[place[base]]}, {name}")
+        (star, place[base], place[base + j], f"{data[place[base]]}, {name.replace('_', ' ')}")
         for star, base in enumerate(range(0, int(record.number.max()) + 1, SIZE))
         for j, name in enumerate(LEVELS, start=1)
         if base in place and base + j in place
