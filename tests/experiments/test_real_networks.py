@@ -43,7 +43,7 @@ def test_the_part_that_is_recomputed_is_the_beginning_of_the_whole(name, noise):
 def test_an_untrained_network_learns_nothing_from_being_shown_samples(noise):
     model = real_networks.resnet()
     before = [p.clone() for p in model.parameters()]
-    shown = real_networks.acquainted(model, noise)
+    shown = real_networks.acquainted(model, torch.tensor(noise.x_train))
     assert all(map(torch.equal, shown.parameters(), before))
     norm = shown.get_submodule("input_norm")
     pixels = torch.tensor(noise.x_train).unflatten(1, (3, -1)).mean((0, 2))

@@ -121,21 +121,22 @@ def train_networks(
 def _one(name: str, seed: int, data: Data, steps: int, features: list[str], splits: list[str]) -> xr.Dataset:
     with seeded("weights", name, seed):
         model = NETWORKS[name]()
-    found: dict[str, Any] = {"untrained": curves(acquainted(model, data), data, features, splits)}
+    shown = acquainted(model, torch.tensor(data.x_train[:WATCHED]))
+    found: dict[str, Any] = {"untrained": curves(shown, data, features, splits)}
     losses: list[float] = []
     fit(model, data, epochs=steps, seed=seed, after_step=lambda loss: losses.append(loss.item()), steps=steps)
     found |= {"trained": curves(model, data, features, splits), "accuracy": accuracy(model, data)}
     return xr.Dataset(found | {"loss": ("step", losses)}, {"step": range(1, steps + 1)})
 
 
-def acquainted(model: nn.Module, data: Data) -> nn.Module:
+def acquainted(model: nn.Module, x: torch.Tensor) -> nn.Module:
     """A copy that has seen samples and learnt nothing: its BatchNorms' averages are those of its own features."""
     shown = deepcopy(model).train()
     for module in shown.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.momentum = None  # a plain mean over batches
     with torch.no_grad():
-        for batch in torch.tensor(data.x_train[:WATCHED]).split(100):
+        for batch in x.split(100):
             shown(batch)
     return shown.eval()
 

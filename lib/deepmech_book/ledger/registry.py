@@ -59,7 +59,8 @@ class Claim(Numbered):
     ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``aside``, which its id says,
     of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where the id
     begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata). ``answer`` is what
-    the authors could reply where it does not hold, shown beside that verdict.
+    the authors could reply where it does not hold, shown beside that verdict. Pages show a ``main`` claim as a card,
+    the others as rows of a table.
     """
 
     where: str
@@ -73,6 +74,7 @@ class Claim(Numbered):
     better_than_null: bool = False
     expected: Any = None
     answer: str = ""
+    main: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written

@@ -1,8 +1,10 @@
-"""Verbs of the book: ``deepmech book | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | run | plan | lab | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +55,12 @@ def commands(parsers: Any) -> None:
     add = verb(parsers, "bench", _bench, "judge a measure of your own on the zoo, beside all others")
     add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
     add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
+
+    add = verb(
+        parsers, "lab", _lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies"
+    )
+    add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
+    add("--no-browser", action="store_true", help="only write the copies")
 
     add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
     names = "chain (the default), elastic, ruler, relaxation, training or diagram"
@@ -142,6 +150,21 @@ def _bench(options: argparse.Namespace) -> int:
 
     sys.stdout.write(f"{cli_bench(options.path, stop=options.stop)}\n")
     return 0
+
+
+@needs_book
+def _lab(options: argparse.Namespace) -> int:
+    from deepmech_book.press import lab
+    from deepmech_book.press.sources import Checkout, mapping
+
+    checkout, folder = Checkout.find(), Path(options.out)
+    url = (mapping(checkout.root / "_config.yml").get("repository") or {}).get("url") or ""
+    say(f"{len(lab.write(checkout, folder, url, say))} notebooks are copied into {folder}")
+    if options.no_browser:
+        return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise RuntimeError("needs JupyterLab: pip install '.[lab]' in the folder of the repository")
+    return subprocess.run([sys.executable, "-m", "jupyterlab", str(folder)], check=False).returncode
 
 
 def _explore(options: argparse.Namespace) -> int:

@@ -23,7 +23,8 @@ import yaml
 import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
-from deepmech_book.ledger import tables
+from deepmech_book.ledger import registry, tables
+from deepmech_book.ledger.display import fold
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
@@ -72,7 +73,7 @@ def build(
     made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
         ready, records
     )
-    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
+    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready, checkout.toc)}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     partial = len(ready) < len(sheets)
@@ -100,14 +101,26 @@ def _printable(sheet: PageBuild) -> str:
     """The executed notebook as the site shows it.
 
     Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
-    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show.
+    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show. Where a cell
+    checks main claims, the others stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
-        checks = False
+        checks, shown, rest = False, [], []
         for output in cell.get("outputs", []):
-            checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
+            record = output.get("data", {}).pop(execution.RECORD, None)
+            checks |= record is not None
+            claim = (record or {}).get("claim")
+            row = claim and not registry.claim(claim["id"]).main
+            (rest if row else shown).append((output, claim))
+        cards = any(claim for _, claim in shown)
+        if cards and len(rest) > 1:
+            text = "".join(line for output, _ in rest for line in output["data"]["text/html"])
+            text = fold(f"{len(rest)} more, in a table", [claim for _, claim in rest], text)
+            rest = [({"output_type": "display_data", "metadata": {}, "data": {"text/html": text}}, None)]
+        if cards:
+            cell["outputs"] = [output for output, _ in [*shown, *rest]]
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")

@@ -1,0 +1,196 @@
+"""What measuring a load curve costs, beside what people do instead, on the same networks and the same loader.
+
+    python benchmarks/beside_others.py [--rounds 7] [--samples 2000] [--threads 1] [--memory 1000 8000]
+
+A residual network and a vision transformer on random colour pictures of ten classes, batches of 100. All contenders
+take turns in every round, so that another load on the machine meets them alike; medians of the ratios to the bare
+forward pass of the same round are printed. Then the peak memory of processes that measure on few and on many samples.
+Contenders from the package index (torch-cka, ckatorch: similarity of every pair of layers, of which D is none) run if
+they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from deepmech.core.provenance import machine, versions
+from deepmech.core.random import Stream
+from deepmech.metrics.load_curve import load_curve
+from deepmech_book.experiments.real_networks import NETWORKS
+from deepmech_book.experiments.your_network import seeded
+
+BLOCKS = [f"block{i}" for i in range(1, 7)]
+Contender = Callable[[nn.Module, DataLoader], object]
+
+
+def pictures(n: int) -> DataLoader:
+    stream, y = Stream.of("benchmark beside others", 0), np.arange(n) % 10
+    x = stream.normal("x", 0, (n, 3072)) + stream.normal("means", 0, (10, 3072))[y]
+    return DataLoader(TensorDataset(torch.tensor(x, dtype=torch.float32), torch.tensor(y)), batch_size=100)
+
+
+@torch.no_grad()
+def forward(model: nn.Module, loader: DataLoader) -> None:
+    for x, _ in loader:
+        model(x)
+
+
+def ours(model: nn.Module, loader: DataLoader, **how) -> object:
+    return load_curve(model, loader, layers="blocks", **how)
+
+
+@contextlib.contextmanager
+def hooked(model: nn.Module, take: Callable[[str, torch.Tensor], None]):
+    """Hooks as they are written by hand."""
+    handles = [
+        model.get_submodule(name).register_forward_hook(lambda m, args, out, name=name: take(name, out.flatten(1)))
+        for name in BLOCKS
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def keep_all(model: nn.Module, loader: DataLoader) -> list[float]:
+    """All features are kept, and the ratio of scatters is taken at the end."""
+    kept: dict[str, list[torch.Tensor]] = {name: [] for name in BLOCKS}
+    with hooked(model, lambda name, out: kept[name].append(out)):
+        forward(model, loader)
+    y, found = loader.dataset.tensors[1], []
+    for parts in kept.values():
+        x = torch.cat(parts)
+        means = torch.stack([x[y == k].mean(0) for k in range(10)])
+        within, between = (x - means[y]).square().sum(), (means[y] - x.mean(0)).square().sum()
+        found.append(float(torch.log(within / between)))
+    return found
+
+
+def two_passes(model: nn.Module, loader: DataLoader) -> list[float]:
+    """Class means in one pass, spreads about them in another: the way of accumulators for neural collapse."""
+    sums: dict[str, torch.Tensor] = {}
+    spread = dict.fromkeys(BLOCKS, 0.0)
+    count, labels = torch.zeros(10), torch.zeros(0)
+
+    def add(name: str, out: torch.Tensor) -> None:
+        member = nn.functional.one_hot(labels, 10).to(out.dtype)
+        sums[name] = sums.get(name, 0) + member.T @ out
+
+    def scatter(name: str, out: torch.Tensor) -> None:
+        spread[name] += float((out - means[name][labels]).square().sum())
+
+    with hooked(model, add), torch.no_grad():
+        for x, labels in loader:
+            count = count + torch.bincount(labels, minlength=10)
+            model(x)
+    means = {name: total / count[:, None] for name, total in sums.items()}
+    with hooked(model, scatter), torch.no_grad():
+        for batch in loader:
+            x, labels = batch
+            model(x)
+    share = count / count.sum()
+    between = {n: float((share @ (m - share @ m).square()).sum()) for n, m in means.items()}
+    return [float(np.log(spread[n] / float(count.sum()) / between[n])) for n in BLOCKS]
+
+
+def torch_cka(model: nn.Module, loader: DataLoader) -> object:
+    found = importlib.import_module("torch_cka").CKA(model, model, "a", "b", BLOCKS, BLOCKS)
+    found.compare(loader, loader)
+    for module in model.modules():  # it leaves its hooks behind
+        module._forward_hooks.clear()
+    return found.hsic_matrix
+
+
+CONTENDERS: dict[str, Contender] = {
+    "forward pass": forward,
+    "load_curve, plain": partial(ours, debias=False),
+    "load_curve": ours,
+    "hooks, features kept": keep_all,
+    "hooks, two passes": two_passes,
+}
+if importlib.util.find_spec("torch_cka"):
+    CONTENDERS["torch-cka"] = torch_cka
+
+
+def run(contender: str, model: nn.Module, loader: DataLoader) -> object:
+    with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CONTENDERS[contender](model, loader)
+
+
+def network(name: str) -> nn.Module:
+    with seeded("benchmark", name):
+        return NETWORKS[name]().eval()
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import torch
+torch.set_num_threads(1)
+import beside_others as here
+n = int(sys.argv[4])
+x = torch.randn(100, 3072)
+class Endless(torch.utils.data.Dataset):  # a set as long as one likes, which takes no memory
+    tensors = None, torch.arange(n) % 10
+    def __len__(self): return n
+    def __getitem__(self, i): return x[i % 100], i % 10
+here.run(sys.argv[3], here.network(sys.argv[2]), torch.utils.data.DataLoader(Endless(), 100))
+# Not getrusage: its peak is handed down from the process that started this one.
+print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
+"""
+
+
+def peak_memory(model: str, contender: str, n: int) -> float:
+    """MiB of a process that measures ``n`` samples, interpreter and libraries included."""
+    command = [sys.executable, "-c", MEMORY, str(Path(__file__).parent), model, contender, str(n)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--memory", type=int, nargs="*", default=[1000, 8000], help="samples of a process each")
+    a = parser.parse_args()
+    torch.set_num_threads(a.threads)
+    print(f"{machine()}; {a.threads} threads; torch {versions('torch')['torch']}; load {os.getloadavg()[0]:.1f}")
+    loader = pictures(a.samples)
+    for name in NETWORKS:
+        model, taken = network(name), {contender: [] for contender in CONTENDERS}
+        for turn in range(a.rounds + 1):
+            for contender, times in taken.items():
+                begin = time.perf_counter()
+                run(contender, model, loader)
+                if turn:  # the first round warms up
+                    times.append(time.perf_counter() - begin)
+        print(f"\n{name}, {a.samples} samples\n{'':24s}{'ms':>8s}{'of a forward pass':>20s}", end="")
+        print("".join(f"{f'MiB, {n:,}':>14s}" for n in a.memory))
+        for contender, times in taken.items():
+            ratios = np.divide(times, taken["forward pass"])
+            row = f"{contender:24s}{1e3 * np.median(times):8.0f}{np.median(ratios):13.2f}"
+            row += f" ({ratios.min():.2f}–{ratios.max():.2f})".rjust(7)
+            print(row + "".join(f"{peak_memory(name, contender, n):14.0f}" for n in a.memory), flush=True)
+
+
+if __name__ == "__main__":
+    main()
