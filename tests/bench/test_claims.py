@@ -7,17 +7,17 @@ import jsonschema
 import pytest
 
 from deepmech_book.bench import claims
-from deepmech_book.bench.frozen import all_names, prediction
+from deepmech_book.bench.frozen import all_names, book, prediction
 from deepmech_book.ledger import registry
 
 
 @pytest.fixture(scope="module")
 def lines():
-    return [json.loads(line) for line in (claims.folder() / "claims.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (book() / "ledger" / "claims.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def test_every_line_fits_the_schema(lines):
-    schema = json.loads((claims.folder() / "schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((book() / "ledger" / "schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     for line in lines:
         jsonschema.validate(line, schema)

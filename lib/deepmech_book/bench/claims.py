@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.random import Stream
-from deepmech.sweeps import results
+from deepmech_book.bench.frozen import book
 from deepmech_book.ledger.registry import claims
 from deepmech_book.ledger.rules import VERDICTS
 
@@ -25,14 +25,9 @@ SPLITS = ("open", "held out")
 OPEN, HELD_OUT = SPLITS
 
 
-def folder() -> Path:
-    """Where the ledger's data lie."""
-    return results.folder().parent / "ledger"
-
-
 def entries() -> list[dict[str, Any]]:
     """All claims as ``book/ledger/schema.json`` describes them, in the order of their ids."""
-    root = results.folder().parents[1]
+    root = book().parent
     table = (root / "book" / "verdicts.tsv").read_text(encoding="utf-8")
     rows = csv.DictReader([line for line in table.splitlines() if not line.startswith("#")], delimiter="\t")
     found = {row["claim"]: row for row in rows}
@@ -105,7 +100,7 @@ def score(predictions: Path) -> str:
 
 def write() -> Path:
     """Write all claims, a line each; returns where."""
-    path = folder() / "claims.jsonl"
+    path = book() / "ledger" / "claims.jsonl"
     path.write_text("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in entries()), encoding="utf-8")
     return path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from deepmech.sweeps.results import folder
@@ -42,9 +43,17 @@ class Prediction:
         return "\n".join([*told, f"Frozen in: commit {COMMIT}"])
 
 
+def book() -> Path:
+    """The folder ``book`` of the checkout; a ValueError if there are no results here."""
+    where = folder()
+    if where is None:
+        raise ValueError("no book here: work in a checkout, or name the folder of its results with DEEPMECH_RESULTS")
+    return where.parent
+
+
 def prediction(name: str) -> Prediction:
     """The prediction ``book/laws/<name>.yml``."""
-    file = folder().parent / "laws" / f"{name}.yml"
+    file = book() / "laws" / f"{name}.yml"
     if not file.is_file():
         raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(all_names())}")
     return Prediction(**written(file.read_text(encoding="utf-8")))
@@ -52,4 +61,4 @@ def prediction(name: str) -> Prediction:
 
 def all_names() -> list[str]:
     """All laws that have a prediction."""
-    return sorted(file.stem for file in (folder().parent / "laws").glob("*.yml"))
+    return sorted(file.stem for file in (book() / "laws").glob("*.yml"))
