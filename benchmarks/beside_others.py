@@ -2,11 +2,12 @@
 
     python benchmarks/beside_others.py [--rounds 7] [--samples 2000] [--threads 1] [--memory 1000 8000]
 
-A residual network and a vision transformer on random colour pictures of ten classes, batches of 100. All contenders
-take turns in every round, so that another load on the machine meets them alike; medians of the ratios to the bare
-forward pass of the same round are printed. Then the peak memory of processes that measure on few and on many samples.
-Contenders from the package index (torch-cka, ckatorch: similarity of every pair of layers, of which D is none) run if
-they are installed.
+The small residual network and vision transformer of the book, and a residual network of the usual size (ResNet-18 for
+pictures of 32×32), on random colour pictures of ten classes, batches of 100. All contenders take turns in every round,
+so that another load on the machine meets them alike; medians of the ratios to the bare forward pass of the same round
+are printed. Then the peak memory of processes that measure on few and on many samples. Contenders from the package
+index, torch-cka and pytorch-cka, run if they are installed; they ask another question, how alike the layers of two
+networks are, of every pair of layers.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -32,11 +34,26 @@ from torch.utils.data import DataLoader, TensorDataset
 from deepmech.core.provenance import machine, versions
 from deepmech.core.random import Stream
 from deepmech.metrics.load_curve import load_curve
-from deepmech_book.experiments.real_networks import NETWORKS
+from deepmech_book.experiments.real_networks import BasicBlock, resnet, vit
 from deepmech_book.experiments.your_network import seeded
 
-BLOCKS = [f"block{i}" for i in range(1, 7)]
 Contender = Callable[[nn.Module, DataLoader], object]
+
+
+def resnet18() -> nn.Sequential:
+    channels = [64, 64, 64, 128, 128, 256, 256, 512, 512]
+    stem = nn.Sequential(nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU())
+    parts = [("image", nn.Unflatten(1, (3, 32, 32))), ("stem", stem)]
+    parts += [(f"block{i}", BasicBlock(*channels[i - 1 : i + 1])) for i in range(1, 9)]
+    parts += [("mean", nn.AdaptiveAvgPool2d(1)), ("flat", nn.Flatten()), ("logits", nn.Linear(512, 10))]
+    return nn.Sequential(OrderedDict(parts))
+
+
+NETWORKS = {"small ResNet": resnet, "small ViT": vit, "ResNet-18": resnet18}
+
+
+def blocks(model: nn.Module) -> list[str]:
+    return [name for name, _ in model.named_children() if name.startswith("block")]
 
 
 def pictures(n: int) -> DataLoader:
@@ -60,7 +77,7 @@ def hooked(model: nn.Module, take: Callable[[str, torch.Tensor], None]):
     """Hooks as they are written by hand."""
     handles = [
         model.get_submodule(name).register_forward_hook(lambda m, args, out, name=name: take(name, out.flatten(1)))
-        for name in BLOCKS
+        for name in blocks(model)
     ]
     try:
         yield
@@ -71,7 +88,7 @@ def hooked(model: nn.Module, take: Callable[[str, torch.Tensor], None]):
 
 def keep_all(model: nn.Module, loader: DataLoader) -> list[float]:
     """All features are kept, and the ratio of scatters is taken at the end."""
-    kept: dict[str, list[torch.Tensor]] = {name: [] for name in BLOCKS}
+    kept: dict[str, list[torch.Tensor]] = {name: [] for name in blocks(model)}
     with hooked(model, lambda name, out: kept[name].append(out)):
         forward(model, loader)
     y, found = loader.dataset.tensors[1], []
@@ -86,7 +103,7 @@ def keep_all(model: nn.Module, loader: DataLoader) -> list[float]:
 def two_passes(model: nn.Module, loader: DataLoader) -> list[float]:
     """Class means in one pass, spreads about them in another: the way of accumulators for neural collapse."""
     sums: dict[str, torch.Tensor] = {}
-    spread = dict.fromkeys(BLOCKS, 0.0)
+    spread = dict.fromkeys(blocks(model), 0.0)
     count, labels = torch.zeros(10), torch.zeros(0)
 
     def add(name: str, out: torch.Tensor) -> None:
@@ -107,26 +124,33 @@ def two_passes(model: nn.Module, loader: DataLoader) -> list[float]:
             model(x)
     share = count / count.sum()
     between = {n: float((share @ (m - share @ m).square()).sum()) for n, m in means.items()}
-    return [float(np.log(spread[n] / float(count.sum()) / between[n])) for n in BLOCKS]
+    return [float(np.log(spread[n] / float(count.sum()) / between[n])) for n in spread]
 
 
 def torch_cka(model: nn.Module, loader: DataLoader) -> object:
-    found = importlib.import_module("torch_cka").CKA(model, model, "a", "b", BLOCKS, BLOCKS)
+    found = importlib.import_module("torch_cka").CKA(model, model, "a", "b", blocks(model), blocks(model))
     found.compare(loader, loader)
     for module in model.modules():  # it leaves its hooks behind
         module._forward_hooks.clear()
     return found.hsic_matrix
 
 
+def pytorch_cka(model: nn.Module, loader: DataLoader) -> object:
+    return importlib.import_module("cka").compute_cka(
+        model, model, loader, layers=blocks(model), device=torch.device("cpu")
+    )
+
+
 CONTENDERS: dict[str, Contender] = {
     "forward pass": forward,
-    "load_curve, plain": partial(ours, debias=False),
     "load_curve": ours,
+    "load_curve, no intervals": partial(ours, groups=1),
     "hooks, features kept": keep_all,
     "hooks, two passes": two_passes,
 }
-if importlib.util.find_spec("torch_cka"):
-    CONTENDERS["torch-cka"] = torch_cka
+for module, found in {"torch_cka": torch_cka, "cka": pytorch_cka}.items():
+    if importlib.util.find_spec(module):
+        CONTENDERS[found.__name__.replace("_", "-")] = found
 
 
 def run(contender: str, model: nn.Module, loader: DataLoader) -> object:
@@ -169,13 +193,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--networks", nargs="*", default=list(NETWORKS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", type=int, nargs="*", default=[1000, 8000], help="samples of a process each")
     a = parser.parse_args()
     torch.set_num_threads(a.threads)
     print(f"{machine()}; {a.threads} threads; torch {versions('torch')['torch']}; load {os.getloadavg()[0]:.1f}")
     loader = pictures(a.samples)
-    for name in NETWORKS:
+    for name in a.networks:
         model, taken = network(name), {contender: [] for contender in CONTENDERS}
         for turn in range(a.rounds + 1):
             for contender, times in taken.items():

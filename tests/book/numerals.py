@@ -14,6 +14,7 @@ from scipy.special import erfinv
 
 from deepmech.data.geomnist import TRIANGLE
 from deepmech.metrics.curvature import curvature
+from deepmech_book.experiments.pretrained import NETWORKS, RATE
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "beyond/errata_b": [
         Words("two and two points in three dimensions", DOUBLE),
         Paper(r"says $10^5$ and $3\cdot10^5$ iterations; the published notebooks run $10^4$ and $3\cdot10^4$"),
+    ],
+    "beyond/pretrained": [
+        Follows("a mel spectrogram of %.1f s", lambda: (NETWORKS["resemblyzer"].length / RATE,)),
     ],
     "beyond/your_network": [
         Setting("curvature above 0.05"),

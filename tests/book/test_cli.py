@@ -9,7 +9,7 @@ from miniature import notebook_text, write_notebooks
 from deepmech import cli
 
 
-@pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore"])
+@pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore", "lab"])
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as done:
         cli.main([command, "--help"])

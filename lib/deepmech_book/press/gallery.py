@@ -17,7 +17,7 @@ import deepmech
 from deepmech_book.ledger import PAPERS, figures
 from deepmech_book.press import keys
 from deepmech_book.press.press import PageBuild
-from deepmech_book.press.sources import Checkout, files_of
+from deepmech_book.press.sources import Checkout
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
@@ -146,7 +146,7 @@ def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
     if first := [thumb for each in drawn.values() for label, _, thumb in each if label in EMBLEMS.values()]:
         parts += [":::::{div} dm-emblems", "", *first, ":::::", ""]
     chapters = [one for part in toc.get("parts", []) for one in part["chapters"]]
-    chapter_of = {file: one["file"] for one in chapters for file in files_of(one)}
+    chapter_of = {page["file"]: one["file"] for one in chapters for page in one.get("sections", [])}
     above = ""
     for name, each in drawn.items():
         file = f"generated/{name}"

@@ -107,24 +107,27 @@ def _printable(sheet: PageBuild) -> str:
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
-        checks, shown, rest = False, [], []
+        if "outputs" in cell:
+            cell["outputs"] = _with_cards(cell["outputs"])
+        checks = False
         for output in cell.get("outputs", []):
-            record = output.get("data", {}).pop(execution.RECORD, None)
-            checks |= record is not None
-            claim = (record or {}).get("claim")
-            row = claim and not registry.claim(claim["id"]).main
-            (rest if row else shown).append((output, claim))
-        cards = any(claim for _, claim in shown)
-        if cards and len(rest) > 1:
-            text = "".join(line for output, _ in rest for line in output["data"]["text/html"])
-            text = fold(f"{len(rest)} more, in a table", [claim for _, claim in rest], text)
-            rest = [({"output_type": "display_data", "metadata": {}, "data": {"text/html": text}}, None)]
-        if cards:
-            cell["outputs"] = [output for output, _ in [*shown, *rest]]
+            checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
+
+
+def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where there are cards of main claims, other claims become the rows of a folded table below them."""
+    claims = [output.get("data", {}).get(execution.RECORD, {}).get("claim") for output in outputs]
+    rows = [i for i, claim in enumerate(claims) if claim and not registry.claim(claim["id"]).main]
+    if len(rows) < 2 or len(rows) == sum(map(bool, claims)):
+        return outputs
+    inside = "".join(line for i in rows for line in outputs[i]["data"]["text/html"])
+    table = fold(f"{len(rows)} more, in a table", [claims[i] for i in rows], inside)
+    folded = {"output_type": "display_data", "metadata": {}, "data": {"text/html": table}}
+    return [*(output for i, output in enumerate(outputs) if i not in rows), folded]
 
 
 def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
