@@ -49,7 +49,7 @@ def _told(found: xr.Dataset) -> list[str]:
     return lines
 
 
-def cli_bench(path: str, *, stop: str = "loss") -> str:
+def cli_bench(path: str, *, stop: str = "loss", equal: bool = False) -> str:
     """The leaderboard with the functions of a file of somebody's own among the measures of the book.
 
     Of a file ``.jsonl`` of predicted verdicts, how good they are (:func:`.claims.score`).
@@ -58,7 +58,7 @@ def cli_bench(path: str, *, stop: str = "loss") -> str:
         return score(Path(path))
     own = own_measures(path)
     networks = record(stop)
-    table = leaderboard(networks, own).round(3)
+    table = leaderboard(networks, own, equal).round(3)
     table.insert(0, "", ["<-- yours" if name in own else "" for name in table.index])
     heading = f"{networks.sizes['number']:,} networks of {VERSION} at stop {stop!r}; sign errors, 0.5 is a coin:"
     return f"{heading}\n{table.to_string()}"

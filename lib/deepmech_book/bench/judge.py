@@ -70,8 +70,12 @@ def pairs_of(record: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["star", "first", "second", "environment"])
 
 
-def judged(values: xr.DataArray, record: xr.Dataset, pairs: pd.DataFrame | None = None) -> Judgement:
+def judged(
+    values: xr.DataArray, record: xr.Dataset, pairs: pd.DataFrame | None = None, equal: bool = False
+) -> Judgement:
     """Judge one measure, its ``values`` over ``number``; pairs without two finite values count as ties.
+
+    With ``equal`` every pair counts as much as any other, however close its gaps.
 
     Raises
     ------
@@ -84,7 +88,7 @@ def judged(values: xr.DataArray, record: xr.Dataset, pairs: pd.DataFrame | None 
     first, second = pairs["first"].to_numpy(), pairs["second"].to_numpy()
     measure, truth = values.values.astype(float), gap(record).values.astype(float)
     far = truth[second] - truth[first]
-    counts = np.where(np.isfinite(far), weight(np.nan_to_num(far)), 0.0)
+    counts = np.where(np.isfinite(far), 1.0 if equal else weight(np.nan_to_num(far)), 0.0)
     with np.errstate(invalid="ignore"):
         agree = np.nan_to_num(np.sign(measure[second] - measure[first])) * np.sign(np.nan_to_num(far))
     frame = pairs.assign(total=counts, wrong=counts * (1 - agree) / 2)
@@ -107,12 +111,15 @@ def compared(one: Judgement, rival: Judgement) -> Estimate:
     return Estimate(float(m.value), float(m.low), float(m.high), m.n, "", float(rival.mean.value), less.interval)
 
 
-def leaderboard(record: xr.Dataset, own: Mapping[str, Measure] | None = None) -> pd.DataFrame:
-    """All measures, and somebody's ``own`` by name, from the least error where each does worst to the largest."""
+def leaderboard(record: xr.Dataset, own: Mapping[str, Measure] | None = None, equal: bool = False) -> pd.DataFrame:
+    """All measures, and somebody's ``own`` by name, from the least error where each does worst to the largest.
+
+    ``equal`` is as for :func:`judged`.
+    """
     pairs = pairs_of(record)
     rows = {}
     for name, measure in {**MEASURES, **(own or {})}.items():
-        one = judged(measure(record), record, pairs)
+        one = judged(measure(record), record, pairs, equal)
         rows[name] = {
             "worst": float(one.worst.value), "worst in": one.where, "mean": float(one.mean.value),
             "low": float(one.mean.low), "high": float(one.mean.high),

@@ -55,6 +55,7 @@ def commands(parsers: Any) -> None:
     add = verb(parsers, "bench", _bench, "judge a measure of your own on the zoo, beside all others")
     add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
     add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
+    add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
 
     add = verb(
         parsers, "lab", _lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies"
@@ -148,7 +149,7 @@ def _zoo(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from deepmech_book.bench.cli import cli_bench
 
-    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop)}\n")
+    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop, equal=options.equal)}\n")
     return 0
 
 
