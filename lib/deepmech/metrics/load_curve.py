@@ -287,7 +287,8 @@ class LoadCurve:
         """The layers; found once, and again if the model has other modules than it had."""
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
-            look = batch.to(device, None)  # a copy: the model may work in place
+            look = batch if self.forward else batch.head()
+            look = look.to(device, None)  # a copy: the model may work in place
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
                 through = partial(look.through, model, self.forward)
                 found = choose(model, self.layers, through, look.main(model), self.parts)

@@ -182,12 +182,7 @@ class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc
 
 
 def written(text: str) -> Any:
-    """What a text in YAML says.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or sets a name twice.
+    """What a text in YAML says; a ValueError if it cannot be read, or sets a name twice.
 
     Examples
     --------
@@ -203,12 +198,8 @@ def written(text: str) -> Any:
 def read(name: str, kind: Any, *headings: str, **told: Any) -> list[Any]:
     """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples.
 
-    Entries may stand under headings, which are their fields of these names; ``told`` are fields that all have.
-
-    Raises
-    ------
-    ValueError
-        Naming the file, and the entry that does not fit.
+    Entries may stand under headings, which are their fields of these names; ``told`` are fields that all have. A
+    ValueError names the file, and the entry that does not fit.
     """
     known = {f.name: f.type for f in fields(kind)}
     place, made = name, []
