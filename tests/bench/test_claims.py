@@ -26,7 +26,8 @@ def test_every_line_fits_the_schema(lines):
 
 def test_the_file_is_what_the_ledger_says(lines):
     assert lines == claims.entries(), "write it anew: python -m deepmech_book.bench.claims"
-    assert {line["id"] for line in lines} == set(registry.claims())
+    judged = {line["id"] for line in lines}
+    assert judged <= set(registry.claims()) and len(judged) == len(lines)
 
 
 def test_a_claim_s_half_depends_on_its_id_alone(lines):

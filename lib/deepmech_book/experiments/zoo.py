@@ -23,7 +23,7 @@ from deepmech_book.experiments.anatomy import Anatomy
 from deepmech_book.experiments.spring_block.data import sweep
 
 VERSION = "zoo-1"
-STARS = 300
+STARS = 420
 """Of twelve networks each: 5,040."""
 LEVELS: dict[str, tuple[Any, ...]] = {
     "batch_norm": (False, True),

@@ -84,6 +84,7 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
 
 @needs_book
 def _book(options: argparse.Namespace) -> int:
+    from deepmech_book.bench import claims
     from deepmech_book.press import press, site, verdicts
     from deepmech_book.press.sources import Checkout
 
@@ -97,6 +98,8 @@ def _book(options: argparse.Namespace) -> int:
         here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
         table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
+        if options.accept:
+            claims.write()
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
