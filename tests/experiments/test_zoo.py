@@ -106,7 +106,7 @@ def test_gradients_and_noise_are_those_of_autograd_sample_by_sample(trained):
     with torch.no_grad():
         for w, g in zip(weights, uphill, strict=True):
             w += WORST / length * w * w * g
-    np.testing.assert_allclose(found["sharpness_worst"], float(loss(slice(None))) - before, rtol=1e-2)
+    np.testing.assert_allclose(found["sharpness_worst"], float(loss(slice(None)).detach()) - before, rtol=1e-2)
     assert found["sharpness_worst"] > found["sharpness_random"], f"a random change of {RANDOM} is not the worst"
 
 

@@ -103,7 +103,7 @@ def zoo(dataset: str = "mnist", stars: int = STARS) -> Sweep:
     Examples
     --------
     >>> sum(zoo(name, 10).n_cells for name in ("mnist", "fashion-mnist"))
-    96
+    120
     """
     cells = {"number": numbers_of(dataset, stars)}
     fixed = {"epochs": EPOCHS, "stop_loss": STOP_LOSS, "levels": {k: list(v) for k, v in LEVELS.items()}}

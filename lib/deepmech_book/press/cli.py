@@ -142,6 +142,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
+@needs_book
 def _zoo(options: argparse.Namespace) -> int:
     from deepmech_book.bench.cli import cli_zoo
 
@@ -149,6 +150,7 @@ def _zoo(options: argparse.Namespace) -> int:
     return 0
 
 
+@needs_book
 def _bench(options: argparse.Namespace) -> int:
     from deepmech_book.bench.cli import cli_bench
 
