@@ -13,6 +13,8 @@ from deepmech_book.bench.judge import leaderboard
 from deepmech_book.bench.networks import own_measures, record
 from deepmech_book.experiments.zoo import SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
 
+TOLD = (("loss", "train"), ("accuracy", "train"), ("accuracy", "test"))
+
 
 def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
     """Which network a number stands for, and what was measured of it; ``again`` trains it here and compares.
@@ -26,14 +28,11 @@ def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
     here = made(number, seed) if again or shipped is None else None
     lines += _told(shipped if here is None else here)  # type: ignore[arg-type]
     if here is not None and shipped is not None:
-        apart = [str(name) for name in here.data_vars if not _equal(here[name], shipped[name])]
-        differ = f"differs in {', '.join(apart)}" if apart else "equal to the bit"
-        lines.append(f"trained again here: {differ}")
+        apart = {name: abs(here[name].astype(float) - shipped[name]) for name in here.data_vars}
+        most = {name: float(off.max()) for name, off in apart.items() if (off > 0).any()}
+        differ = ", ".join(f"{name} differs by up to {off:.1g}" for name, off in most.items())
+        lines.append(f"trained again here: {differ or 'equal to the bit'}")
     return "\n".join(lines)
-
-
-def _equal(one: xr.DataArray, other: xr.DataArray) -> bool:
-    return np.array_equal(one.values, other.values, equal_nan=one.dtype.kind == "f")
 
 
 def _told(found: xr.Dataset) -> list[str]:
@@ -43,8 +42,8 @@ def _told(found: xr.Dataset) -> list[str]:
         now = found.sel(stop=stop)
         if np.isfinite(now["epoch"]):
             drawn = " ".join(f"{d:.2f}" for d in now["load_curve"].sel(split="train").dropna("layer").values)
-            numbers = {f"{n} ({s})": float(now[n].sel(split=s)) for n, s in (("loss", "train"), ("accuracy", "test"))}
-            words = ", ".join(f"{name} {value:.3g}" for name, value in numbers.items())
+            seen = [(name, split) for name, split in TOLD if np.isfinite(now[name].sel(split=split))]
+            words = ", ".join(f"{name} ({split}) {float(now[name].sel(split=split)):.3g}" for name, split in seen)
             lines.append(f"at {stop!r}, epoch {int(now['epoch'])}: {words}, D = {drawn}")
     return lines
 
