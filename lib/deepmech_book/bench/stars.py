@@ -13,13 +13,11 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from deepmech.core.estimates import LEVEL, Estimate, spearman
+from deepmech.core.estimates import LEVEL, Estimate
 from deepmech.core.random import Stream
 from deepmech_book.experiments.zoo import SIZE
 
 DRAWS = 400
-FEWEST = 5
-"""Networks of a group whose ranks are compared."""
 DATA = ("mnist", "fashion-mnist")
 
 
@@ -53,20 +51,6 @@ def means(record: xr.Dataset, value: xr.DataArray, null: xr.DataArray | float = 
         return np.array([_mean(v[i]) for i in which]), np.array([_mean(n[i]) for i in which])
 
     return labelled(over_stars(record, statistic), [name for name in DATA if (data == name).any()])
-
-
-def ranks(record: xr.Dataset, x: xr.DataArray, null: xr.DataArray, y: xr.DataArray, within: np.ndarray) -> Estimate:
-    """Rank correlation over networks of x with y, and of the null with y: mean over groups, which ``within`` names."""
-    a, b, c = (v.values.astype(float) for v in (x, null, y))
-    usable = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-
-    def statistic(at: np.ndarray) -> tuple[float, float]:
-        at = at[usable[at]]
-        each = [at[within[at] == g] for g in np.unique(within[at])]
-        found = np.array([[spearman(v[i], c[i]) for v in (a, b)] for i in each if len(i) >= FEWEST]).reshape(-1, 2)
-        return _mean(found[:, 0]), _mean(found[:, 1])
-
-    return over_stars(record, statistic)
 
 
 def labelled(estimate: Estimate, names: list[str]) -> Estimate:
