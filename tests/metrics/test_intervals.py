@@ -17,6 +17,7 @@ from deepmech.metrics.intervals import without
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.reading import enough, read
 from deepmech.metrics.separation import data_separation
+from deepmech_book.experiments import your_network as examples
 
 seeds = st.integers(0, 2**31)
 
@@ -103,48 +104,18 @@ def test_a_deal_is_even_and_does_not_mind_batches():
 
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
-#: Samples of each class, features, degrees of freedom of Student's t (None: normal), distance of class means.
-POPULATIONS = {
-    "two classes, few samples": ([15] * 2, 10, None, 1.0),
-    "two classes, many samples": ([400] * 2, 10, None, 1.0),
-    "ten classes, few samples": ([6] * 10, 10, None, 1.0),
-    "ten classes": ([40] * 10, 10, None, 1.0),
-    "fifty classes": ([4] * 50, 20, None, 1.0),
-    "unequal classes": ([200, 60, 20, 6], 10, None, 1.0),
-    "heavy tails": ([60] * 10, 10, 5, 1.0),
-    "more features than samples": ([6] * 10, 300, None, 0.5),
-}
 
-
-def population(name, draws):
-    """Draws of a population's samples, their labels, and its D."""
-    sizes, d, freedom, distance = POPULATIONS[name]
-    s, y = Stream.of("test coverage", name), np.repeat(np.arange(len(sizes)), sizes)
-    means = distance * s.normal("means", 0, (len(sizes), d))
-    x = s.normal("noise", 0, (draws, len(y), d))
-    if freedom is not None:
-        squares = (s.normal("squares", 0, (draws, len(y), d, freedom)) ** 2).sum(-1)
-        x = x / np.sqrt(squares / freedom) * np.sqrt((freedom - 2) / freedom)
-    p = np.array(sizes) / len(y)
-    between = p @ ((means - p @ means) ** 2).sum(1)
-    return torch.tensor(means[y] + x), torch.tensor(y), np.log(d) - np.log(between)
-
-
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", examples.POPULATIONS)
 def test_intervals_cover_the_populations_separation(name):
     """In 95 of 100 draws, but for what so many may be off by; the plain form, whose bias no interval sees, less."""
     draws = 300
-    x, y, true = population(name, draws)
-    group = Deal(20)(y)
-    hits = {True: 0, False: 0}
-    for one in x:
-        moments = GroupMoments(int(y.max()) + 1, 20).update(one, y, group)
-        for debias in hits:
-            low, high = jackknife(moments.separation(debias), moments.without(debias), scatter="symmetric").interval
-            hits[debias] += low <= true <= high
+    found = examples.coverage(name, draws)
     slack = 3 * np.sqrt(0.95 * 0.05 / draws)
-    assert 0.95 - slack - 0.015 <= hits[True] / draws <= 0.95 + slack
-    assert hits[False] <= hits[True] + slack * draws
+    assert 0.95 - slack - 0.01 <= found["covered, debiased"] <= 0.95 + slack + 0.01
+    assert found["covered, plain"] <= found["covered, debiased"] + slack
+    error = 4 * found["scatter"] / np.sqrt(draws)
+    assert abs(found["bias, debiased"]) < error + found["scatter"] ** 2
+    assert found["bias, plain"] < error
 
 
 def test_intervals_over_classes_cover_what_other_classes_give():

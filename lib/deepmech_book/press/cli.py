@@ -47,6 +47,16 @@ def commands(parsers: Any) -> None:
     add("--chapters", nargs="+", metavar="NAME", help=some)
     add("--csv", metavar="FILE", help="also write it as a table")
 
+    add = verb(parsers, "zoo", _zoo, "say what a network of the zoo is and what was measured of it")
+    add("number", type=int, metavar="NUMBER", help="which network, from 0")
+    add("--again", action="store_true", help="train it here, and compare")
+    add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
+
+    add = verb(parsers, "bench", _bench, "judge a measure of your own on the zoo, beside all others")
+    add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
+    add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
+    add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
+
     add = verb(
         parsers, "lab", _lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies"
     )
@@ -74,6 +84,7 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
 
 @needs_book
 def _book(options: argparse.Namespace) -> int:
+    from deepmech_book.bench import claims
     from deepmech_book.press import press, site, verdicts
     from deepmech_book.press.sources import Checkout
 
@@ -87,6 +98,8 @@ def _book(options: argparse.Namespace) -> int:
         here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
         table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
+        if options.accept:
+            claims.write()
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
@@ -126,6 +139,22 @@ def _run(options: argparse.Namespace) -> int:
         table = Path(options.out) / "claims.csv"
         say(f"{run.gather(several, table)} verdicts in {table}")
     say(f"{options.out} holds the notebook, its figures, data and claims")
+    return 0
+
+
+@needs_book
+def _zoo(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.cli import cli_zoo
+
+    sys.stdout.write(f"{cli_zoo(options.number, again=options.again, seed=options.seed)}\n")
+    return 0
+
+
+@needs_book
+def _bench(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.cli import cli_bench
+
+    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop, equal=options.equal)}\n")
     return 0
 
 
