@@ -40,7 +40,7 @@ def tabulated_paths(
     >>> bool(abs(path[-1, 0] - np.e) < 1e-4)
     True
     """
-    kind = np.result_type(float, intra, inter, *parts)
+    kind = complex if any(map(np.iscomplexobj, (intra, inter, *parts))) else float
     a, b, x = (np.ascontiguousarray(z, dtype=kind) for z in (intra, inter, start))
     first, second = (np.ascontiguousarray(m, dtype=kind) for m in parts)
     if a.shape != b.shape or a.ndim != 1 or first.shape != second.shape or first.shape != (x.size, x.size):
