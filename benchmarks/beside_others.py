@@ -194,6 +194,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--networks", nargs="*", default=list(NETWORKS))
+    parser.add_argument("--contenders", nargs="*", default=list(CONTENDERS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--memory", type=int, nargs="*", default=[1000, 8000], help="samples of a process each")
     a = parser.parse_args()
@@ -201,7 +202,7 @@ def main() -> None:
     print(f"{machine()}; {a.threads} threads; torch {versions('torch')['torch']}; load {os.getloadavg()[0]:.1f}")
     loader = pictures(a.samples)
     for name in a.networks:
-        model, taken = network(name), {contender: [] for contender in CONTENDERS}
+        model, taken = network(name), {contender: [] for contender in a.contenders}
         for turn in range(a.rounds + 1):
             for contender, times in taken.items():
                 begin = time.perf_counter()
