@@ -15,7 +15,7 @@ COMMIT = "e3c385d"
 ASKED = {
     "question": "Question",
     "law": "The law",
-    "ours": "Ours",
+    "ours": "What we expected",
     "rival": "Simplest rival",
     "rule": "How it is judged",
 }
@@ -36,7 +36,8 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<dt>{words}</dt><dd>{escape(getattr(self, name))}</dd>" for name, words in ASKED.items())
-        return f"<dl>{rows}<dt>Frozen in</dt><dd>commit <code>{COMMIT}</code></dd></dl>"
+        told = f"What was foretold before the networks were trained (frozen in commit <code>{COMMIT}</code>)"
+        return f"<details><summary>{told}</summary><dl>{rows}</dl></details>"
 
     def __repr__(self) -> str:
         told = [f"{words}: {getattr(self, name)}" for name, words in ASKED.items()]
