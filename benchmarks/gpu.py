@@ -326,7 +326,7 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
         failure, size = "", 1
         while (todo := runner.missing(sweep, store.read())) and size and time.time() < until and not failure:
             indices, began = runner.chunks_of(todo, size)[0], time.time()
-            outcome = runner.compute_chunk(sweep.to_json(), indices)
+            outcome = runner.compute_chunk(sweep, indices)
             if outcome.dataset is None:
                 failure = outcome.traceback.strip().splitlines()[-1]
             else:

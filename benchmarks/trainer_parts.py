@@ -17,8 +17,8 @@ from numba import njit
 
 from deepmech.core import provenance
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled import mlp_draws, mlp_product
-from deepmech.trainers.engines.compiled import mlp_passes as kernels
+from deepmech.trainers.engines.compiled import mlp_kernels as kernels
+from deepmech.trainers.engines.compiled import mlp_product
 
 N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
 
@@ -98,7 +98,7 @@ def main() -> None:
         ("moments", lambda: moments(N, lower, s, sums), 7, 0),
         ("derivative", lambda: derivative(d, h, c, T(1), T(0.5), keep, s), 7, 3 * whole),
         ("through norm", lambda: through_norm(d, h, upper, c), 7, 2 * whole),
-        ("dropout bits", lambda: mlp_draws.masks(drawn, units, N, N, 6554, *key, words), 7, keep.nbytes),
+        ("dropout bits", lambda: kernels.masks(drawn, units, N, N, 6554, *key, words), 7, keep.nbytes),
         ("cross-entropy", lambda: cross_entropy(logits, 10, bias, labels, N), 1, 2 * logits.nbytes),
         ("Adam", lambda: adam_step(p, g, *adam, 1e-3, 5), 1, 7 * p.nbytes),
         ("copy of 32 MiB", lambda: np.copyto(big, other), 0, 2 * big.nbytes),

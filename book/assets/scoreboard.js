@@ -1,4 +1,4 @@
-// The scoreboard's claims by words, paper and verdict. Without this file they stand in their folds, figure by figure. It
+// The scoreboard's claims by words, paper, verdict and kind. Without this file they stand in their folds, figure by figure. It
 // reads what stands there and needs nothing else, so that it works from disk.
 (() => {
   "use strict";
@@ -26,8 +26,9 @@
   const words = make("input", { type: "search", autocomplete: "off", spellcheck: false });
   const [paper, ofPaper] = choice("Paper", papers.map((p, i) => [String(i), p.querySelector("h2").firstChild.textContent.trim()]));
   const [verdict, ofVerdict] = choice("Verdict", [...counted].map(([v, n]) => [v, `${v} (${n})`]));
+  const [which, ofWhich] = choice("Which", [["dm-main", "main claims"], ["dm-check", "checks"]]);
   const found = make("output", {});
-  const controls = make("form", { className: "dm-sieve" }, make("label", {}, "Words", words), ofPaper, ofVerdict,
+  const controls = make("form", { className: "dm-sieve" }, make("label", {}, "Words", words), ofPaper, ofVerdict, ofWhich,
     make("button", { type: "reset" }, "Show all"), found);
   controls.setAttribute("role", "search");
   controls.setAttribute("aria-label", "Claims");
@@ -35,11 +36,11 @@
   let sifted = false;
   const sift = () => {
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const all = !wanted.length && !paper.value && !verdict.value;
+    const all = !wanted.length && !paper.value && !verdict.value && !which.value;
     let n = 0;
     for (const one of claims) {
       const fits = wanted.every((word) => one.words.includes(word)) && (!paper.value || one.paper === +paper.value)
-        && (!verdict.value || kind(one.verdict) === verdict.value);
+        && (!verdict.value || kind(one.verdict) === verdict.value) && (!which.value || one.claim.classList.contains(which.value));
       one.claim.hidden = !fits;
       n += fits;
     }

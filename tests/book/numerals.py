@@ -135,8 +135,8 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("what is below $10^{-4}$ drawn there"),
     ],
     "glass/relaxation": [
-        Paper(r"($\lambda$ = 0.01, and few weights, $N/P_D$ = 0.08)"),
-        Paper("and $N/P_D$ = 0.45, in the paper enough"),
+        Paper(r"with weight decay ($\lambda$ = 0.01) and few weights ($N/P_D$ = 0.08)"),
+        Paper("many weights ($N/P_D$ = 0.45), in the paper enough"),
         Words("at which it falls to 0.9", "the definition of τ₉₀"),
         FREE,
         Words("(a data loss near 0.3)", "a size, that of the column in the result"),

@@ -9,7 +9,7 @@ from miniature import notebook_text, write_notebooks
 from deepmech import cli
 
 
-@pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore"])
+@pytest.mark.parametrize("command", ["book", "sweep", "verify", "data", "explore", "lab"])
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as done:
         cli.main([command, "--help"])
@@ -20,7 +20,7 @@ def test_book_from_a_folder_inside_the_house(checkout, monkeypatch, capsys):
     write_notebooks(checkout, a=notebook_text("print(n)"))
     monkeypatch.chdir(checkout.root / "notebooks")
     assert cli.main(["book", "--no-site"]) == 0
-    assert "[1/1] springs/a executed in" in capsys.readouterr().err
+    assert "[1/1] springs/a executed" in capsys.readouterr().err
     assert cli.main(["book", "--no-site", "--chapters", "winter"]) == 1
     assert capsys.readouterr().err == "deepmech book: CHAPTERS: 'winter' is unknown; chapters are springs\n"
 

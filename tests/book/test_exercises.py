@@ -13,6 +13,12 @@ def exercises(page: str) -> list[str]:
     return re.split(r"^(?=\*\*\d+\. )", PAGES[page], flags=re.M)[1:]
 
 
+def answers(exercise: str) -> list[list[list[str]]]:
+    """What may be answered to the questions of an exercise, as (answer, words); the right one first."""
+    found = re.findall(r"^:::\{answer\} [^\n]+\n(.*?)^:::$", exercise, re.M | re.S)
+    return [[line.split(": ", 1) for line in body.splitlines()] for body in found]
+
+
 def promised(code: str) -> list[str]:
     """What a solution says that it prints: the comment beside a call of print, or lines of comment of their own."""
     return [m[1] for m in re.finditer(r"^(?:print\(.*\)  )?# (.*)$", code, re.M)]
@@ -22,7 +28,8 @@ def promised(code: str) -> list[str]:
 def test_every_exercise_is_numbered_and_has_a_folded_solution(page):
     for number, exercise in enumerate(exercises(page), 1):
         assert exercise.startswith(f"**{number}. ")
-        assert re.findall(r"^:::.*$", exercise, re.M) == [f":::{{dropdown}} Solution {number}", ":::"]
+        folds = [line for line in re.findall(r"^:::.*$", exercise, re.M) if not line.startswith(":::{answer} ")]
+        assert folds == [*[":::"] * len(answers(exercise)), f":::{{dropdown}} Solution {number}", ":::"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -40,10 +47,13 @@ def test_a_number_that_is_stated_stands_in_the_code_or_comes_out_of_it(page):
         code = "".join(prose.blocks(exercise, "python"))
         known = prose.literals(code) | {v for line in promised(code) for v in prose.values(line)}
         known |= {round(100 * v, 9) for v in known}
-        stated = [v for m in prose.numerals(prose.plain(exercise)) for v in prose.values(m[0])]
+        said = re.sub(r"^(?:[-\d.e/]+|otherwise): ", "", exercise, flags=re.M)  # wrong answers come out of no code
+        stated = [v for m in prose.numerals(prose.plain(said)) for v in prose.values(m[0])]
         assert [v for v in stated if v not in known] == []
+        for (right, _), *_ in answers(exercise):
+            assert not re.fullmatch(r"[-\d.]+", right) or abs(float(right)) in known, "the solution computes it"
 
 
-def test_every_chapter_has_exercises():
-    chapters = [page.partition("/")[0] for page in PAGES]
-    assert all(chapters.count(chapter) >= 4 for chapter in ("spring_block", "elastic_sde", "glass"))
+def test_five_exercises_a_chapter_check_their_answer():
+    asked = [page.partition("/")[0] for page in PAGES for exercise in exercises(page) if answers(exercise)]
+    assert all(asked.count(chapter) >= 5 for chapter in ("spring_block", "elastic_sde", "glass"))

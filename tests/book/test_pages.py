@@ -359,6 +359,41 @@ def test_every_page_says_what_it_is_to_those_who_only_quote_it(book):
         assert words["og:title"], page
 
 
+def of_kind(book, kind: str) -> tuple[str, list[list[str]]]:
+    """A page with a question that is answered in this way (an input, or buttons), and what may be answered there."""
+    asks = f"form.dm-check-answer:has({kind})"
+    page = next(p for p in book.pages if book.soup(p).select(asks))
+    return page, json.loads(book.soup(page).select_one(asks)["data-known"])
+
+
+def test_a_number_that_is_typed_is_judged(book, chromium):
+    page, ((right, why), (wrong, hint), *_) = of_kind(book, "input")
+    with Visit(chromium, book, viewport=PHONE) as visit:
+        form = visit.open(page).locator("form.dm-check-answer:has(input)").first
+
+        def said(typed: str) -> str:
+            form.locator("input").fill(typed)
+            form.locator("input").press("Enter")
+            return form.locator("output").inner_text()
+
+        assert said(right) == said(f"{1.01 * float(right):.6f}") == said(right.replace("-", "−")) == f"✓ Right. {why}"
+        assert said(f"{2 * float(right)}/2") == f"✓ Right. {why}"
+        assert said(wrong) == f"✗ Not yet. {hint}"
+        assert said(f"{1.1 * float(right):.6f}").startswith("✗ Not yet. ")
+        assert said("much") == said("") == "Type a number, such as 0.25, 1/4 or 2.5e-1."
+        visit.fits(page, PHONE)
+        assert visit.complaints == []
+
+
+def test_a_choice_is_judged(book, chromium):
+    page, ((right, why), (wrong, hint), *_) = of_kind(book, "button[value]")
+    with Visit(chromium, book, viewport=DESK) as visit:
+        form = visit.open(page).locator("form.dm-check-answer:has(button[value])").first
+        for answer, words in ((wrong, f"✗ Not yet. {hint}"), (right, f"✓ Right. {why}")):
+            form.get_by_role("button", name=answer, exact=True).press("Enter")
+            assert form.locator("output").inner_text() == words
+
+
 def test_no_page_is_heavy(book):
     heavy = {page: size for page in book.pages if (size := (book.folder / page).stat().st_size) > 1_500_000}
     assert heavy == {}
@@ -403,6 +438,8 @@ def test_the_scoreboard_is_sifted_from_the_keyboard_on_a_phone(book, chromium):
         sieve.get_by_label("Paper").select_option("0")
         assert shown(tab) == [one for one in holding if one[0].startswith("A.")] != []
         assert [h.is_visible() for h in tab.locator("section#scoreboard h2").all()] == [True, False, False]
+        tab.get_by_label("Which").select_option("main claims")
+        assert {claim for claim, _ in shown(tab)} == {c for c, _ in holding if c[0] == "A" and ledger.claim(c).main}
         tab.get_by_label("Words").fill("A.3.eq8")
         assert [claim for claim, _ in shown(tab)] == ["A.3.eq8"]
         assert tab.locator("#claim-A\\.3\\.eq8 summary").is_visible(), "its fold opens"

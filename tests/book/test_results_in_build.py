@@ -16,6 +16,7 @@ from deepmech_book.press.sources import BookError, Checkout
 ROOT = Path(__file__).parents[2]
 MODULE = """\
 import xarray as xr
+import numpy as np
 
 RATE = 0.25
 

@@ -64,7 +64,7 @@ def test_a_point_that_fails_spoils_no_other(checkout, monkeypatch, capsys):
     write_notebooks(checkout, a=notebook_text(page))
     assert cli.main(["run", "springs/a", "--grid", "n=0,1", "-o", "out"]) == 1
     said = capsys.readouterr().err
-    assert "1 of 2 executions failed" in said and "n = 0 FAILED: ZeroDivisionError: division by zero" in said
+    assert "1 of 2 notebooks failed" in said and "n=0 FAILED: ZeroDivisionError: division by zero" in said
     # Kernels that start together cannot be given one port: they have none.
     assert "ipc 1.0" in (checkout.root / "out" / "n=1" / "a.ipynb").read_text()
     assert not (checkout.root / "out" / "n=0" / "a.ipynb").exists()

@@ -217,3 +217,21 @@ def test_the_reference_names_the_library_and_formulas_lead_there(ready):
     (source,) = {found for found in re.findall(r'href="([^"]*/regression\.py)"', reference)}
     assert "def probe_error" in (html / "generated" / "api" / source).read_text()
     assert "system-message" not in reference
+
+
+def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
+    rows = [ledger.check("A.theory.eq7", 0.0, expected=0.0), ledger.check("A.S1.jerky", 1.2)]
+    shown = [rows[0], ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1), rows[1]]
+    outputs = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in shown]
+    outputs.insert(0, {"output_type": "display_data", "data": {"text/html": "a table"}})
+    cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
+    sheet = press.PageBuild(ready.source("springs/a"), {}, "", {"cells": [cell]})
+    (made,) = json.loads(site._printable(sheet))["cells"]
+    table, card, rest = (output["data"]["text/html"] for output in made["outputs"])
+    assert table == "a table" and 'class="dm-claim dm-claim dm-main"' in card
+    assert rest.startswith('<details class="dm-group"><summary><span>2 more, in a table</span>')
+    assert rest.count('<details class="dm-claim') == 2 and ">✗ 1<" in rest, "a fold hides no verdict"
+    assert made["metadata"]["tags"] == ["hide-input"]
+    without = {"cells": [{**cell, "outputs": outputs[1:2]}]}
+    (alone,) = json.loads(site._printable(press.PageBuild(sheet.source, {}, "", without)))["cells"]
+    assert alone["outputs"][0]["data"]["text/html"].startswith('<details class="dm-claim'), "rows without a card stay"

@@ -31,7 +31,7 @@ def test_fast_paths_are_the_solution_with_unequal_classes_and_wrong_labels(own):
         label_mixing=ERROR,
     )  # fmt: skip
     exact = mean_solution(model, (TIMES - TIMES[0])[::7], START)["mean"].transpose("time", "class", "feature")
-    rule, z = ("L", np.empty(0)) if own == 1 else ("one share", np.array([np.log(np.expm1(np.log(own / 0.2)))]))
+    rule, z = ("L", np.empty(0)) if own == 1 else ("one share", np.array([0.2 / own]))
     parts = extensions_fit.drift(rule, z, WEIGHTS, extensions_fit.evenly(3, ERROR))
     error = [
         abs(tabulated_paths(parts, INTRA, INTER, START, 200.0, n)[::7] - exact.values).max() / abs(exact.values).max()
@@ -57,16 +57,29 @@ def test_shares_may_differ_between_classes():
         mixed_logits(3, 2 * rows)
 
 
-@given(arrays.arrays(float, 6, elements=st.floats(-20, 20)))
-def test_shares_add_up_and_obey_the_condition(z):
-    for rule in ("own first", "all shares"):
-        share, factor = extensions_fit.constants(rule, z, 3)
+@given(arrays.arrays(float, 6, elements=st.floats(0, 1)))
+def test_shares_add_up_obey_the_condition_and_are_read_back(z):
+    for rule in ("one share", "own first", "all shares"):
+        share, factor = extensions_fit.constants(rule, z[:1] if rule == "one share" else z, 3)
         np.testing.assert_allclose(share.sum(1), 1.0)
         assert share.min() >= 0 and np.all(factor == 1)
-    share = extensions_fit.constants("own first", z, 3)[0]
-    assert np.all(np.diag(share)[:, None] >= share - 1e-12)
-    factor = extensions_fit.constants("pairs", z[:2], 3)[1]
+        assert rule == "all shares" or np.all(np.diag(share)[:, None] >= share - 1e-12)
+        again = extensions_fit.constants(rule, extensions_fit.numbers(rule, share, factor), 3)[0]
+        np.testing.assert_allclose(again, share, atol=1e-9)
+    share, factor = extensions_fit.constants("pairs", z[:2], 3)
     assert np.array_equal(factor, factor.T) and factor[np.triu_indices(3, 1)].mean() == pytest.approx(1)
+    np.testing.assert_allclose(extensions_fit.numbers("pairs", share, factor), z[:2], atol=1e-12)
+
+
+def test_an_imaginary_step_gives_the_slope_of_a_path():
+    z, at = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2]), np.eye(6)[4]
+
+    def end(z):
+        drift = extensions_fit.drift("all shares", z, WEIGHTS, np.eye(3))
+        return tabulated_paths(drift, INTRA, INTER, START, 200.0)[-1]
+
+    slope = (end(z + 1e-6 * at) - end(z - 1e-6 * at)) / 2e-6
+    np.testing.assert_allclose(end(z + 1e-30j * at).imag / 1e-30, slope, rtol=1e-6, atol=1e-9)
 
 
 def path(rule, z, weights=(1 / 3, 1 / 3, 1 / 3), error=0.0, start=START):
@@ -78,7 +91,7 @@ def path(rule, z, weights=(1 / 3, 1 / 3, 1 / 3), error=0.0, start=START):
 
 
 def test_fits_find_the_model_and_its_shares_again():
-    z = [2.0, 1.0, 0.5, 1.5, -0.5, 1.0]
+    z = [0.12, 0.27, 0.38, 0.18, 0.62, 0.27]
     made = path("own first", z)
     found = extensions_fit.fit_all(made, ("L", "one share", "own first"))
     share = extensions_fit.constants("own first", np.array(z), 3)[0]

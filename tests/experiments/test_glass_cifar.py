@@ -8,7 +8,7 @@ from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES
 from deepmech.metrics.glass_modes import uniform_dips
-from deepmech_book.experiments.glass import cifar, phases, scaling, shapes, transitions, walks
+from deepmech_book.experiments.glass import cifar, phases, shapes, walks
 from deepmech_book.experiments.glass.data import Binary, binary
 
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -28,13 +28,6 @@ def test_shuffled_labels_are_as_many_and_in_another_order():
     np.testing.assert_array_equal(plain.x, shuffled.x)
     assert plain.y.sum() == shuffled.y.sum() and 0.3 < (plain.y != shuffled.y).mean() < 0.7
     assert len({plain.fingerprint, shuffled.fingerprint, binary("digits", 600, shuffle=4).fingerprint}) == 3
-
-
-def test_what_is_not_run_says_what_is():
-    with pytest.raises(ValueError, match="'uot', 'ttt'"):
-        transitions.standard("uot-random", "mnist")
-    with pytest.raises(ValueError, match="'cifar10-jpeg'"):
-        transitions.standard("uot", "digits")
 
 
 def test_groups_are_those_that_were_measured(run):
@@ -89,13 +82,6 @@ def test_where_no_network_has_learnt_the_remedy_is_named(run):
         ValueError, match=r"of 2 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
     ):
         phases.survivors(unlearnt)
-
-
-def test_sizes_keep_the_ratio_of_weights_to_data_and_refuse_a_wait_too_long():
-    made = scaling.standard("digits", [500, 1000], n_seeds=[3, 3])
-    assert [sweep.fixed["width"] for sweep in made.values()] == [2, 3]
-    with pytest.raises(ValueError, match="steps = 9000"):
-        scaling.standard("digits", [500], n_seeds=[3], steps=[9000])
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):

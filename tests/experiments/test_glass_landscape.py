@@ -13,7 +13,7 @@ from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 from deepmech.trainers.engines.compiled.langevin import Loss, initial, layer_sizes
 from deepmech.trainers.modules import BiasFree
-from deepmech_book.experiments.glass import grounds, landscape
+from deepmech_book.experiments.glass import landscape
 
 GLASS = BinaryGlass()
 
@@ -161,7 +161,7 @@ def test_renamed_particles_are_the_same_state():
     order = np.concatenate([stream.permutation("a", 0, 120), 120 + stream.permutation("b", 0, 30)])
     moved = x[order] + GLASS.side * np.sign(stream.normal("boxes", 0, (150, 3)))
     np.testing.assert_allclose(
-        grounds.matched(x.ravel(), moved.ravel(), GLASS.species, GLASS.side), x.ravel(), atol=1e-9
+        landscape.matched(x.ravel(), moved.ravel(), GLASS.species, GLASS.side), x.ravel(), atol=1e-9
     )
 
 

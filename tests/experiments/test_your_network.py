@@ -1,6 +1,10 @@
 """The four example networks: they learn, they repeat themselves, and leave the global random state alone."""
 
+import re
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -77,3 +81,23 @@ def test_pictures_of_named_layers(digits):
         figures.layer_curves({}, alt="No curves at all.")
     with pytest.raises(ValueError, match=r"curves\['mine'\]: dimensions are"):
         figures.layer_curves({"mine": two}, alt="Two made-up curves.")
+
+
+def test_the_table_of_other_makes_on_the_page(digits):
+    """Each is measured in one call, over the layers that it has, or refused with the line to write."""
+    page = (Path(__file__).parents[2] / "notebooks" / "beyond" / "your_network.md").read_text(encoding="utf-8")
+    cells = re.findall(r"```{code-cell} ipython3\n(?::tags[^\n]*\n)?(.*?)```", page, re.DOTALL)
+    there = {
+        "torch": torch, "nn": torch.nn, "x": digits.x_train, "y": digits.y_train, "data": digits, "read": read,
+        "examples": examples, "load_curve": load_curve, "pd": pd, "other_epochs": 1, "display": lambda table: None,
+    }  # fmt: skip
+    for cell in cells:
+        if "others = {" in cell or "said = {}" in cell:
+            exec(cell, there)
+    said = there["said"]
+    assert len(said) == 11
+    assert [name for name, row in said.items() if row["said"].startswith("refused")] == ["scripted"]
+    assert said["functions"]["layers"] == "input, relu():1, relu():2, relu():3"
+    assert said["torch.compile"]["layers"] == said["nn.Sequential"]["layers"] == "input, 1, 3, 5"
+    assert said["ResNet"]["layers"].startswith("before blocks, block1")
+    assert "fully connected" not in said["nn.Sequential"]["said"]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import TimeoutError
 
-from deepmech.simulators.elastic_sde import simulate
 from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
+from elastic_euler import euler
 
 # The screen has this width, nothing stands out of it, and no drawing says that it still waits for its new width.
 FITS = """(width) => innerWidth === width && document.documentElement.scrollWidth <= width
@@ -56,10 +56,9 @@ def handle_at(page: Any) -> tuple[float, float]:
 
 
 def simulated_points(state: dict[str, Any], times: list[float]) -> np.ndarray:
-    """The simulator's features for this state of the elastic explorer, in the order of its trait ``points``."""
+    """Features after Euler steps for this state of the elastic explorer, in the order of its trait ``points``."""
     k = state["n_classes"]
-    run = simulate(
-        model_of(state), times, corners(k), state["n_samples"], start_spread=START_SPREAD, method="euler", dt=0.01,
-        seed=state["seed"],
-    )  # fmt: skip
-    return run.feature_value.isel(run=0).values.reshape(len(times), -1)
+    run = euler(
+        model_of(state), times, corners(k), 0.01, state["n_samples"], start_spread=START_SPREAD, seed=state["seed"]
+    )
+    return run[0].reshape(len(times), -1)

@@ -7,39 +7,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from explorer_pages import frames
 from playwright.sync_api import TimeoutError
 
+from deepmech_book.press import lab as copies
+from deepmech_book.press.sources import Checkout
+
 pytestmark = [pytest.mark.slow]
 
 NEEDED = ("jupyterlab", "jupytext", "jupyterlab_myst", "anywidget")
-PAGES = Path(__file__).parents[2] / "notebooks"
-LIVE = """
-```{code-cell} ipython3
-explorer = explorers.ChainExplorer(noise=0.01, running=False)
-explorer
-```
-
-```{code-cell} ipython3
-print("noise in Python:", explorer.noise, "blocks:", len(explorer.position))
-```
-"""
-"""What the page says that one can do in Jupyter, done."""
-TRAIN = """
-```{code-cell} ipython3
-one = explorers.TrainOne(epochs=5)
-one
-```
-
-```{code-cell} ipython3
-print("slope:", one.slope, "epochs:", one.result().sizes["epoch"] - 1)
-```
-"""
+#: What the page says that one can do in Jupyter, done.
+DONE = (
+    "one = explorers.TrainOne(epochs=5)\none",
+    'print("slope:", one.slope, "epochs:", one.result().sizes["epoch"] - 1)',
+    "explorer = explorers.ChainExplorer(noise=0.01, running=False)\nexplorer",
+    'print("noise in Python:", explorer.noise, "blocks:", len(explorer.position))',
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,39 +67,24 @@ def _address(server: Any, home: Path) -> str:
 
 @pytest.fixture(scope="module")
 def page(lab: Any, chromium: Any) -> Iterator[Any]:
-    """A page of the book, opened as a notebook, with what it says that one can do in Jupyter done, and run."""
+    """The copy of a page, as ``deepmech lab`` writes it, with what it says that one can do done, and run."""
     address, folder = lab
     context = chromium.new_context(viewport={"width": 1100, "height": 1000})
     page, complaints = context.new_page(), []
     page.on("pageerror", lambda e: complaints.append(str(e)))
     page.on("console", lambda m: m.type == "error" and "attribute" in m.text and complaints.append(m.text))
-    text = (PAGES / "spring_block" / "explorer.md").read_text(encoding="utf-8")
-    (folder / "chain.md").write_text(text + TRAIN + LIVE, encoding="utf-8")
-    page.goto(f"{address}lab?reset")
-    open_as_notebook(page, "chain.md")
+    copy = copies.copy(copies.Words(Checkout(Path(__file__).parents[2])), "spring_block/explorer")
+    copy.cells += map(nbformat.v4.new_code_cell, DONE)
+    nbformat.write(copy, folder / "chain.ipynb")
+    page.goto(f"{address}lab/tree/chain.ipynb?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=60_000)  # the kernel is there
     run_all(page)
     page.wait_for_function("document.querySelectorAll('.deepmech-explorer').length === 3", timeout=150_000)
     page.locator(".jp-OutputArea-output", has_text="noise in Python:").wait_for(state="attached", timeout=150_000)
     yield page
     context.close()
     assert complaints == []
-
-
-def open_as_notebook(page: Any, name: str) -> None:
-    """Right click in the list of files ▸ Open With ▸ Notebook, as the book tells its readers."""
-    file = page.locator(".jp-DirListing-item", has_text=name)
-    menu = page.locator(".lm-Menu-itemLabel")
-    for _ in range(20):  # extensions add to the menu some time after the page has loaded
-        file.click(button="right", timeout=60_000)
-        menu.get_by_text("Open With", exact=True).hover()
-        with suppress(TimeoutError):
-            menu.get_by_text("Jupytext Notebook", exact=True).wait_for(timeout=500)
-            break
-        page.keyboard.press("Escape")
-        page.keyboard.press("Escape")
-    menu.get_by_text("Notebook", exact=True).click()
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=40_000)
-    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=40_000)  # the kernel is there
 
 
 def run_all(page: Any) -> None:
@@ -144,6 +117,14 @@ def at_rest(item: Any) -> Any:
         frames(item.page, 20)
         before, box = box, item.bounding_box()
     return box
+
+
+def test_citations_terms_and_links_are_words(page: Any) -> None:
+    said = page.locator(".jp-Notebook").text_content()
+    assert "{" not in said.partition("Three things to try")[2].partition("In Jupyter")[0]
+    cited = page.locator('.jp-Notebook a[href^="https://arxiv.org"]').first
+    assert cited.text_content().startswith("Shi et al.")
+    assert page.locator(".jp-Notebook em", has_text="phase diagram").count()
 
 
 def test_the_sliders_of_a_page_reach_python(page: Any) -> None:

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from deepmech_book import ledger
-from deepmech_book.ledger import registry
+from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.rules import Rule
+from deepmech_book.press.sources import Checkout
+
+HOUSE = Checkout.find()
 
 
 def test_all_53_figures_of_the_three_papers():
@@ -31,6 +34,22 @@ def test_claims_are_well_formed():
         low, high = claim.rule.region(np.zeros(1) if claim.rule.kind == "within" else None)
         assert np.all(low <= high), f"{claim.id}: no number can satisfy its rule"
         assert np.any(np.isfinite([low, high])), f"{claim.id}: every number satisfies its rule"
+
+
+def test_the_main_claims_are_those_that_findings_and_the_main_path_rest_on():
+    main = {c.id for c in ledger.claims().values() if c.main}
+    assert 90 <= len(main) <= 120, "about a hundred cards; the rest are rows of tables"
+    assert {name for finding in tables.findings() for name in finding.claims} <= main
+    assert all(ledger.claim(name).kind == "claim" for name in main)
+    (path,) = (part for part in HOUSE.toc["parts"] if part["caption"] == "The main path")
+    walked = {page["file"].removeprefix("generated/") for one in path["chapters"] for page in one["sections"]}
+    measured = {c.page for c in ledger.claims().values() if c.kind == "claim"}
+    assert walked & measured <= {ledger.claim(name).page for name in main}
+
+
+def test_no_two_claims_say_the_same():
+    said = Counter(c.statement for c in ledger.claims().values())
+    assert [words for words, n in said.items() if n > 1] == []
 
 
 def test_a_figure_without_a_claim_is_a_sketch_or_an_illustration():

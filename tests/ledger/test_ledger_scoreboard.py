@@ -39,8 +39,8 @@ def test_every_claim_has_a_line_and_every_figure_a_fold():
 
 def test_verdicts_are_counted_and_shown_failing_ones_too():
     text = board(EQ8, JERKY)
-    assert f"papers: 1 {badge(HOLDS)}, 1 {badge(FAILS)}" in text
-    chart, _, rest = text.partition("Profile")
+    assert f"papers: 1\u00a0{badge(HOLDS)}, 1\u00a0{badge(FAILS)}" in text
+    chart, _, rest = text.partition("Claims of the papers")
     assert ">✓ 1<" in chart and ">✗ 1<" in chart, "the chart comes first"
     shown = line(rest, "A.3.eq8")
     assert badge(HOLDS) in shown and "<b>−0.050</b>" in shown and "within 2 %" in shown and "null</dt> <dd>0.1" in shown
@@ -53,9 +53,9 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
     drawn = ledger.check("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = ledger.check("A.5b.noiseless", 0.1, expected=0.1)
     text = board(judged, EQ8, ledger.check("A.remark.stuck_blocks", measured=4, null=0), drawn, obeyed)
-    said = f"papers: 2 {badge(HOLDS)}. Consequences that this book draws, which no sentence of a paper makes: 1 <"
-    assert said in text
-    assert f"Errata and remarks, counted apart: 1 {badge(HOLDS)}." in text
+    assert f"papers: 2\u00a0{badge(HOLDS)}." in text
+    assert "Consequences that this book draws, which no sentence of a paper makes: 1\u00a0<" in text
+    assert f"Errata and remarks, counted apart: 1\u00a0{badge(HOLDS)}." in text
     assert "not counted as claims: 1 of 1 pass" in text
     by_chance = "1 of these verdicts rest on a 95 % interval, 1 of them hold"
     assert by_chance in text and "0.025 of 1. The other 2 are" in text

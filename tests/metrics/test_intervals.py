@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
+from deepmech.metrics.comparison import compare
+from deepmech.metrics.curvature import curvature
 from deepmech.metrics.groups import Deal, GroupMoments
+from deepmech.metrics.intervals import without
+from deepmech.metrics.load_curve import load_curve
+from deepmech.metrics.reading import enough, read
 from deepmech.metrics.separation import data_separation
+from deepmech_book.experiments import your_network as examples
 
 seeds = st.integers(0, 2**31)
 
@@ -96,48 +104,18 @@ def test_a_deal_is_even_and_does_not_mind_batches():
 
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
-#: Samples of each class, features, degrees of freedom of Student's t (None: normal), distance of class means.
-POPULATIONS = {
-    "two classes, few samples": ([15] * 2, 10, None, 1.0),
-    "two classes, many samples": ([400] * 2, 10, None, 1.0),
-    "ten classes, few samples": ([6] * 10, 10, None, 1.0),
-    "ten classes": ([40] * 10, 10, None, 1.0),
-    "fifty classes": ([4] * 50, 20, None, 1.0),
-    "unequal classes": ([200, 60, 20, 6], 10, None, 1.0),
-    "heavy tails": ([60] * 10, 10, 5, 1.0),
-    "more features than samples": ([6] * 10, 300, None, 0.5),
-}
 
-
-def population(name, draws):
-    """Draws of a population's samples, their labels, and its D."""
-    sizes, d, freedom, distance = POPULATIONS[name]
-    s, y = Stream.of("test coverage", name), np.repeat(np.arange(len(sizes)), sizes)
-    means = distance * s.normal("means", 0, (len(sizes), d))
-    x = s.normal("noise", 0, (draws, len(y), d))
-    if freedom is not None:
-        squares = (s.normal("squares", 0, (draws, len(y), d, freedom)) ** 2).sum(-1)
-        x = x / np.sqrt(squares / freedom) * np.sqrt((freedom - 2) / freedom)
-    p = np.array(sizes) / len(y)
-    between = p @ ((means - p @ means) ** 2).sum(1)
-    return torch.tensor(means[y] + x), torch.tensor(y), np.log(d) - np.log(between)
-
-
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", examples.POPULATIONS)
 def test_intervals_cover_the_populations_separation(name):
     """In 95 of 100 draws, but for what so many may be off by; the plain form, whose bias no interval sees, less."""
     draws = 300
-    x, y, true = population(name, draws)
-    group = Deal(20)(y)
-    hits = {True: 0, False: 0}
-    for one in x:
-        moments = GroupMoments(int(y.max()) + 1, 20).update(one, y, group)
-        for debias in hits:
-            low, high = jackknife(moments.separation(debias), moments.without(debias), scatter="symmetric").interval
-            hits[debias] += low <= true <= high
+    found = examples.coverage(name, draws)
     slack = 3 * np.sqrt(0.95 * 0.05 / draws)
-    assert 0.95 - slack - 0.015 <= hits[True] / draws <= 0.95 + slack
-    assert hits[False] <= hits[True] + slack * draws
+    assert 0.95 - slack - 0.01 <= found["covered, debiased"] <= 0.95 + slack + 0.01
+    assert found["covered, plain"] <= found["covered, debiased"] + slack
+    error = 4 * found["scatter"] / np.sqrt(draws)
+    assert abs(found["bias, debiased"]) < error + found["scatter"] ** 2
+    assert found["bias, plain"] < error
 
 
 def test_intervals_over_classes_cover_what_other_classes_give():
@@ -156,3 +134,141 @@ def test_intervals_over_classes_cover_what_other_classes_give():
             hit = ends[0] <= true <= ends[1]
             hits, narrow = (hits + hit, narrow) if over == "classes" else (hits, narrow + hit)
     assert 0.9 < hits / draws < 0.99 and narrow < 0.85 * draws
+
+
+# --- curves -----------------------------------------------------------------------------------------------------------
+
+
+def networks(depth=4, width=12, classes=4, seed=0):
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        parts = [part for _ in range(depth) for part in (nn.Linear(width, width), nn.ReLU())]
+        return nn.Sequential(*parts, nn.Linear(width, classes))
+
+
+def samples(n, seed=0, distance=1.0):
+    x, y = blobs(seed, n, 12, 4, distance)
+    order = torch.tensor(Stream.of("test order of samples", seed).permutation("order", 0, n))
+    return x[order].float(), y[order]
+
+
+def test_a_curve_carries_its_intervals_and_loses_them_when_it_is_changed():
+    x, y = samples(200)
+    curve = load_curve(networks(), x, y, batch_size=64)
+    found = curve.deepmech.estimate()
+    assert found.n == 20 and (found.low < curve).all() and (curve < found.high).all()
+    some = curve[[0, 2]]
+    xr.testing.assert_equal(some.deepmech.estimate().low, found.low[[0, 2]])
+    bend = curve.deepmech.estimate(curvature)
+    assert bend.low < bend.value < bend.high and bend.value == curvature(curve)
+    assert read(curve).interval == (bend.low, bend.high)
+    for other in (curve + 1, load_curve(networks(), x, y, groups=1), load_curve(networks(), x, y, metric="D_hat")):
+        assert without(other) is None and not other.deepmech.estimate().known
+    with pytest.raises(ValueError, match="enough: no groups are noted"):
+        enough(curve + 1)
+    again = load_curve(networks(), x, y, batch_size=7)
+    np.testing.assert_allclose(without(again), without(curve), atol=1e-5)
+
+
+def test_half_the_width_goes_as_one_over_the_root_of_n_and_enough_counts_on_it():
+    model = networks()
+    ends = [load_curve(model, *samples(n, distance=2.0)).deepmech.estimate() for n in (300, 4800)]
+    ratio = ((ends[0].high - ends[0].low) / (ends[1].high - ends[1].low)).mean()
+    assert 2.5 < ratio < 6.5
+    few = load_curve(model, *samples(40, distance=0.6))
+    said = enough(few)
+    assert not said and said.needed > 40 and "samples are too few" in str(said)
+    many = load_curve(model, *samples(20000, distance=2.0))
+    said = enough(many)
+    assert said and said.verdict == read(many).verdict and "are enough for the verdict" in str(said)
+
+
+def test_shuffled_labels_are_too_few_samples_for_any_word_and_enough_says_by_how_many():
+    """Noise is half of the scatter at (n - K)/(K - 1) = exp(D)."""
+    model, (x, y) = networks(), samples(60, distance=0.5)
+    curve = load_curve(model, x, y)
+    said = read(curve)
+    assert said.verdict == "too few samples"
+    found = enough(curve)
+    at = curve.sel(layer=list(said.chance))
+    assert not found and (np.isnan(found.needed) or found.needed == pytest.approx(4 + 3 * np.exp(at.max())))
+
+
+def test_pairs_on_the_same_samples_differ_by_less_than_they_scatter():
+    """Of equal networks by nothing at all; of nearly equal ones by far less; with other samples variances add."""
+    x, y = samples(400)
+    model, near = networks(), networks()
+    with torch.no_grad():
+        near[4].weight += 0.02 * networks(seed=1)[4].weight
+    found = compare({"a": model, "b": near, "a again": model.state_dict()}, x, y, model=networks(seed=2))
+    assert found.attrs["paired"] == 1 and (found.difference.sel(curve="a again") == 0).all()
+    assert (found.high.sel(curve="a again") - found.low.sel(curve="a again") == 0).all()
+    paired = (found.high - found.low).sel(curve="b")[-1]
+    curves = {"a": load_curve(model, x, y), "b": load_curve(near, *samples(400, seed=3))}
+    apart = compare(curves)
+    alone = curves["a"].deepmech.estimate()
+    assert apart.attrs["paired"] == 0
+    assert 4 * paired < (alone.high - alone.low)[-1] < (apart.high - apart.low).sel(curve="b")[-1]
+    ax = found.deepmech.plot()
+    assert ax.get_ylabel() == "$D_\\ell$ less that of a" and len(ax.get_legend().get_texts()) == 2
+    with pytest.raises(ValueError, match=r"'b' runs over layers.*measure both over the same"):
+        compare({"a": model, "b": networks(depth=3)}, x, y)
+    with pytest.raises(ValueError, match="'b' is a OrderedDict: give model="):
+        compare({"a": model, "b": model.state_dict()}, x, y)
+
+
+def test_paired_intervals_cover_the_difference():
+    """Two linear maps of normal features: each has a D of its own, and they scatter together."""
+    draws, classes, d = 200, 5, 8
+    s = Stream.of("test paired coverage", 0)
+    means, scale = s.normal("means", 0, (classes, d)), np.linspace(0.5, 1.5, d)
+    y = torch.arange(150) % classes
+    maps = (np.eye(d), np.diag(scale))
+    true = [np.log(((m @ m).trace()) / (((means - means.mean(0)) @ m) ** 2).sum() * classes) for m in maps]
+    x, hits, apart = s.normal("x", 0, (draws, 150, d)) + means[y], 0, 0
+    for one in x:
+        each = [GroupMoments(classes, 20).update(torch.tensor(one @ m), y, Deal(20)(y)) for m in maps]
+        value = each[1].separation() - each[0].separation()
+        found = jackknife(value, each[1].without() - each[0].without(), scatter="symmetric")
+        hits += found.low <= true[1] - true[0] <= found.high
+        alone = [jackknife(one.separation(), one.without(), scatter="symmetric") for one in each]
+        apart += found.high - found.low < np.hypot(*(one.high - one.low for one in alone))
+    assert hits / draws > 0.92 and apart / draws > 0.95
+
+
+def test_parts_add_up_to_the_steps_and_say_what_modules_do():
+    x, y = samples(300)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.linear, self.act = nn.LayerNorm(12), nn.Linear(12, 12), nn.ReLU()
+
+            def forward(self, x):
+                return x + self.act(self.linear(self.norm(x)))
+
+        model = nn.Sequential(
+            nn.Linear(12, 12), Block(), Block(), nn.TransformerEncoderLayer(12, 2, 12, batch_first=True)
+        )
+        model = nn.Sequential(*model[:3], nn.Unflatten(1, (1, 12)), model[3])
+    curve = load_curve(model, x, y, layers=["input", "1", "2", "4"], parts=True)
+    parts = curve.deepmech.parts()
+    np.testing.assert_allclose(parts.sum("part"), -np.diff(curve.values), atol=1e-12)
+    kinds = {"linear map", "normalisation", "activation", "attention", "addition"}
+    assert kinds <= set(parts.part.values.tolist())
+    with torch.no_grad():
+        h = model[0](x)
+        inside = model[1].act(model[1].linear(model[1].norm(h)))
+        d = [
+            data_separation(v, y.numpy(), debias=True) for v in (model[1].linear(model[1].norm(h)), inside, h + inside)
+        ]
+    row = parts.sel(layer="1")
+    assert float(row.sel(part="activation")) == pytest.approx(d[0] - d[1], abs=1e-5)
+    assert float(row.sel(part="addition")) == pytest.approx(d[1] - d[2], abs=1e-5)
+    attention = parts.sel(part="attention")
+    assert attention[-1] != 0 and (attention[:-1] == 0).all()
+    np.testing.assert_array_equal(curve, load_curve(model, x, y, layers=["input", "1", "2", "4"]))
+    with pytest.raises(ValueError, match="no parts are noted"):
+        load_curve(model, x, y, layers=["input", "1"]).deepmech.parts()

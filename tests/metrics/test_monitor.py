@@ -265,7 +265,9 @@ def test_uses_that_depend_on_the_batch_are_refused(sample):
         def forward(self, x):
             return self.act(self.act(x)) if len(x) > 20 else self.act(x)
 
-    with pytest.raises(ValueError, match="layer 'act' is called 2 times for one batch and 1 times for another"):
+    with pytest.raises(
+        ValueError, match=r"layer 'act' is called (2 times for one batch and 1 times for another|more than once)"
+    ):
         load_curve(Fickle(), *sample, batch_size=40)
 
 

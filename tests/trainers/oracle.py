@@ -32,6 +32,9 @@ class Oracle:
             self.optimizer.zero_grad()
             loss = self.loss(epoch, step, index)
             loss.backward()
+            group = self.optimizer.param_groups[0]
+            for p in group["params"]:
+                p.data.mul_(1 - group["lr"] * self.member.training.weight_decay)
             self.optimizer.step()
             losses.append(loss.item() * len(index))
         return sum(losses) / len(self.y)

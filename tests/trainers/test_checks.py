@@ -51,14 +51,10 @@ def with_one(array, place, value):
 LABELS = [
     (lambda y: y + 1, r"labels are out of range, the first at sample 2: 3.*0 … 2.*count classes from 0"),
     (lambda y: with_one(y, 5, -1), "1 of .* labels are out of range, the first at sample 5: -1"),
-    (lambda y: with_one(y, 5, 10**9), "sample 5: 1000000000"),
     (lambda y: with_one(y, 5, 0.7), "float64: must be whole numbers 0 … 2.*0.7 at sample 5"),
-    (lambda y: with_one(y, 5, np.nan), "whole numbers.*nan at sample 5"),
     (lambda y: y.astype(float), r"float64.*whole numbers.*y.astype\(int\)"),
     (lambda y: y > 0, r"bool.*whole numbers.*y.astype\(int\)"),
-    (lambda y: y.astype(str), "real numbers"),
     (lambda y: y[:, None], r"shape \(\d+, 1\).*one number for each sample"),
-    (lambda y: y[:-1], "one number for each sample"),
     (lambda y: None, "NoneType.*real numbers"),
 ]
 SIGN_LABELS = [
@@ -71,35 +67,27 @@ SIGN_LABELS = [
 ]
 NUMBERS = [
     (lambda x: with_one(x, (3, 1), np.nan), r"1 of \S+ numbers are not finite, the first at sample 3, number 1: nan"),
-    (lambda x: with_one(x, (3, 1), np.inf), r"1 of .* not finite, the first at sample 3, number 1: inf"),
     (lambda x: x.astype(float) * 1e300, "beyond float32"),
     (lambda x: x.astype(complex), "complex128.*real numbers"),
-    (lambda x: x.astype(str), "real numbers"),
-    (lambda x: x[:, 0], r"must be \(samples, numbers\)"),
     (lambda x: x[:, None], r"must be \(samples, numbers\).*flatten"),
     (lambda x: x[:0], "at least one of each"),
     (lambda x: [[1.0], [1.0, 2.0]], "real numbers"),
 ]
 
 
-@pytest.mark.parametrize("split", ["train", "test"])
 @pytest.mark.parametrize(
     ("name", "spoil", "words"),
-    [("y", *fault) for fault in LABELS] + [("x", *fault) for fault in NUMBERS],
+    [("y_train", *fault) for fault in LABELS] + [("x_test", *fault) for fault in NUMBERS],
 )
-def test_samples_are_finite_numbers_and_labels_whole_ones_from_0(name, spoil, words, split):
-    name = f"{name}_{split}"
+def test_samples_are_finite_numbers_and_labels_whole_ones_from_0(name, spoil, words):
     with pytest.raises(ValueError, match=rf"here: data\.{name}.*{words}"):
         samples("here", changed(CLOUDS, **{name: spoil(getattr(CLOUDS, name))}), "float32")
 
 
-@pytest.mark.parametrize(
-    ("name", "spoil", "words"),
-    [("y", *fault) for fault in SIGN_LABELS] + [("x", *fault) for fault in NUMBERS],
-)
-def test_labels_of_walkers_are_signs(name, spoil, words):
-    with pytest.raises(ValueError, match=rf"here: data\.{name}.*{words}"):
-        samples("here", changed(SIGNS, **{name: spoil(getattr(SIGNS, name))}), "float32", signs=True)
+@pytest.mark.parametrize(("spoil", "words"), SIGN_LABELS)
+def test_labels_of_walkers_are_signs(spoil, words):
+    with pytest.raises(ValueError, match=rf"here: data\.y.*{words}"):
+        samples("here", changed(SIGNS, y=spoil(SIGNS.y)), "float32", signs=True)
 
 
 def test_both_sets_fit_together_and_there_are_two_classes_at_least():
@@ -266,8 +254,9 @@ def test_arguments_of_one_door_are_refused_by_name(door, name, values, words):
 @pytest.mark.parametrize("door", DOORS)
 def test_a_device_of_the_environment_that_is_not_there_is_named(door, monkeypatch):
     go, data = DOORS[door]
-    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda:99")
-    with pytest.raises(ValueError, match=f"{door}: DEEPMECH_DEVICE = 'cuda:99'"):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
+    with pytest.raises(ValueError, match=f"{door}: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
         go(data)
     monkeypatch.setenv("DEEPMECH_DEVICE", "")
     assert go(data).attrs["device"] == "cpu"
@@ -279,38 +268,27 @@ def test_a_device_of_the_environment_that_is_not_there_is_named(door, monkeypatc
         (lambda: train(MLP, Training(), CLOUDS), "train: network is the class MLP itself: make one first"),
         (lambda: train(None, Training(), CLOUDS), "train: network is of type NoneType: must be one of MLP, CNN"),
         (lambda: train(torch.nn.Linear(2, 2), Training(), CLOUDS), r"network = Linear\(.*or a function that makes"),
-        (lambda: train(Training(), MLP(), CLOUDS), "train: network is of type Training"),
         (lambda: train(MLP(), Training, CLOUDS), "train: training is the class Training itself"),
         (lambda: train(MLP(), SingleSample(), CLOUDS), "train: training is of type SingleSample: must be a Training"),
         (lambda: train_lenet(Training(), IMAGES), "train_lenet: training is of type Training: must be a SingleSample"),
+        (lambda: train(MLP(depth=3, width=5), Training(batch_size=59), CLOUDS), "leaves a batch of one sample"),
+        (lambda: train(*SMALL, CLOUDS, engine="torch", together=2, memory=1000.0), r"memory = 1e\+03 bytes.*at least"),
         (lambda: walk(Preparation(), Dynamics(), SIGNS, steps=2), "walk: dynamics is of type Preparation"),
-        (lambda: settle(Dynamics(), None, SIGNS), "settle: preparation is of type NoneType"),
         (lambda: settle(Dynamics(width=over("record", [2, 3])), Preparation(), SIGNS), "settle: .*'record'"),
         (lambda: log_times(0), "log_times: last = 0"),
-        (lambda: log_times(10, first=0), "log_times: first = 0"),
-        (lambda: log_times(10, per_decade=0), "log_times: per_decade = 0"),
-        (lambda: log_times(5, first=10), "log_times: last = 5: .*at least 10"),
         (lambda: Dynamics(dtype=["mixed"]), r"Dynamics\.dtype = \['mixed'\]"),
         (lambda: Dynamics(width="5"), r"Dynamics\.width = '5': must be a number"),
-        (lambda: Dynamics(width=0), r"Dynamics\.width = 0"),
         (lambda: Dynamics(temperature=-1.0), r"Dynamics\.temperature = -1\.0"),
         (lambda: Dynamics(batch_size=10, temperature=0.1), r"Dynamics\.temperature = 0\.1"),
         (lambda: Preparation(sgd_steps=1.5), r"Preparation\.sgd_steps = 1\.5"),
-        (lambda: SingleSample(learning_rate=True), r"SingleSample\.learning_rate = True: must be a number"),
         (lambda: SingleSample(learning_rate=0.0), r"SingleSample\.learning_rate = 0\.0: must be positive"),
-        (lambda: SingleSample(iterations=2.5), r"SingleSample\.iterations = 2\.5: must be a whole number"),
-        (lambda: SingleSample(class_weights=(0.5, "b")), r"SingleSample\.class_weights"),
         (lambda: SingleSample(class_weights=(0.5, 0.6)), r"SingleSample\.class_weights"),
-        (lambda: SingleSample(dtype="float16"), r"SingleSample\.dtype = 'float16'"),
         (lambda: MLP(width=True), r"MLP\.width = True: must be a number"),
         (lambda: MLP(slope=over("slope", [None, 0.1])), r"over\('slope'\): values = \[None, 0.1\]: must be real"),
-        (lambda: Training(epochs="5"), r"Training\.epochs = '5': must be a number"),
         *[
             (lambda schedule=schedule: Training(schedule=schedule), r"Training\.schedule = .*made of \(epoch >= 1")
             for schedule in (
-                5, None, (1, "dropout", 0.1), (("a", "dropout", 0.1),), ((1, "dropout", "x"),),
-                ((1, "dropout", None),), ((True, "dropout", 0.1),), ((float("inf"), "dropout", 0.1),),
-                over("schedule", [1, 2]),
+                None, (("a", "dropout", 0.1),), ((1, "dropout", "x"),), over("schedule", [1, 2]),
             )
         ],
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from oracle import Oracle
-from trainer_data import clusters, pictures
+from trainer_data import pictures
 
 from deepmech import over
 from deepmech.metrics.separation import data_separation
@@ -24,21 +24,6 @@ def layers(network, data=DATA):
     """Layers of the training samples in evaluation mode, without the output."""
     with torch.no_grad():
         return [h.flatten(1).numpy() for h in network.eval().layers(torch.from_numpy(data.x_train).double())[:-1]]
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "remedy"),
-    [
-        ("convolutions", 0, "at least 1"),
-        ("channels", 2.5, "whole"),
-        ("slope", -0.1, "between 0"),
-        ("dropout", 1.0, "below 1"),
-        ("pooling", "median", "average"),
-    ],
-)
-def test_errors_name_field_value_and_remedy(field, value, remedy):
-    with pytest.raises(ValueError, match=rf"CNN\.{field} = {value!r}.*{remedy}"):
-        CNN(**{field: value})
 
 
 def test_result_has_the_labels_of_the_spec_and_a_point_per_layer():
@@ -105,23 +90,3 @@ def test_class_means_and_spreads_make_up_the_separation(network):
     first = [data.x_train[data.y_train == k].mean(0) for k in range(3)]
     if isinstance(network, CNN):
         np.testing.assert_allclose(mean.isel(layer=0, at_epoch=0)[:, : data.x_train.shape[1]], first, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"engine": "compiled", "network": CNN(pooling="average")}, "'compiled' does not know CNN"),
-        ({"data": clusters(20, 6, 3)}, r"data.shape = \(6,\).*MLP"),
-        ({"network": CNN(channels=over("unit", [1, 2]))}, "dimension 'unit'"),
-    ],
-)
-def test_bad_requests_are_named(change, message):
-    arguments = {"network": CNN(convolutions=1, channels=2), "training": Training(epochs=1), "data": DATA} | change
-    with pytest.raises(ValueError, match=message):
-        train(**arguments)
-
-
-def test_it_learns():
-    result = train(CNN(convolutions=2, channels=8), Training(epochs=30, learning_rate=1e-2), DATA)
-    assert result["loss"][-1] < 0.1 * result["loss"][0]
-    assert result["accuracy"].sel(split="train") == 1

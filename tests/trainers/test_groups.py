@@ -100,32 +100,6 @@ def test_members_of_unequal_shape_are_trained_in_groups_of_their_own():
     np.testing.assert_allclose(ours["class_mean"], theirs["class_mean"], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"device": "gpu"}, "device = 'gpu'.*'cuda:0'"),
-        ({"device": "cuda:x"}, "device = 'cuda:x'"),
-        ({"device": "cuda"}, "device = 'cuda'.*device='cpu'"),
-        ({"engine": "torch", "together": 2, "memory": 1000.0}, r"memory = 1e\+03 bytes.*at least"),
-        ({"engine": "compiled", "network": MLP(activation="tanh")}, "'compiled' does not know MLP.*'torch'"),
-        ({"together": 0}, "together = 0.*at least 1"),
-    ],
-)
-def test_bad_requests_are_named(change, message, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    arguments = {"network": MLP(depth=3, width=5), "training": Training(epochs=1), "data": DATA} | change
-    with pytest.raises(ValueError, match=message):
-        train(**arguments)
-
-
-def test_the_environment_may_name_the_device(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
-    with pytest.raises(ValueError, match="train: DEEPMECH_DEVICE = 'cuda'"):
-        train(MLP(depth=2, width=3), Training(epochs=1), DATA)
-    assert train(MLP(depth=2, width=3), Training(epochs=1), DATA, device="cpu").attrs["device"] == "cpu"
-
-
 def test_what_auto_chooses(monkeypatch):
     monkeypatch.delenv("DEEPMECH_DEVICE", raising=False)
     call = Call("train", seed=0, experiment="")

@@ -23,8 +23,8 @@ class Residual(MLP):
 
 
 @dataclass(frozen=True, eq=False)
-class Decayed(Training):
-    weight_decay: float = 0.1
+class Clipped(Training):
+    largest_gradient: float = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Weighted(SingleSample):
 
 
 def test_what_is_derived_from_a_spec_is_another_one():
-    assert (mlp.unknown(Residual(), ONCE), mlp.unknown(SMALL, Decayed())) == ("Residual", "Decayed")
+    assert (mlp.unknown(Residual(), ONCE), mlp.unknown(SMALL, Clipped())) == ("Residual", "Clipped")
     assert mlp.unknown(Own(MLP, {}), ONCE) == "Own"
-    for network, training, name in ((Residual(depth=2), ONCE, "Residual"), (SMALL, Decayed(epochs=1), "Decayed")):
+    for network, training, name in ((Residual(depth=2), ONCE, "Residual"), (SMALL, Clipped(epochs=1), "Clipped")):
         with pytest.raises(ValueError, match=name):
             train(network, training, DATA)
     x = Stream.of("walkers", 0).normal("x", 0, (20, 3))

@@ -141,17 +141,6 @@ def test_engines_take_the_same_path_of_stochastic_descent():
     xr.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-14)
 
 
-def test_what_auto_chooses_and_what_is_refused(monkeypatch):
-    made = settle(Dynamics(width=3, hidden=1), Preparation(sgd_steps=5), bent())
-    assert made.attrs["engine"] == "compiled" and made.attrs["device"] == "cpu"
-    with pytest.raises(ValueError, match=r"memory = 100 bytes: one member takes about"):
-        settle(Dynamics(width=3), Preparation(sgd_steps=5), bent(), engine="torch", memory=100.0)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setenv("DEEPMECH_DEVICE", "cuda")
-    with pytest.raises(ValueError, match=r"settle: DEEPMECH_DEVICE = 'cuda'.*device='cpu'"):
-        settle(Dynamics(width=3), Preparation(sgd_steps=5), bent())
-
-
 @needs_gpu
 def test_a_gpu_takes_the_same_path():
     gpu, cpu = everything(device="cuda"), everything(engine="compiled")

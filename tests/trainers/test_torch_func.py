@@ -96,6 +96,7 @@ own_trainings = st.fixed_dictionaries(
         "learning_rate": st.sampled_from([1e-3, 1e-2]),
         "data_noise": st.sampled_from([0.0, 0.2]),
         "label_noise": st.sampled_from([None, 0.3]),
+        "weight_decay": st.sampled_from([0.0, 2.0]),
     }
 )
 

@@ -116,27 +116,6 @@ def test_squared_error_trains_on_classes():
     assert result["loss"][-1] < 0.2 * result["loss"][0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"engine": "warp"}, "'warp'.*'torch'"),
-        ({"engine": "compiled", "network": MLP(activation="tanh")}, "'compiled' does not know MLP.activation"),
-        ({"metrics": ("DD",)}, "'DD'.*'D_hat'"),
-        ({"record": [200]}, "record.*between 0 and"),
-        ({"seed": 0.5}, "seed = 0.5.*whole"),
-        ({"training": Training(batch_size=89)}, "one sample"),
-        ({"network": MLP(slope=over("layer", [0.0, 0.1]))}, "dimension 'layer'"),
-        ({"network": MLP(slope=over("a", [0, 1])), "seed": over("a", [1, 2])}, "'a'"),
-        ({"threads": 0}, "threads = 0"),
-    ],
-)
-def test_bad_requests_are_named(changes, message):
-    arguments = {"network": MLP(depth=3, width=5), "training": SHORT} | changes
-    network, training = arguments.pop("network"), arguments.pop("training")
-    with pytest.raises(ValueError, match=message):
-        train(network, training, DATA, **arguments)
-
-
 def test_engines_agree_in_distribution():
     """Final D, its curvature and the accuracy over independent seeds, by the difference of means."""
     data = clusters(200, 8, 4, width=2.0)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from deepmech import over
-from deepmech.trainers import MLP, Training
+from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.member import Member
 
 
@@ -21,10 +21,13 @@ from deepmech.trainers.member import Member
         (MLP, "layer_norm", True, "batch_norm"),
         (MLP, "init", "zeros", "orthogonal"),
         (MLP, "activation", "softsign", "tanh"),
+        (CNN, "convolutions", 0, "at least 1"),
+        (CNN, "pooling", "median", "average"),
         (Training, "optimizer", "lbfgs", "sgd"),
         (Training, "learning_rate", 0.0, "positive"),
         (Training, "momentum", 0.9, "adam"),
         (Training, "batch_size", 0, "at least 1"),
+        (Training, "weight_decay", -0.1, "zero or positive"),
         (Training, "epochs", -1, "at least 0"),
         (Training, "data_noise", -0.1, "zero or positive"),
         (Training, "data_noise", 1.5, "label_noise"),

@@ -39,12 +39,8 @@ def over(name: str, values: Any) -> xr.DataArray:
         array = np.asarray(values)
     except (TypeError, ValueError):
         refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
-    if array.ndim != 1:
-        raise ValueError(f"over({name!r}): values have {array.ndim} dimensions; give a one-dimensional sequence")
-    if array.size == 0:
-        raise ValueError(f"over({name!r}): no values; give at least one")
-    if array.dtype.kind not in "biufUS":
-        refuse(f"over({name!r}): values", values, "real numbers or text")
+    if array.ndim != 1 or array.dtype.kind not in "biufUS":
+        refuse(f"over({name!r}): values", values, "a one-dimensional sequence of real numbers or texts")
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
     _require_labels(f"over({name!r})", found)
     return found

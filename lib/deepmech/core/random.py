@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,36 +32,27 @@ def _purpose_word(purpose: str) -> int:
     return int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=4).digest(), "little")
 
 
-def _index(what: str, value: Any, allowed: str) -> int:
-    """``value`` as an int. Rounded, a number would stand for another; a boolean is a slip."""
-    # Type first: that costs nothing where millions of draws are made.
-    if type(value) is int:
-        return value
-    try:
-        if not isinstance(value, bool | np.bool_):
-            return operator.index(value)
-    except TypeError:
-        pass
-    raise ValueError(f"{what} = {value!r}: must be {allowed}")
+def _index(what: str, value: Any, allowed: str, least: int | None = None) -> int:
+    """``value`` as an int, from ``least`` on and below 2^64 if that is given. Rounded, a number would stand for
+    another; a boolean is a slip."""
+    number = value if type(value) is int else None  # which costs nothing where millions of draws are made
+    if number is None and not isinstance(value, bool | np.bool_):
+        with suppress(TypeError):
+            number = operator.index(value)
+    if number is None or (least is not None and not least <= number < 2**64):
+        raise ValueError(f"{what} = {value!r}: must be {allowed}")
+    return number
 
 
 def _step(step: Any) -> np.uint64:
-    number = _index("Stream: step", step, "a whole number from 0 on")
-    if not 0 <= number < 2**64:
-        raise ValueError(f"Stream: step = {step!r}: must be a whole number from 0 to 2^64 - 1")
-    return np.uint64(number)
+    return np.uint64(_index("Stream: step", step, "a whole number from 0 to 2^64 - 1", 0))
 
 
 def _size(shape: Any) -> int:
     """How many numbers a shape holds."""
-    sides = shape if isinstance(shape, tuple | list) else (shape,)
-    number = 1
-    for side in sides:
-        side = _index("Stream: shape", side, "a whole number or a tuple of them")
-        if side < 0:
-            raise ValueError(f"Stream: shape = {shape!r}: must be whole numbers from 0 on")
-        number *= side
-    return number
+    if isinstance(shape, tuple | list):
+        return prod(map(_size, shape))
+    return _index("Stream: shape", shape, "whole numbers from 0 on", 0)
 
 
 @dataclass(frozen=True)

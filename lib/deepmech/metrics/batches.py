@@ -66,6 +66,12 @@ class Batch:
         whole, args, named = _copy_to((self.whole, self.args, dict(self.named)), device, dtype)
         return Batch(whole, args, named, self.labels)
 
+    def head(self) -> Batch:
+        """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
+        if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
+            return Batch(self.whole, (self.args[0][:2],), {}, self.labels)
+        return self
+
     def through(self, model: nn.Module, forward: Forward | None) -> Any:
         """What the model returns for this batch; a ValueError says so if the batch is not for this model."""
         if forward is not None:

@@ -90,7 +90,8 @@ class GroupMoments:
         first.scatter_reduce_(0, y, torch.arange(len(x), device=x.device), "amin")
         new = ((first < len(x)) & (self.count.sum(0) == 0)).nonzero()[:, 0]
         self.anchor[new] = x[first[new]]
-        shifted = x - self.anchor[y]
+        shifted = self.anchor.index_select(0, y)
+        torch.sub(x, shifted, out=shifted)  # in place: fresh memory is what large features cost most
         self.sum.view(-1, x.shape[1]).index_add_(0, cell, shifted)
         square = shifted.square_().sum(1).double()
         if not bool(square.sum().isfinite()):
@@ -168,23 +169,26 @@ class GroupMoments:
             size = mean.square().sum(1)  # from the mean of all, so that the mean of the others is −p/(1 − p) times one
             left = ((p * size).sum() - p * size) / (1 - p) - (p / (1 - p)).square() * size
             return self._d(count * others, left, spread * others, debias).cpu().numpy()
-        found = []
-        for n, square, total in zip(self.count, self.square, self.sum, strict=True):
-            if bool((rest := count - n).sum() < count.sum()):
-                mine = total.double() / n.clamp(min=1)[:, None]
-                gap = torch.where((n > 0)[:, None], mine - offset, 0)
-                far = gap.square().sum(1)
-                within = (square - n * mine.square().sum(1)).clamp(min=0)
-                share, means = rest / rest.sum(), mean - (n / rest.clamp(min=1))[:, None] * gap
-                left = share @ means.square().sum(1) - (share @ means).square().sum()
-                width = (spread - within - n * count / rest.clamp(min=1) * far).clamp(min=0) * (rest > 1)
-                found.append(self._d(rest, left, width, debias))
-        return torch.stack(found).cpu().numpy()
+        # A mean without a group lies -lever (group's mean - mean) off; products with sums are taken in their precision.
+        n = self.count[self.count.any(1)]
+        some, rest = n.clamp(min=1), count - n
+        lever, share = n / rest.clamp(min=1), rest / rest.sum(1, keepdim=True)
+        dot, rows = torch.linalg.vecdot, self.sum[self.count.any(1)] if len(n) < self.groups else self.sum
+        to, along, mix = offset.to(rows), mean.to(rows), (share * lever / some).to(rows)
+        products = torch.stack([torch.stack([dot(s, s), dot(s, to), dot(s, along)]) for s in rows]).double()
+        size, cross, slope = (products / torch.stack([some**2, some, some], 1)).unbind(1)
+        gap = (size - 2 * cross + offset.square().sum(1)).clamp(min=0)
+        slope = slope - (mean * offset).sum(1)
+        centre = share @ mean + (share * lever) @ offset - torch.stack([m @ s for m, s in zip(mix, rows, strict=True)])
+        between = (share * (mean.square().sum(1) - 2 * lever * slope + lever**2 * gap)).sum(1) - centre.square().sum(1)
+        within = (self.square[self.count.any(1)] - n * size).clamp(min=0)
+        width = (spread - within - count * lever * gap).clamp(min=0) * (rest > 1)
+        return self._d(rest, between, width, debias).cpu().numpy()
 
     def _whole(self) -> tuple[torch.Tensor, ...]:
         """Count, Tr Σ_b and spread of all; means of classes, from their common mean and from their anchors."""
         count = self.count.sum(0)
-        offset = self.sum.sum(0, dtype=torch.float64) / count.clamp(min=1)[:, None]
+        offset = self.sum.sum(0).double() / count.clamp(min=1)[:, None]
         spread = (self.square.sum(0) - count * offset.square().sum(1)).clamp(min=0)
         mean = self.anchor - self.anchor[0].double() + offset
         mean = mean - mean[0]  # equal means then differ by exactly zero

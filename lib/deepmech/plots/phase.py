@@ -90,21 +90,14 @@ def phase_diagram(
             position(f"phase_diagram boundary ({d})", load[d].values, v) for d, v in zip((x, y), boundary, strict=True)
         ]
     across, down = load.sizes[x], load.sizes[y]
-    cell = min(0.5, (style.WIDTH - 1.7) / across)
-    side = max(cell * down, 1.7)
-    width = float(np.clip(4.5 * cell, 1.1, 2.0))
+    edge = min(0.5, (style.WIDTH - 1.7) / across)
+    side = max(edge * down, 1.7)
+    width = float(np.clip(4.5 * edge, 1.1, 2.0))
     fig = style.canvas(fig, len(shades) * (side + 0.2) + 1.0, theme)
     axes = fig.subplots(len(shades), sharex=True, squeeze=False)[:, 0]
     for ax, (values, label) in zip(axes, shades, strict=True):
-        cmap, norm = _shading(values.values, values is bend, theme)
-        edges = [np.arange(n + 1) - 0.5 for n in values.shape]
-        cells = ax.pcolormesh(*edges, values.values.T, cmap=cmap, norm=norm, rasterized=True)
-        colorbar(cells, ax, label, pad=0.015, aspect=side / 0.2)
-        inks = style.ink(cmap(norm(values.values)).reshape(-1, 4)).reshape(values.shape)
-        _curves(ax, load.values, inks, width)
-        _ticks(ax, load[x].values, load[y].values, ((style.WIDTH - 1.7) / across, side / down))
-        if bend is not None:
-            _sign_change(ax, bend.values, theme, width)
+        cell = ((style.WIDTH - 1.7) / across, side / down)
+        colorbar(_plane(ax, load, values, bend, cell, width, theme), ax, label, pad=0.015, aspect=side / 0.2)
         if line is not None:
             halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
             ax.plot(*line, color=theme.text, lw=width, linestyle=style.DASHES, path_effects=halo, gid="boundary")
@@ -134,11 +127,28 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
     return bar
 
 
-def _shading(values: np.ndarray, signed: bool, theme: Theme) -> tuple[Colormap, Normalize]:
-    if signed:
+def _plane(
+    ax: Axes, load: xr.DataArray, shade: xr.DataArray, bend: xr.DataArray | None, cell: tuple[float, float],
+    width: float, theme: Theme,
+) -> ScalarMappable:  # fmt: skip
+    """Equal cells (x, y) of so many inches, shaded, a load curve in each, and the line where ``bend`` changes sign.
+
+    Curvature itself is shaded from its negative to its positive end.
+    """
+    values = shade.values
+    cmap: Colormap = style.sequential()
+    norm: Normalize = Normalize(float(np.nanmin(values)), float(np.nanmax(values)))
+    if shade is bend:
         reach = float(np.nanmax(np.abs(values))) or 1.0
-        return style.diverging(theme), TwoSlopeNorm(0.0, -reach, reach)
-    return style.sequential(), Normalize(float(np.nanmin(values)), float(np.nanmax(values)))
+        cmap, norm = style.diverging(theme), TwoSlopeNorm(0.0, -reach, reach)
+    edges = [np.arange(n + 1) - 0.5 for n in values.shape]
+    cells = ax.pcolormesh(*edges, values.T, cmap=cmap, norm=norm, rasterized=True)
+    _curves(ax, load.values, style.ink(cmap(norm(values)).reshape(-1, 4)).reshape(values.shape), width)
+    x, y = load.dims[:2]
+    _ticks(ax, load[x].values, load[y].values, cell)
+    if bend is not None:
+        _sign_change(ax, bend.values, theme, max(width, 1.6))
+    return cells
 
 
 def _curves(ax: Axes, load: np.ndarray, inks: np.ndarray, width: float) -> None:
@@ -239,14 +249,9 @@ def phases(
         x, y = map(str, made["curvature"].dims)
         layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
         load = oriented(arranged(f"phases {title}", made["load_curve"], x, y, layer), x, y)
-        bend = oriented(arranged(f"phases {title}", made["curvature"], x, y), x, y).values
-        cmap, norm = _shading(bend, True, theme)
-        edges = [np.arange(n + 1) - 0.5 for n in bend.shape]
-        ax.pcolormesh(*edges, bend.T, cmap=cmap, norm=norm, rasterized=True)
-        _curves(ax, load.values, style.ink(cmap(norm(bend)).reshape(-1, 4)).reshape(bend.shape), 1.1)
+        bend = oriented(arranged(f"phases {title}", made["curvature"], x, y), x, y)
         side = (0.42 * style.WIDTH / bend.shape[0], 2.4 / bend.shape[1])
-        _ticks(ax, load[x].values, load[y].values, side)
-        _sign_change(ax, bend, theme, 1.6)
+        _plane(ax, load, bend, bend, side, 1.1, theme)
         ax.set(xlabel=named(load[x]), ylabel=named(load[y]))
         halo = [withStroke(linewidth=4, foreground=theme.background)]
         for name, place in names.items():

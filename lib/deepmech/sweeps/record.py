@@ -10,8 +10,9 @@ from __future__ import annotations
 import datetime
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 from filelock import FileLock
@@ -21,14 +22,57 @@ from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
 from deepmech.sweeps.store import checksum
 
-if TYPE_CHECKING:
-    from deepmech.sweeps.verification import Report
-
 FILE = "record.json"
 
 
 class Stale(ValueError):
     """A shipped result is not what today's code computes, or nobody can say so."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a stored result compares with what today's code computes.
+
+    Attributes
+    ----------
+    source, of
+        What was checked, and how many cells it has.
+    cells, seed
+        Numbers of the cells that were computed again, and the seed that chose them; none if ``reason`` says why not.
+    in_part
+        Whether only a part of each was, see :func:`~deepmech.sweeps.spec.recomputed`.
+    seconds
+        What that took.
+    largest
+        The largest relative difference of a number (0: equal bits).
+    wrong
+        What is different and may not be, in words: numbers, dimensions, coordinates, names and units.
+    where
+        The first of the cells.
+    """
+
+    source: str
+    of: int
+    cells: tuple[int, ...] = ()
+    seed: int = 0
+    in_part: bool = False
+    seconds: float = 0.0
+    largest: float = 0.0
+    wrong: tuple[str, ...] = ()
+    reason: str = ""
+    where: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.wrong
+
+    def __str__(self) -> str:
+        if not self.cells:
+            return f"{self.source}: not recomputed here: {self.reason}"
+        whole = "a part of each of " if self.in_part else ""
+        said = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
+        said = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else said
+        return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {said}"
 
 
 def read(folder: Path) -> dict[str, dict[str, Any]]:

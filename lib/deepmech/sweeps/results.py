@@ -21,11 +21,11 @@ import xarray as xr
 
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
-from deepmech.sweeps.record import Stale
+from deepmech.sweeps.record import Report, Stale
 from deepmech.sweeps.runner import TooLong, run
 from deepmech.sweeps.spec import Sweep, sweep_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
-from deepmech.sweeps.verification import Report, compare
+from deepmech.sweeps.verification import compare
 
 #: Entry points of packages in which results ship, in their folder "results".
 GROUP = "deepmech.results"
@@ -201,11 +201,8 @@ def _checked(path: Path, sweep: Sweep, dataset: xr.Dataset, entry: dict[str, Any
     part = getattr(sweep.function(), "part", None) is not None and entry["seconds"] > ONE
     cost = float(entry.get("part_seconds", np.inf) if part else entry["seconds"])
     if cost > DEAR:
-        how = (
-            "what a part costs is not known"
-            if np.isinf(cost)
-            else f"{'even a part of ' * part}a cell takes {cost:.0f} s"
-        )
+        known = f"{'even a part of ' * part}a cell takes {cost:.0f} s"
+        how = known if np.isfinite(cost) else "what a part costs is not known"
         return replace(report, reason=f"{how} (deepmech verify does it)")
     if PAGE - _spent < cost:
         return replace(report, reason="the seconds for this page were spent on other results")

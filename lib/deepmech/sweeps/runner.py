@@ -53,9 +53,8 @@ class Outcome:
     traceback: str = ""
 
 
-def compute_chunk(sweep_json: dict[str, Any], indices: range) -> Outcome:
+def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
     """Compute some cells; runs in this process or on a worker, and never raises because of the cells."""
-    sweep = Sweep.from_json(sweep_json)
     start = time.perf_counter()
     try:
         dataset = compute_cells(sweep, indices, sweep.fixed)
@@ -237,14 +236,14 @@ def _run(
 
 
 def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Executor | None) -> Iterator[Outcome]:
-    spec, size = sweep.to_json(), chunk or ceil(sweep.n_cells / 32)
+    size = chunk or ceil(sweep.n_cells / 32)
     if executor is None:
         if chunk is None and os.environ.get("DEEPMECH_DEVICE", "cpu") != "cpu":
             size = sweep.n_cells
         while todo:
             start = time.perf_counter()
             indices = chunks_of(todo, size)[0]
-            yield compute_chunk(spec, indices)
+            yield compute_chunk(sweep, indices)
             todo = todo[len(indices) :]
             # What a kill may cost is bounded, and whoever computes members side by side gets as many as that allows.
             if chunk is None and len(indices) == size and time.perf_counter() - start < SECONDS / 2:
@@ -253,7 +252,7 @@ def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Execut
     waiting: dict[Future[Outcome], range] = {}
     try:
         for indices in chunks_of(todo, size):
-            future = executor.submit(compute_chunk, spec, indices)
+            future = executor.submit(compute_chunk, sweep, indices)
             waiting[future] = indices
             if future.done():  # at once, of an executor that computes in this process
                 yield _outcome(future, waiting.pop(future))

@@ -24,7 +24,6 @@ import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
-from deepmech.core import provenance
 from deepmech.core.files import TEMPORARY, publish, write_whole
 from deepmech.sweeps.spec import Sweep
 
@@ -59,10 +58,8 @@ def write_netcdf(dataset: xr.Dataset, path: Path, compress: bool = False) -> Non
 
 def read_netcdf(path: Path) -> xr.Dataset:
     """The whole file in memory; nothing stays open, and no number is decoded into another one or a date."""
-    with xr.open_dataset(
-        path, engine="h5netcdf", mask_and_scale=False, decode_times=False, decode_timedelta=False
-    ) as dataset:
-        found = dataset.load()
+    how = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+    found = xr.load_dataset(path, engine="h5netcdf", **how)
     for variable in found.variables.values():
         if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
             del variable.attrs["_FillValue"]
@@ -85,15 +82,7 @@ class Store:
         if not manifest.exists():
             if any(CHUNK.fullmatch(f.name) for f in path.iterdir()):
                 raise ValueError(f"{path}: chunks but no manifest.json; use another directory, or delete the chunks")
-            content = {
-                "format": 1,
-                "key": sweep.key,
-                "code": sweep.code,
-                "sweep": sweep.to_json(),
-                "data": sweep.data,
-                "versions": provenance.versions(),
-                "machine": provenance.machine(),
-            }
+            content = {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()}
             with _told(path, "the manifest"):
                 write_whole(manifest, json.dumps(content, indent=1))
         found = read_manifest(path)
@@ -164,7 +153,7 @@ class Store:
                 chunks.append(self._read(path, int(match[1]), int(match[2]), match[3]))
             except FileNotFoundError:
                 continue  # another process set it aside
-            except (ValueError, OSError) as error:
+            except (ValueError, OSError, KeyError) as error:
                 warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunk, stacklevel=2)
                 with suppress(FileNotFoundError):
                     path.replace(path.with_suffix(".damaged"))
@@ -173,10 +162,7 @@ class Store:
     def _read(self, path: Path, first: int, last: int, seal: str) -> xr.Dataset:
         if checksum(path) != seal:
             raise ValueError(f"damaged (checksum {checksum(path)}, {path.stat().st_size} bytes)")
-        try:
-            dataset = read_netcdf(path)
-        except (OSError, KeyError) as error:
-            raise ValueError(f"unreadable ({error})") from None
+        dataset = read_netcdf(path)
         key = dataset.attrs.get("sweep_key")
         if key != self.sweep.key:
             raise ValueError(f"belongs to another sweep ({key})")

@@ -6,7 +6,7 @@ import itertools
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,55 +18,10 @@ from deepmech.core.checks import whole as whole_number
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
 from deepmech.sweeps import record
+from deepmech.sweeps.record import Report
 from deepmech.sweeps.runner import compute_cells, equal_bits, load
 from deepmech.sweeps.spec import Sweep, allowed, sweep_of
 from deepmech.sweeps.store import read_manifest, read_netcdf
-
-
-@dataclass(frozen=True)
-class Report:
-    """How a stored result compares with what today's code computes.
-
-    Attributes
-    ----------
-    source, of
-        What was checked, and how many cells it has.
-    cells, seed
-        Numbers of the cells that were computed again, and the seed that chose them; none if ``reason`` says why not.
-    in_part
-        Whether only a part of each was, see :func:`~deepmech.sweeps.spec.recomputed`.
-    seconds
-        What that took.
-    largest
-        The largest relative difference of a number (0: equal bits).
-    wrong
-        What is different and may not be, in words: numbers, dimensions, coordinates, names and units.
-    where
-        The first of the cells.
-    """
-
-    source: str
-    of: int
-    cells: tuple[int, ...] = ()
-    seed: int = 0
-    in_part: bool = False
-    seconds: float = 0.0
-    largest: float = 0.0
-    wrong: tuple[str, ...] = ()
-    reason: str = ""
-    where: str = ""
-
-    @property
-    def passed(self) -> bool:
-        return not self.wrong
-
-    def __str__(self) -> str:
-        if not self.cells:
-            return f"{self.source}: not recomputed here: {self.reason}"
-        whole = "a part of each of " if self.in_part else ""
-        said = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
-        said = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else said
-        return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {said}"
 
 
 def verify(

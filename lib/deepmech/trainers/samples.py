@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,20 +45,19 @@ def samples(
         shapes that do not fit.
     """
     pairs = [("x", "y")] if signs else [("x_train", "y_train"), ("x_test", "y_test")]
-    needed = [name for pair in pairs for name in pair] + ["n_classes"] * (not signs)
-    lacking = [name for name in [*needed, "fingerprint"] if not hasattr(data, name)]
-    if lacking:
+    needed = [*(name for pair in pairs for name in pair), *["n_classes"] * (not signs), "fingerprint"]
+    if lacking := [name for name in needed if not hasattr(data, name)]:
         raise ValueError(
             f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give an object with arrays "
-            f"{', '.join([*needed, 'fingerprint'])}" + ("" if signs else ", such as deepmech.data.load(name)")
+            f"{', '.join(needed)}" + ("" if signs else ", such as deepmech.data.load(name)")
         )
     found: dict[str, Any] = {"fingerprint": data.fingerprint}
     classes = 0
     if not signs and data.n_classes not in (None, 0):
         classes = whole(f"{caller}: data.n_classes", data.n_classes, 2, allowed=CLASSES)
     for x_name, y_name in pairs:
-        x = found[x_name] = _numbers(f"{caller}: data.{x_name}", getattr(data, x_name))
-        y = found[y_name] = _numbers(f"{caller}: data.{y_name}", getattr(data, y_name))
+        x, y = (_numbers(f"{caller}: data.{name}", getattr(data, name)) for name in (x_name, y_name))
+        what = f"{caller}: data.{y_name}"
         if x.ndim != 2 or 0 in x.shape:
             raise ValueError(
                 f"{caller}: data.{x_name} has shape {x.shape}: must be (samples, numbers), at least one of each; "
@@ -66,43 +65,44 @@ def samples(
             )
         if y.shape != (len(x),) and (classes or signs or y.shape != (len(x), 1)):
             raise ValueError(
-                f"{caller}: data.{y_name} has shape {y.shape}, data.{x_name} {x.shape}: must be one number for each "
-                f"sample, shape ({len(x)},)"
+                f"{what} has shape {y.shape}, data.{x_name} {x.shape}: must be one number for each sample, shape "
+                f"({len(x)},)"
             )
-        found[y_name] = y = y.reshape(len(x))
+        y = y.reshape(len(x))
         _require_finite(f"{caller}: data.{x_name}", x, dtype)
         if classes:
-            found[y_name] = _labels(f"{caller}: data.{y_name}", y, classes, alike=y_name == "y_test")
-            if every_class:
-                _require_every_class(f"{caller}: data.{y_name}", found[y_name], classes)
+            y = _labels(what, y, classes)
         else:
-            _require_finite(f"{caller}: data.{y_name}", y, dtype)
-            if signs:
-                _require_signs(f"{caller}: data.{y_name}", y)
-    if not signs:
-        widths = [found[name].shape[1] for name in ("x_train", "x_test")]
-        if widths[0] != widths[1]:
-            raise ValueError(
-                f"{caller}: data.x_train has {widths[0]} numbers in a sample, data.x_test {widths[1]}: must be equal"
+            _require_finite(what, y, dtype)
+        if signs:
+            neither = ~((y == 1) | (y == -1)) if y.dtype.kind != "b" else np.ones(len(y), bool)
+            _refuse(
+                what, y, neither, "labels are neither -1 nor 1", "; np.where(y > 0, 1.0, -1.0) makes them of 0 and 1"
             )
-        found["n_classes"] = classes
-        found["shape"] = (widths[0],)
-        if image:
-            found["shape"] = _shape(caller, getattr(data, "shape", (widths[0],)), widths[0], image)
+        if (signs or classes) and y_name != "y_test" and y.min() == y.max():
+            two = "both classes, -1 and 1" if signs else "at least two classes"
+            raise ValueError(f"{what}: all {len(y):,} labels are {y[0]:g}: must be of {two}")
+        if classes and every_class:
+            _require_every_class(what, y, classes)
+        found |= {x_name: x, y_name: y}
+    if not signs:
+        width, other = (found[name].shape[1] for name in ("x_train", "x_test"))
+        if width != other:
+            raise ValueError(
+                f"{caller}: data.x_train has {width} numbers in a sample, data.x_test {other}: must be equal"
+            )
+        shape = _shape(caller, getattr(data, "shape", (width,)), width, image) if image else (width,)
+        found |= {"n_classes": classes, "shape": shape}
     return SimpleNamespace(**found)
 
 
-def _array(value: Any) -> np.ndarray:
-    """``value`` as an array; of objects where it cannot be one of numbers."""
-    try:
-        return np.asarray(value.detach().cpu() if torch.is_tensor(value) else value)
-    except (TypeError, ValueError, RuntimeError):
-        return np.array(None)
-
-
 def _numbers(what: str, value: Any) -> np.ndarray:
+    """``value`` as an array of real numbers."""
     unmasked(what, value)
-    array = _array(value)
+    try:
+        array = np.asarray(value.detach().cpu() if torch.is_tensor(value) else value)
+    except (TypeError, ValueError, RuntimeError):
+        array = np.array(None)
     if array.dtype.kind not in "biuf":
         of = f" of {array.dtype}" if array.ndim else ""
         raise ValueError(
@@ -112,14 +112,15 @@ def _numbers(what: str, value: Any) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _refuse_some(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> NoReturn:
-    """Say how many entries are ``bad``, which is the first of them, and what to do."""
-    first = np.argwhere(bad)[0]
-    place = f"sample {first[0]}" + (f", number {first[1]}" if len(first) > 1 else "")
-    raise ValueError(
-        f"{what}: {int(bad.sum()):,} of {bad.size:,} {things}, the first at {place}: {array[tuple(first)].item()!r}"
-        f"{remedy}"
-    )
+def _refuse(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:
+    """If any entry is ``bad`` say how many are, which is the first of them, and what to do."""
+    if bad.any():
+        first = np.argwhere(bad)[0]
+        place = f"sample {first[0]}" + (f", number {first[1]}" if len(first) > 1 else "")
+        raise ValueError(
+            f"{what}: {int(bad.sum()):,} of {bad.size:,} {things}, the first at {place}: "
+            f"{array[tuple(first)].item()!r}{remedy}"
+        )
 
 
 def _require_finite(what: str, array: np.ndarray, dtype: str) -> None:
@@ -131,28 +132,23 @@ def _require_finite(what: str, array: np.ndarray, dtype: str) -> None:
     bad = ~(np.abs(array) <= largest)
     beyond = np.isfinite(array[bad][0])
     why = f"beyond {dtype}, whose largest is {largest:.2g}" if beyond else "not finite"
-    _refuse_some(what, array, bad, f"numbers are {why}", "; leave such samples out, or replace the numbers")
+    _refuse(what, array, bad, f"numbers are {why}", "; leave such samples out, or replace the numbers")
 
 
-def _labels(what: str, y: np.ndarray, classes: int, alike: bool) -> np.ndarray:
-    """Labels as int64; with ``alike`` they may all be the same."""
+def _labels(what: str, y: np.ndarray, classes: int) -> np.ndarray:
+    """Labels as int64."""
     allowed = f"must be whole numbers 0 … {classes - 1:,} (data.n_classes = {classes:,})"
     if y.dtype.kind not in "iu":
         odd: Any = np.flatnonzero(y != np.round(y)) if y.dtype.kind == "f" else []
         hint = f", and {y[odd[0]]:g} at sample {odd[0]} is none" if len(odd) else "; y.astype(int) makes them"
         raise ValueError(f"{what}: labels of type {y.dtype}: {allowed}{hint}")
-    bad = (y < 0) | (y >= classes)
-    if bad.any():
-        _refuse_some(what, y, bad, "labels are out of range", f": {allowed}; count classes from 0")
-    if not alike and y.min() == y.max():
-        raise ValueError(f"{what}: all {len(y):,} labels are {y[0]}: must be of at least two classes")
+    _refuse(what, y, (y < 0) | (y >= classes), "labels are out of range", f": {allowed}; count classes from 0")
     return y.astype(np.int64, copy=False)
 
 
 def _require_every_class(what: str, y: np.ndarray, classes: int) -> None:
     present = np.unique(y)
-    missing = classes - len(present)
-    if missing:
+    if missing := classes - len(present):
         # The first few that are missing are among this many.
         first = np.setdiff1d(np.arange(min(classes, len(present) + FEW)), present)
         raise ValueError(
@@ -162,17 +158,11 @@ def _require_every_class(what: str, y: np.ndarray, classes: int) -> None:
         )
 
 
-def _require_signs(what: str, y: np.ndarray) -> None:
-    bad = ~((y == 1) | (y == -1)) if y.dtype.kind != "b" else np.ones(len(y), bool)
-    if bad.any():
-        remedy = "; np.where(y > 0, 1.0, -1.0) makes them of 0 and 1"
-        _refuse_some(what, y, bad, "labels are neither -1 nor 1", remedy)
-    if y.min() == y.max():
-        raise ValueError(f"{what}: all {len(y):,} labels are {y[0]:g}: must be of both classes, -1 and 1")
-
-
 def _shape(caller: str, shape: Any, width: int, image: str) -> tuple[int, ...]:
-    array = _array(shape)
+    try:
+        array = np.asarray(shape)
+    except (TypeError, ValueError):
+        array = np.array(None)
     ok = array.shape == (3,) and array.dtype.kind in "iu" and min(array[1:]) >= 2
     if not ok or int(np.prod(array)) != width:
         given = tuple(shape) if isinstance(shape, list | tuple) else shown(shape)

@@ -191,6 +191,9 @@ class Training(Spec):
     schedule : tuple of (int, str, float)
         Changes during training as ``(epoch, field, value)``, for example ``((4001, "dropout", 0.05),)``: from epoch
         4,001 on (epochs count from 1). Fields: dropout, learning_rate, data_noise, label_noise.
+    weight_decay : number or DataArray
+        Decoupled, as in AdamW, whatever the optimizer: before each step all trained parameters are multiplied by
+        ``1 - learning_rate * weight_decay``.
     stop_loss, stop_change : number or DataArray
         Training stops after an epoch whose mean loss is below ``stop_loss`` or differs from that of the epoch before by
         less than ``stop_change``.
@@ -217,12 +220,14 @@ class Training(Spec):
     stop_loss: Number = 1e-4
     stop_change: Number = 1e-10
     dtype: Choice = "float32"
+    weight_decay: Number = 0.0
 
     def __post_init__(self) -> None:
         self.require_one_of("optimizer", *rules.OPTIMIZERS)
         self.require_one_of("loss", *rules.LOSSES)
         self.require_one_of("dtype", *DTYPES)
         self.require_positive("learning_rate")
+        self.require_not_negative("weight_decay")
         self.require_between("momentum", 0, 1, "at least 0 and below 1")
         if np.any(np.asarray(self.momentum) > 0):
             self.require("momentum", np.all(np.asarray(self.optimizer) != "adam"), "0 with adam, which has its own")

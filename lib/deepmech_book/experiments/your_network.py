@@ -5,17 +5,21 @@ Everything here is plain torch, as a reader's own code would be. Layers have nam
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
 import torch
 from torch import nn
 
+from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
 from deepmech.data import Data
+from deepmech.metrics.groups import Deal, GroupMoments
 from deepmech.trainers.run import one_thread
 
 CLASSES = 10
@@ -178,9 +182,10 @@ def fit(
     seed: int = 0,
     after_step: Callable[[torch.Tensor], None] | None = None,
     steps: int | None = None,
+    loss: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
 ) -> nn.Module:
-    """Train with Adam and cross-entropy, to the end or for so many ``steps``; ``after_step`` is called with the loss of
-    each. Returns the model.
+    """Train with Adam and cross-entropy (or the ``loss`` of output, inputs and classes), to the end or for so many
+    ``steps``; ``after_step`` is called with the loss of each. Returns the model.
 
     Examples
     --------
@@ -199,11 +204,12 @@ def fit(
     with seeded("training", seed), one_thread():
         for batch in islice(batches, steps):
             optimiser.zero_grad()
-            loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
-            loss.backward()
+            said = model(x[batch])
+            error = nn.functional.cross_entropy(said, y[batch]) if loss is None else loss(said, x[batch], y[batch])
+            error.backward()
             optimiser.step()
             if after_step is not None:
-                after_step(loss)
+                after_step(error)
     return model.eval()
 
 
@@ -215,3 +221,60 @@ def accuracy(model: nn.Module, data: Data) -> float:
         right = model(torch.tensor(data.x_test)).argmax(1).numpy() == data.y_test
     model.train(training)
     return float(right.mean())
+
+
+def unseen(data: Data, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Test samples in a fixed random order, in which the classes are mixed."""
+    order = Stream.of("your network", "unseen").permutation("order", 0, len(data.x_test))[:n]
+    return data.x_test[order], data.y_test[order]
+
+
+def converted(model: nn.Module, kind: str) -> nn.Module:
+    """The model ``"quantised"`` (its linear maps in eight bits) or ``"scripted"``; as it is for other words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch is about to put both elsewhere
+        if kind == "quantised":
+            return torch.ao.quantization.quantize_dynamic(model, {nn.Linear})
+        return torch.jit.script(model) if kind == "scripted" else model
+
+
+#: Samples of each class, features, degrees of freedom of Student's t (None: normal), distance of class means.
+POPULATIONS: dict[str, tuple[list[int], int, int | None, float]] = {
+    "two classes, few samples": ([15] * 2, 10, None, 1.0),
+    "two classes, many samples": ([400] * 2, 10, None, 1.0),
+    "ten classes, few samples": ([6] * 10, 10, None, 1.0),
+    "ten classes": ([40] * 10, 10, None, 1.0),
+    "fifty classes": ([4] * 50, 20, None, 1.0),
+    "unequal classes": ([200, 60, 20, 6], 10, None, 1.0),
+    "heavy tails": ([60] * 10, 10, 5, 1.0),
+    "more features than samples": ([6] * 10, 300, None, 0.5),
+}
+
+
+def coverage(name: str, draws: int) -> dict[str, float]:
+    """How D of samples of a population lies to that of the population: bias and coverage of the 95 % interval.
+
+    Examples
+    --------
+    >>> list(coverage("ten classes", 3))
+    ['bias, plain', 'bias, debiased', 'scatter', 'covered, plain', 'covered, debiased']
+    """
+    sizes, d, freedom, distance = POPULATIONS[name]
+    s, y = Stream.of("test coverage", name), np.repeat(np.arange(len(sizes)), sizes)
+    means, p = distance * s.normal("means", 0, (len(sizes), d)), np.array(sizes) / len(y)
+    x = s.normal("noise", 0, (draws, len(y), d))
+    if freedom is not None:
+        squares = (s.normal("squares", 0, (draws, len(y), d, freedom)) ** 2).sum(-1)
+        x = x / np.sqrt(squares / freedom) * np.sqrt((freedom - 2) / freedom)
+    true = np.log(d) - np.log(p @ ((means - p @ means) ** 2).sum(1))
+    labels = torch.tensor(y)
+    groups, found = Deal()(labels), np.empty((2, 3, draws))
+    for i, one in enumerate(torch.tensor(means[y] + x)):
+        moments = GroupMoments(len(sizes)).update(one, labels, groups)
+        for debias in (False, True):
+            value = moments.separation(debias)
+            ends = jackknife(value, moments.without(debias), scatter="symmetric").interval
+            found[int(debias), :, i] = value, *ends
+    bias, covered = found[:, 0].mean(1) - true, ((found[:, 1] <= true) & (true <= found[:, 2])).mean(1)
+    words = ("bias, plain", "bias, debiased", "scatter", "covered, plain", "covered, debiased")
+    return dict(zip(words, map(float, (*bias, found[1, 0].std(), *covered)), strict=True))

@@ -1,10 +1,10 @@
 // The spring-block explorer. One component, two hosts: an anywidget in Jupyter, and a page without kernel or network.
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
-import { ChainDrawing } from "./chain_drawing.js";
+import { ChainDrawing, shade } from "./chain_drawing.js";
 import { button, guess, key } from "./controls.js";
-import { html, number } from "./dom.js";
-import { LoadPlot } from "./load_plot.js";
+import { html, number, symbolText } from "./dom.js";
+import { LinePlot } from "./line_plot.js";
 import { chainHelp, chainSliders } from "./panels.js";
 import { Normals } from "./philox.js";
 import { PhasePlot } from "./phase_plot.js";
@@ -32,7 +32,7 @@ class Explorer extends Player {
   constructor(model, el) {
     super(model, { physics: PHYSICS, perUnit: STEPS_PER_UNIT, stride: STEPS_PER_UNIT, shown: "position", decimals: 0 });
     this.drawing = new ChainDrawing();
-    this.load = new LoadPlot();
+    this.load = new LinePlot(276, "load");
     const { noise, friction_right: friction } = model.get("ranges");
     this.phase = new PhasePlot(model.get("diagram"), noise, friction, (values) => this.set(values));
     this.controls = chainSliders(model, this.cleanup, () => this.parameters);
@@ -123,7 +123,7 @@ class Explorer extends Player {
   draw() {
     const p = this.parameters, regime = regimeOf(this.mean), { x, time } = this.subject;
     this.drawing.update(this.subject, p);
-    this.load.update(this.subject, p);
+    this.drawLoad(p);
     let energy = 0;
     for (let l = 1; l < x.length; l++) energy += (p.stiffness / 2) * (x[l] - x[l - 1]) ** 2;
     if (this.asked && time >= SETTLED) {
@@ -135,14 +135,39 @@ class Explorer extends Player {
     ]);
   }
 
+  /** The load curve D = y - x over the layers, with its chord and the two limits known in closed form. */
+  drawLoad(p) {
+    const { x } = this.subject, { n_blocks: L } = p, curve = (x) => Array.from(x, (v, l) => [l, 1 - v]);
+    this.load.draw([
+      { class: "zero", points: [[0, 0], [L + 1, 0]] }, { class: "chord", points: [[0, 1], [L + 1, 0]] },
+      { class: "quiet", points: curve(this.quiet) }, { class: "loud", points: curve(this.loud) },
+      { class: "load", points: curve(x) },
+      {
+        class: "block", points: curve(x).slice(1, -1), dots: 5,
+        mark: (i) => ({ class: `dot block ${this.subject.held(p, i + 1) ? "held" : ""}`, style: shade(i + 1, L) }),
+      },
+    ]);
+  }
+
   // What depends on parameters and width.
 
   layout() {
     const p = this.parameters;
-    const quiet = equilibrium(p).x, loud = largeNoiseLimit(p), reach = Math.max(1, ...loud);
+    [this.quiet, this.loud] = [equilibrium(p).x, largeNoiseLimit(p)];
+    const reach = Math.max(1, ...this.loud), width = this.load.root.clientWidth;
+    const every = p.n_blocks > 9 && width < 340 ? 2 : 1;
     this.drawing.layout(this.width, p, reach);
-    const width = this.load.root.clientWidth;
-    this.load.layout(width, p.n_blocks, 1 - reach, quiet, loud);
+    this.load.layout(
+      width,
+      {
+        low: 0, high: p.n_blocks + 1, title: ["layer ", ...symbolText("ℓ")],
+        at: Array.from({ length: p.n_blocks + 2 }, (_, l) => l).filter((l) => l % every === 0),
+      },
+      {
+        low: 0.92 - reach, high: 1.08,
+        title: ["load ", ...symbolText("D", "ℓ"), " = ", ...symbolText("y − x", "ℓ")],
+      },
+    );
     this.phase.layout(width);
     this.phase.update(p);
     for (const control of this.controls) control.show();

@@ -1,7 +1,6 @@
 // A shipped phase diagram: a small load curve in every cell, shaded, with the cell pointed at as a handle to drag.
 
 import { path, set, svg, symbolText } from "./dom.js";
-import { zeroLine } from "./phase_plot.js";
 import { Plane } from "./plane.js";
 
 const HEIGHT = 300;
@@ -16,9 +15,7 @@ export class DiagramMap extends Plane {
       height: HEIGHT, onMove, across: axis(names.column), up: axis(names.row),
       label: `Cell of the ${side} diagram. Arrow keys: left for more noise, right for less, up and down for the row`,
     });
-    this.cells = svg("g", { class: "cells" });
     this.curves = svg("g", { class: "curves" });
-    this.contour = svg("path", { class: "contour" });
     this.cross = svg("path", { class: "cross" });
     this.svg.append(this.cells, this.curves, this.contour, this.cross, this.grid);
   }
@@ -37,22 +34,20 @@ export class DiagramMap extends Plane {
     const values = Array.from({ length: R }, (_, r) => Array.from({ length: C }, (_, c) => d.mean(shade, r, c)));
     const known = values.flat().filter(Number.isFinite), signed = shade === "curvature";
     const [low, high] = signed ? [0, Math.max(...known.map(Math.abs))] : [Math.min(...known), Math.max(...known)];
-    const each = (draw) => values.flatMap((row, r) => row.map((v, c) => draw(v, r, c)));
-    this.cells.replaceChildren(...each((v, r, c) => svg("rect", {
+    const look = (v) => ({
       class: !Number.isFinite(v) ? "missing" : !signed ? "share" : v > 0 ? "concave" : "convex",
-      "fill-opacity": Number.isFinite(v) ? (DARKEST * ((signed ? Math.abs(v) : v) - low) / (high - low || 1)).toFixed(3) : 1,
-      x: (x(c) - w / 2).toFixed(2), y: (y(r) - h / 2).toFixed(2), width: w.toFixed(2), height: h.toFixed(2),
-    })));
+      opacity: Number.isFinite(v) ? (DARKEST * ((signed ? Math.abs(v) : v) - low)) / (high - low || 1) : 1,
+    });
+    const bends = signed ? values : values.map((row, r) => row.map((_, c) => d.mean("curvature", r, c)));
+    this.shadeCells(values, values[0].map((_, c) => x(c)), values.map((_, r) => y(r)), look, bends);
     // Every curve fills its cell: shapes can be compared, heights cannot.
-    this.curves.replaceChildren(...each((v, r, c) => {
+    this.curves.replaceChildren(...values.flatMap((row, r) => row.map((_, c) => {
       const load = d.loads(r, c), top = Math.max(...load), range = top - Math.min(...load), points = [];
       load.forEach((value, l) => {
         points.push(x(c) + w * (0.72 * (l / (load.length - 1)) - 0.36), y(r) + h * (0.6 * ((top - value) / range) - 0.3));
       });
       return svg("path", { d: Number.isFinite(range) ? path(points) : "" });
-    }));
-    const bends = signed ? values : values.map((row, r) => row.map((_, c) => d.mean("curvature", r, c)));
-    this.contour.setAttribute("d", zeroLine(bends, values[0].map((_, c) => x(c)), values.map((_, r) => y(r))));
+    })));
   }
 
   /** Aim at a cell; `spoken` is what a screen reader hears after its place. */

@@ -39,9 +39,6 @@ START_SPREAD = 0.35
 RADIUS = 0.5
 """At the start, class means are corners of a regular polygon of this radius, and classes have this width."""
 
-DT = 0.01
-"""Euler step of the browser."""
-
 
 def corners(n_classes: int) -> np.ndarray:
     """Class means at the start, (K, 2), rounded to six digits so that page and simulator begin with the same
@@ -72,9 +69,8 @@ def model_of(state: Any) -> ElasticSDE:
 def elastic_page(**parameters: Any) -> Page:
     """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
 
-    The reader's browser steps the points as :func:`~deepmech.simulators.elastic_sde.simulate` does with
-    ``method="euler"``, ``dt=0.01`` and the same noise (I-model in the plane; paper B, Eq. 2), and decides at every
-    frame which pairs of classes a straight line separates.
+    The reader's browser takes Euler steps of 0.01 (I-model in the plane; paper B, Eq. 2), and decides at every frame
+    which pairs of classes a straight line separates.
 
     Parameters
     ----------
@@ -83,7 +79,7 @@ def elastic_page(**parameters: Any) -> Page:
     n_classes, n_samples : int
         K, from 2 to 4, and samples per class, up to 40.
     seed : int
-        Of start and noise, 0 … 99; the same numbers as ``simulate(..., seed=seed)``.
+        Of start and noise, 0 … 99.
     speed : float
         Units of time shown per second.
     running : bool

@@ -1,5 +1,4 @@
-// Locally elastic features in the plane (paper B, Eq. 2), step by step as deepmech.simulators.elastic_sde computes them by
-// Euler steps, and whether a straight line separates two classes of them. `p` is an object with intra, inter, noise.
+// Locally elastic features in the plane (paper B, Eq. 2) by Euler steps, with the random numbers that deepmech draws, and whether a straight line separates two classes of them. `p` is an object with intra, inter, noise.
 
 import { Normals } from "./philox.js";
 

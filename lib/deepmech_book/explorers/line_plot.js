@@ -57,10 +57,10 @@ export class LinePlot {
 
   /**
    * Draw: each is {class, points} for a line, with `dots` for its points too, or {class, text, x, y} for a word; `colours`
-   * are the line's, or those of its dots one by one.
+   * are the line's, or those of its dots one by one, and `mark(i)` gives more attributes of a dot.
    */
   draw(parts) {
-    this.drawn.replaceChildren(...parts.flatMap(({ class: name, points, dots, text, x, y, anchor, colours }) => {
+    this.drawn.replaceChildren(...parts.flatMap(({ class: name, points, dots, text, x, y, anchor, colours, mark }) => {
       if (text !== undefined) {
         return [svg("text", { class: name, x: this.x(x), y: this.y(y) - 6, "text-anchor": anchor ?? "start" }, text)];
       }
@@ -70,7 +70,7 @@ export class LinePlot {
       const known = points.filter(([u, v]) => Number.isFinite(this.x(u)) && Number.isFinite(this.y(v)));
       return [line, ...known.map((point, i) => svg("circle", {
         class: `dot ${name}`, r: dots, cx: this.x(point[0]).toFixed(2), cy: this.y(point[1]).toFixed(2),
-        style: paint(points.indexOf(point), "fill"),
+        style: paint(points.indexOf(point), "fill"), ...mark?.(i),
       }))];
     }));
   }

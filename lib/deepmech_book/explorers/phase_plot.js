@@ -4,28 +4,6 @@
 import { path, set, svg, symbolText } from "./dom.js";
 import { Plane } from "./plane.js";
 
-/**
- * The line where `c`, rows of numbers, is zero, by linear interpolation in each square of four neighbouring grid points;
- * `x` and `y` are where columns and rows lie. There is none through a square with a number missing.
- */
-export function zeroLine(c, x, y) {
-  let d = "";
-  for (let r = 0; r + 1 < c.length; r++) {
-    for (let i = 0; i + 1 < c[0].length; i++) {
-      const corners = [[r, i], [r, i + 1], [r + 1, i + 1], [r + 1, i]], points = [];
-      if (corners.some(([r0, i0]) => Number.isNaN(c[r0][i0]))) continue;
-      corners.forEach(([r0, i0], n) => {
-        const [r1, i1] = corners[(n + 1) % 4], [a, b] = [c[r0][i0], c[r1][i1]];
-        if (a > 0 === b > 0) return;
-        const t = a / (a - b);
-        points.push(x[i0] + t * (x[i1] - x[i0]), y[r0] + t * (y[r1] - y[r0]));
-      });
-      for (let n = 0; n + 3 < points.length; n += 4) d += path(points.slice(n, n + 4));
-    }
-  }
-  return d;
-}
-
 export class PhasePlot extends Plane {
   /** Ranges are [low, high, step]; `onMove({noise, friction_right})` is called while the handle moves. */
   constructor(diagram, noise, friction, onMove) {
@@ -41,8 +19,6 @@ export class PhasePlot extends Plane {
     this.noise = diagram.noise;
     this.friction = diagram.friction_right;
     this.neutral = svg("rect", { class: "neutral" });
-    this.cells = svg("g", { class: "cells" });
-    this.contour = svg("path", { class: "contour" });
     this.even = svg("path", { class: "even" });
     this.evenName = svg("text", { class: "even-name" }, ...symbolText("μ", "→"), " = ", ...symbolText("μ", "←"));
     this.svg.append(this.neutral, this.grid, this.cells, this.even, this.evenName, this.contour);
@@ -60,18 +36,8 @@ export class PhasePlot extends Plane {
   draw(curvature, largest) {
     [this.curvature, this.largest] = [curvature, largest];
     if (!this.x || !curvature) return;
-    const [w, h] = [this.x(this.noise[0]) - this.x(this.noise[1]), this.y(this.friction[0]) - this.y(this.friction[1])];
-    const cells = curvature.flatMap((row, r) =>
-      row.map((c, i) =>
-        svg("rect", {
-          class: c > 0 ? "concave" : "convex", "fill-opacity": Math.min(1, Math.abs(c) / largest).toFixed(3),
-          x: (this.x(this.noise[i]) - w / 2).toFixed(2), y: (this.y(this.friction[r]) - h / 2).toFixed(2),
-          width: w.toFixed(2), height: h.toFixed(2),
-        }),
-      ),
-    );
-    this.cells.replaceChildren(...cells);
-    this.contour.setAttribute("d", zeroLine(curvature, this.noise.map(this.x), this.friction.map(this.y)));
+    const look = (c) => ({ class: c > 0 ? "concave" : "convex", opacity: Math.min(1, Math.abs(c) / largest) });
+    this.shadeCells(curvature, this.noise.map(this.x), this.friction.map(this.y), look);
   }
 
   update(p) {

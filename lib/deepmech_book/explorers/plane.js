@@ -1,16 +1,40 @@
 // A picture over two parameters, with the current pair as a handle to drag: by mouse, finger or arrow keys.
 
-import { axes, html, number, scale, set, svg, ticks } from "./dom.js";
+import { axes, html, number, path, scale, set, svg, ticks } from "./dom.js";
+
+/**
+ * The line where `c`, rows of numbers, is zero, by linear interpolation in each square of four neighbouring grid points;
+ * `x` and `y` are where columns and rows lie. There is none through a square with a number missing.
+ */
+function zeroLine(c, x, y) {
+  let d = "";
+  for (let r = 0; r + 1 < c.length; r++) {
+    for (let i = 0; i + 1 < c[0].length; i++) {
+      const corners = [[r, i], [r, i + 1], [r + 1, i + 1], [r + 1, i]], points = [];
+      if (corners.some(([r0, i0]) => Number.isNaN(c[r0][i0]))) continue;
+      corners.forEach(([r0, i0], n) => {
+        const [r1, i1] = corners[(n + 1) % 4], [a, b] = [c[r0][i0], c[r1][i1]];
+        if (a > 0 === b > 0) return;
+        const t = a / (a - b);
+        points.push(x[i0] + t * (x[i1] - x[i0]), y[r0] + t * (y[r1] - y[r0]));
+      });
+      for (let n = 0; n + 3 < points.length; n += 4) d += path(points.slice(n, n + 4));
+    }
+  }
+  return d;
+}
 
 export class Plane {
   /**
    * `across` and `up` say which parameters lie on the axes: {name, range: [low, high, step], title, ticks, digits, words};
    * `digits` and `words` are how a screen reader hears the value. Where a parameter counts `values`, these stand in its place. `onMove({name: value, ...})` is called while the handle
-   * moves. A subclass draws into `this.svg` and calls `frame` from its `layout(width)`.
+   * moves. A subclass appends `cells`, `contour` and `grid` to `this.svg` and calls `frame` from its `layout(width)`.
    */
   constructor({ height, label, across, up, onMove }) {
     Object.assign(this, { height, across, up, onMove });
     this.grid = svg("g", { class: "axes" });
+    this.cells = svg("g", { class: "cells" });
+    this.contour = svg("path", { class: "contour" });
     this.svg = svg("svg", {
       height, "aria-hidden": "true", onpointerdown: (e) => this.press(e), onclick: (e) => this.moveTo(e),
     });
@@ -39,6 +63,22 @@ export class Plane {
       xTicks: every(across, box.right - box.left), yTicks: every(up, Infinity), xTitle: across.title, yTitle: up.title,
       xSay: word(across), ySay: word(up),
     });
+  }
+
+  /**
+   * Shade cells around the columns `xs` and the rows `ys` of the drawing; `look(value)` is {class, opacity}. A line runs
+   * where `bends` are zero.
+   */
+  shadeCells(values, xs, ys, look, bends = values) {
+    const [w, h] = [Math.abs(xs[1] - xs[0]), Math.abs(ys[1] - ys[0])];
+    this.cells.replaceChildren(...values.flatMap((row, r) => row.map((value, c) => {
+      const { class: name, opacity } = look(value);
+      return svg("rect", {
+        class: name, "fill-opacity": opacity.toFixed(3), x: (xs[c] - w / 2).toFixed(2), y: (ys[r] - h / 2).toFixed(2),
+        width: w.toFixed(2), height: h.toFixed(2),
+      });
+    })));
+    this.contour.setAttribute("d", zeroLine(bends, xs, ys));
   }
 
   update(p) {

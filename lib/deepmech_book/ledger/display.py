@@ -5,7 +5,8 @@ A claim's numbers come as a record, as :meth:`deepmech_book.ledger.entry.Entry.t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -63,13 +64,31 @@ def claim_line(
     told += f'<dt>page</dt> <dd><a href="{link[0]}">{escape(link[1])}</a></dd>' if link else ""
     detail = f'<p class="dm-detail">{escape(record["detail"])}</p>' if record and record.get("detail") else ""
     name = f' id="claim-{claim.id}"' if anchor else ""
+    main = " dm-main" if claim.main else ""
     return (
-        f'<details class="dm-claim dm-{claim.kind}"{name}><summary title="{claim.id}">'
+        f'<details class="dm-claim dm-{claim.kind}{main}"{name}><summary title="{claim.id}">'
         f"{badge(verdict, record.get('reason', '') if record else '', claim.kind)} "
         f'<span class="dm-statement">{escape(claim.statement)}</span> '
         f'<span class="dm-number">{line(record, claim.rule) if record else ""}{strip}</span></summary>'
         f'<dl class="dm-numbers">{told}</dl>{detail}</details>'
     )
+
+
+def tally(records: Iterable[Record], size: str = "") -> str:
+    """Sign and number of each verdict that was given, as HTML, in ``size`` as large as they are many."""
+    of = Counter(record["verdict"] for record in records)
+    style = f' style="{size}: {{}}"' if size else ""
+    return " ".join(
+        f'<span class="dm-verdict {css}" title="{of[v]} {v}"{style.format(of[v])}>{sign} {of[v]}</span>'
+        for v, (sign, css) in LOOKS.items()
+        if of[v]
+    )
+
+
+def fold(title: str, records: Iterable[Record], inside: str) -> str:
+    """Lines of claims behind a title and the tally of their records."""
+    head = f'<summary><span>{escape(title)}</span> <span class="dm-tally">{tally(records)}</span></summary>'
+    return f'<details class="dm-group">{head}{inside}</details>'
 
 
 def facts(claim: Claim, record: Record) -> list[tuple[str, str]]:
@@ -128,31 +147,40 @@ def short(
     ('0.0499 [0.0496, 0.0502]', ['0.0500'])
     >>> short(-0.0608, (-0.124, -0.00327), bars=[0.0])[0]
     '−0.061 [−0.124, −0.003]'
+    >>> short(0.0, (0.0, 0.0), 0.5009, bars=[0.05])
+    ('0 [0, 0]', ['0.50'])
     >>> short(3206, None, 0.625, 2.5e-6)
     ('3200', ['0.62', '2.5·10⁻⁶'])
+    >>> short(1.034e-5, (0.992e-5, 1.109e-5), bars=[0.01])[0]
+    '1.0 [1.0, 1.1]·10⁻⁵'
     """
     ends = list(interval or ())
     size = max(abs(value), max(ends, default=0.0) - min(ends, default=0.0))
-    near = [(x, bar) for bar in bars for x in (value, *ends)] + [(value, x) for x in rivals] + [*pairwise(ends)]
+    unit, power = _unit(size)
+    value, size, *ends = (x / unit for x in (value, size, *ends))
+    near = [(x, bar / unit) for bar in bars for x in (value, *ends)] + [(value, x / unit) for x in rivals]
+    apart = [(x, y) for x, y in [*near, *pairwise(ends)] if size and abs(x - y) > 1e-4 * max(abs(x), abs(y))]
     for digits in (2, 3, 4):
         text, *texts = [_text(x, digits, size) for x in (value, *ends)]
         others = [_text(x, digits, abs(x)) for x in rivals]
-        apart = [(x, y) for x, y in near if abs(x - y) > 1e-4 * max(abs(x), abs(y))]
         if all(_text(x, digits, size) != _text(y, digits, size) for x, y in apart):
             break
-    return text + (f" [{', '.join(texts)}]" if ends else ""), others
+    return text + (f" [{', '.join(texts)}]" if ends else "") + power, others
+
+
+def _unit(scale: float) -> tuple[float, str]:
+    """The power of ten in which numbers of this size are written, as a number and in words; 1 where they are not."""
+    order = int(np.floor(np.log10(scale))) if scale else 0
+    return (1.0, "") if -4 < order < 5 else (10.0**order, f"·10{str(order).translate(_RAISED)}")
 
 
 def _text(x: float, digits: int, scale: float) -> str:
     """A number with as many decimals as ``digits`` digits of a number of the size ``scale`` have."""
     if scale == 0:
         return "0"
-    order = int(np.floor(np.log10(scale)))
-    if x and not -4 < order < 5:
-        base, power = f"{x:.{digits - 1}e}".split("e")
-        return base.replace("-", "−") + "·10" + str(int(power)).translate(_RAISED)
-    places = digits - 1 - order
-    return f"{round(x, places) + 0.0:.{max(places, 0)}f}".replace("-", "−")
+    unit, power = _unit(scale)
+    places = digits - 1 - int(np.floor(np.log10(scale / unit)))
+    return f"{round(x / unit, places) + 0.0:.{max(places, 0)}f}{power}".replace("-", "−")
 
 
 def strip(

@@ -59,7 +59,8 @@ class Claim(Numbered):
     ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``aside``, which its id says,
     of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where the id
     begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata). ``answer`` is what
-    the authors could reply where it does not hold, shown beside that verdict.
+    the authors could reply where it does not hold, shown beside that verdict. Pages show a ``main`` claim as a card,
+    the others as rows of a table.
     """
 
     where: str
@@ -73,6 +74,7 @@ class Claim(Numbered):
     better_than_null: bool = False
     expected: Any = None
     answer: str = ""
+    main: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written
@@ -180,12 +182,7 @@ class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc
 
 
 def written(text: str) -> Any:
-    """What a text in YAML says.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or sets a name twice.
+    """What a text in YAML says; a ValueError if it cannot be read, or sets a name twice.
 
     Examples
     --------
@@ -201,12 +198,8 @@ def written(text: str) -> Any:
 def read(name: str, kind: Any, *headings: str, **told: Any) -> list[Any]:
     """The entries of a registry's file beside this module, each with fields of ``kind`` only; lists become tuples.
 
-    Entries may stand under headings, which are their fields of these names; ``told`` are fields that all have.
-
-    Raises
-    ------
-    ValueError
-        Naming the file, and the entry that does not fit.
+    Entries may stand under headings, which are their fields of these names; ``told`` are fields that all have. A
+    ValueError names the file, and the entry that does not fit.
     """
     known = {f.name: f.type for f in fields(kind)}
     place, made = name, []

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from deepmech_book.ledger import registry
-from deepmech_book.ledger.display import ABSENT, LOOKS, Record, badge, claim_line, number
+from deepmech_book.ledger.display import ABSENT, Record, badge, claim_line, fold, number, tally
 from deepmech_book.ledger.registry import PAPERS, Claim, Formula
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
 
@@ -298,13 +298,13 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
     passed = sum(r["verdict"] == HOLDS for r in checks)
     drawn = sum(f.page in pages for f in registry.figures().values())
     counts = [
-        f"Profile `{profile}`. Claims of the papers: {_counts(r for r in real if r['id'] not in own)}. "
-        f"Consequences that this book draws, which no sentence of a paper makes: "
-        f"{_counts(r for r in real if r['id'] in own)}. "
-        f"Errata and remarks, counted apart: {_counts(asides)}. "
-        f"Checks that a program obeys its formula, not counted as claims: {passed} of {len(checks)} pass. "
-        f"{len(claims) - len(found)} not measured in this build. "
-        f"Figures: {drawn} of {len(registry.figures())} drawn in this build.",
+        f"- Claims of the papers: {_counts(r for r in real if r['id'] not in own)}.",
+        f"- Consequences that this book draws, which no sentence of a paper makes: "
+        f"{_counts(r for r in real if r['id'] in own)}.",
+        f"- Errata and remarks, counted apart: {_counts(asides)}.",
+        f"- Checks that a program obeys its formula, not counted as claims: {passed} of {len(checks)} pass.",
+        f"- In this build, of the profile `{profile}`: {drawn} of {len(registry.figures())} figures are drawn, "
+        f"{len(claims) - len(found)} claims not measured.",
         "",
         *_by_chance(real),
     ]
@@ -316,14 +316,12 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
             where = f'<a href="{figure.page}.html">{escape(title)}</a>' if title else f"{figure.page}, {ABSENT}"
             shows = f"<p>{escape(figure.shows)} ({where}{f', {escape(figure.part)}' if figure.part else ''})</p>"
             inside = [c for c in of_paper if c.figure == figure.id and c.kind != "aside"]
-            lines.append(fold(f"{figure.label}: {figure.title}", inside, shows))
-        return [*lines, fold("Errata and remarks", [c for c in of_paper if c.kind == "aside"])]
+            lines.append(of_claims(f"{figure.label}: {figure.title}", inside, shows))
+        return [*lines, of_claims("Errata and remarks", [c for c in of_paper if c.kind == "aside"])]
 
-    def fold(title: str, inside: list[Claim], before: str = "") -> str:
-        lines = [claim_line(c, found.get(c.id), "", _address(c, pages)) for c in inside]
-        tally = " ".join(_tally([found[c.id] for c in inside if c.id in found]))
-        head = f'<summary><span>{escape(title)}</span> <span class="dm-tally">{tally}</span></summary>'
-        return f'<details class="dm-group">{head}{before}{"".join(lines)}</details>'
+    def of_claims(title: str, inside: list[Claim], before: str = "") -> str:
+        lines = (claim_line(c, found.get(c.id), "", _address(c, pages)) for c in inside)
+        return fold(title, (found[c.id] for c in inside if c.id in found), before + "".join(lines))
 
     return "\n".join([_chart(real), "", *counts, _by_paper(folds)])
 
@@ -332,26 +330,15 @@ def _chart(records: list[Record]) -> str:
     """How often each verdict was given, a bar for each paper: its verdicts side by side, as long as they are many."""
     bars = ""
     for paper, title in PAPERS.items():
-        parts = _tally([r for r in records if registry.claim(r["id"]).paper == paper], "flex-grow")
-        bars += f'<div>{escape(title)}</div><div class="dm-bar">{"".join(parts)}</div>'
+        of_paper = (r for r in records if registry.claim(r["id"]).paper == paper)
+        bars += f'<div>{escape(title)}</div><div class="dm-bar">{tally(of_paper, "flex-grow")}</div>'
     return f'<div class="dm-chart">{bars}<div>{" · ".join(map(badge, VERDICTS))}</div></div>'
-
-
-def _tally(records: list[Record], size: str = "") -> list[str]:
-    """Sign and number of each verdict that was given, as pieces of HTML, in ``size`` as large as they are many."""
-    of = Counter(r["verdict"] for r in records)
-    style = f' style="{size}: {{}}"' if size else ""
-    return [
-        f'<span class="dm-verdict {LOOKS[v][1]}" title="{of[v]} {v}"{style.format(of[v])}>{LOOKS[v][0]} {of[v]}</span>'
-        for v in VERDICTS
-        if of[v]
-    ]
 
 
 def _counts(records: Iterable[Record]) -> str:
     """How often each verdict was given."""
     verdicts = Counter(r["verdict"] for r in records)
-    return ", ".join(f"{verdicts[v]} {badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
+    return ", ".join(f"{verdicts[v]}\u00a0{badge(v)}" for v in VERDICTS if verdicts[v]) or "none measured"
 
 
 def _by_chance(records: list[Record]) -> list[str]:

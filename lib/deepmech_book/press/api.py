@@ -11,16 +11,8 @@ from typing import Any
 
 import deepmech
 
-#: Rooms in the order of the front door, and what each is for.
-ROOMS = {
-    "metrics": "Metrics",
-    "simulators": "Simulators",
-    "trainers": "Trainers",
-    "plots": "Plots",
-    "data": "Data",
-    "sweeps": "Sweeps",
-    "core": "Core",
-}
+#: Rooms in the order of the front door.
+ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("checks", "code", "compiled", "files", "lazy", "philox")),
@@ -56,8 +48,8 @@ def pages(book: Path) -> dict[str, str]:
     front = "\n".join(f"   {home}.{name}" for name, home in sorted(deepmech._HOMES.items()))
     rooms = "\n".join(f"- {{doc}}`/generated/api/{room}`" for room in ROOMS)
     out = {"index": INDEX.format(front=front, rooms=rooms)}
-    for room, title in ROOMS.items():
-        parts = [f"# {title}", ""]
+    for room in ROOMS:
+        parts = [f"# {room.capitalize()}", ""]
         for name, source in modules(room).items():
             if name != f"deepmech.{room}":
                 parts += [f"## {name.removeprefix('deepmech.')}", ""]

@@ -1,8 +1,10 @@
-"""Verbs of the book: ``deepmech book | run | plan | explore`` (those of the library: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | run | plan | lab | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +47,22 @@ def commands(parsers: Any) -> None:
     add("--chapters", nargs="+", metavar="NAME", help=some)
     add("--csv", metavar="FILE", help="also write it as a table")
 
+    add = verb(parsers, "zoo", _zoo, "say what a network of the zoo is and what was measured of it")
+    add("number", type=int, metavar="NUMBER", help="which network, from 0")
+    add("--again", action="store_true", help="train it here, and compare")
+    add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
+
+    add = verb(parsers, "bench", _bench, "judge a measure of your own on the zoo, beside all others")
+    add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
+    add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
+    add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
+
+    add = verb(
+        parsers, "lab", _lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies"
+    )
+    add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
+    add("--no-browser", action="store_true", help="only write the copies")
+
     add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
     names = "chain (the default), elastic, ruler, relaxation, training or diagram"
     add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
@@ -66,6 +84,7 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
 
 @needs_book
 def _book(options: argparse.Namespace) -> int:
+    from deepmech_book.bench import claims
     from deepmech_book.press import press, site, verdicts
     from deepmech_book.press.sources import Checkout
 
@@ -79,6 +98,8 @@ def _book(options: argparse.Namespace) -> int:
         here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
         table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
+        if options.accept:
+            claims.write()
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
@@ -119,6 +140,37 @@ def _run(options: argparse.Namespace) -> int:
         say(f"{run.gather(several, table)} verdicts in {table}")
     say(f"{options.out} holds the notebook, its figures, data and claims")
     return 0
+
+
+@needs_book
+def _zoo(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.cli import cli_zoo
+
+    sys.stdout.write(f"{cli_zoo(options.number, again=options.again, seed=options.seed)}\n")
+    return 0
+
+
+@needs_book
+def _bench(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.cli import cli_bench
+
+    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop, equal=options.equal)}\n")
+    return 0
+
+
+@needs_book
+def _lab(options: argparse.Namespace) -> int:
+    from deepmech_book.press import lab
+    from deepmech_book.press.sources import Checkout, mapping
+
+    checkout, folder = Checkout.find(), Path(options.out)
+    url = (mapping(checkout.root / "_config.yml").get("repository") or {}).get("url") or ""
+    say(f"{len(lab.write(checkout, folder, url, say))} notebooks are copied into {folder}")
+    if options.no_browser:
+        return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise RuntimeError("needs JupyterLab: pip install '.[lab]' in the folder of the repository")
+    return subprocess.run([sys.executable, "-m", "jupyterlab", str(folder)], check=False).returncode
 
 
 def _explore(options: argparse.Namespace) -> int:

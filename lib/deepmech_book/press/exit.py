@@ -26,8 +26,8 @@ NEWEST = (
     "linkify-it-py",
 )
 #: Without the extensions that are Jupyter Book's own, or make what this book has none of: comments, LaTeX.
-STRUCK = """ extensions = [name for name in extensions if name not in ("jupyter_book", "sphinx_comments",
-"sphinx_jupyterbook_latex")]
+STRUCK = """
+extensions = [e for e in extensions if e not in ("jupyter_book", "sphinx_comments", "sphinx_jupyterbook_latex")]
 """
 
 

@@ -4,18 +4,44 @@ tell their meaning where they are used; figures can be taken away; and screen re
 from __future__ import annotations
 
 import html
+import json
+import re
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
 from deepmech_book.press import api, gallery, search
 from deepmech_book.press.sources import REFERENCE, clock
 
 
-def stamp(made: dict[str, Any], download: str) -> str:
-    """The line below a page's title: profile, time, date, and the executed notebook to take away."""
+def launches(url: str, name: str) -> str:
+    """Links that open a notebook elsewhere and its source, of a repository with a public address; without one, nothing.
+
+    Binder makes the copies itself (``.binder/postBuild``), Colab takes them from the branch that CI pushes.
+
+    Examples
+    --------
+    >>> launches("", "glass/ageing")
+    ''
+    >>> launches("https://github.com/o/r", "glass/ageing").count("<a ")
+    3
+    """
+    if not url:
+        return ""
+    repository = url.removesuffix("/").removesuffix(".git").partition("github.com/")[2]
+    links = {
+        "Binder": f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/lab/{name}.ipynb",
+        "Colab": f"https://colab.research.google.com/github/{repository}/blob/notebooks/{name}.ipynb",
+        "edit": f"https://github.com/{repository}/edit/HEAD/notebooks/{name}.md",
+    }
+    return " ".join(f'<a href="{html.escape(to)}">{words}</a>' for words, to in links.items())
+
+
+def stamp(made: dict[str, Any], download: str, elsewhere: str = "") -> str:
+    """The line below a page's title: profile, time, date, the executed notebook to take away, and where it can run."""
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
     results = "".join(f"<li>{_said(one)}</li>" for one in made["results"])
@@ -23,7 +49,7 @@ def stamp(made: dict[str, Any], download: str) -> str:
     return (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
         f"<span>{details}</span> "
-        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
+        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a> {elsewhere}</p>'
         f"{f'<div class=dm-results>{listed}</div>' if listed else ''}"
     )
 
@@ -60,7 +86,9 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
     if (made := gallery.executed(app, name)) is not None:
         title = next(iter(doctree.findall(nodes.title)))
         download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        title.parent.insert(title.parent.index(title) + 1, nodes.raw("", stamp(made, download), format="html"))
+        elsewhere = launches(app.config.html_theme_options.get("repository_url", ""), name.removeprefix("generated/"))
+        line = nodes.raw("", stamp(made, download, elsewhere), format="html")
+        title.parent.insert(title.parent.index(title) + 1, line)
         title.parent.append(nodes.raw("", foot(made), format="html"))
 
 
@@ -89,6 +117,38 @@ def show_markup(app: Any, doctree: nodes.document) -> None:
             everywhere and isinstance(raw.parent, nodes.paragraph)
         ):
             raw.parent.replace(raw, nodes.Text(raw.astext()))
+
+
+class Answer(SphinxDirective):
+    """A question that checks its answer: ``{answer} words``, and what may be answered, ``5.9: why``, line by line.
+
+    The right answer stands first. Where all are numbers (or ``otherwise``, for all that is not listed) one is typed,
+    and may be off by 2 %; else the answers are buttons. ``book/assets/answers.js`` judges.
+    """
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        known = [[part.strip() for part in line.split(": ", 1)] for line in self.content if line.strip()]
+        if not known or any(len(one) != 2 for one in known):
+            raise self.error("an answer is a line such as 5.9: why; the right one comes first")
+        words, messages = self.parse_inline(self.arguments[0])
+        name = f"answer-{self.env.new_serialno('answer')}"
+        listed = [answer for answer, _ in known if answer != "otherwise"]
+        if all(re.fullmatch(r"[-\d.e/]+", answer) for answer in listed):
+            control = f'<input inputmode="decimal" autocomplete="off" aria-labelledby="{name}"><button>Check</button>'
+        else:
+            control = "".join(
+                f'<button value="{html.escape(one)}">{html.escape(one)}</button>' for one in sorted(listed)
+            )
+        form = (
+            f'<form class="dm-check-answer" data-known="{html.escape(json.dumps(known, ensure_ascii=False))}">'
+            f'{control}<output aria-live="polite"></output></form>'
+        )
+        asked = nodes.paragraph("", "", *words, ids=[name])
+        return [nodes.container("", asked, nodes.raw("", form, format="html"), *messages, classes=["dm-answer"])]
 
 
 GLOSSARY = "glossary"
@@ -164,6 +224,7 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
+    app.add_directive("answer", Answer)
     app.connect("env-before-read-docs", read_together)
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("doctree-read", add_stamp)

@@ -132,22 +132,31 @@ def _first(caption: str) -> str:
 
 
 HEAD = """\
-All figures of this book, page by page. Below each, where it stands on its page, are links to take it away as SVG, PDF
-or PNG, with the numbers drawn, and the words to cite it with.
+All figures of this book: large the one to remember of each chapter, then page by page all others, with what they show.
+A click leads to the figure on its page. Below it there are links to take it away as SVG, PDF or PNG, with the numbers
+drawn, and the words to cite it with.
 """
 
 
-def page(sheets: list[PageBuild]) -> str:
+def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
     """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure; before
-    them, large, the emblems."""
+    them, large, the emblems. Chapters are those of the table of contents."""
     parts = ["---", "html_theme.sidebar_secondary.remove: true", "---", "", "# Gallery", "", HEAD]
     drawn = {sheet.name: list(_drawn(sheet)) for sheet in sheets}
     if first := [thumb for each in drawn.values() for label, _, thumb in each if label in EMBLEMS.values()]:
         parts += [":::::{div} dm-emblems", "", *first, ":::::", ""]
+    chapters = [one for part in toc.get("parts", []) for one in part["chapters"]]
+    chapter_of = {page["file"]: one["file"] for one in chapters for page in one.get("sections", [])}
+    above = ""
     for name, each in drawn.items():
+        file = f"generated/{name}"
+        chapter = chapter_of.get(file, file)
+        if each and chapter not in (above, file):
+            parts += [f"## {{doc}}`/{chapter}`", ""]
+            above = chapter
         if each:
-            thumbs = [thumb for *_, thumb in each]
-            parts += [f"## {{doc}}`/generated/{name}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
+            level, thumbs = "##" if chapter == file else "###", [thumb for *_, thumb in each]
+            parts += [f"{level} {{doc}}`/{file}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
     return "\n".join(parts)
 
 

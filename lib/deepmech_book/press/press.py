@@ -34,7 +34,6 @@ class PageBuild:
     key: str
     notebook: dict[str, Any] | None = None
     fresh: bool = False
-    failure: str = ""
 
     @property
     def name(self) -> str:
@@ -88,63 +87,64 @@ def press(
     took = f" (they took {clock(sum(earlier.values()))} in all last time{new})" if earlier else ""
     say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
 
-    done: dict[str, PageBuild] = {}
-    todo = {checkout.executed(profile, s.name): s for s in waiting}
+    todo = {s.name: (checkout.executed(profile, s.name), s) for s in waiting}
     with closing(executions(checkout, todo, limits(profile), jobs, cell_minutes, say)) as executed:
-        for sheet, seconds, chatter in executed:
-            done[sheet.name] = sheet
-            how = "FAILED after" if sheet.failure else "executed in"
-            say(f"[{len(done)}/{len(waiting)}] {sheet.name} {how} {clock(seconds)}")
-            if sheet.notebook and sheet.notebook["metadata"]["deepmech"]["key"] != sheet.key:
-                say(f"{sheet.name}: something it depends on changed while it ran; the next run executes it again")
-            if chatter:
-                say(f"{sheet.name} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
-
-    if failed := [s for s in done.values() if s.failure]:
-        reports = "\n\n".join(f"notebook {s.name}, {s.failure}" for s in failed)
-        raise BookError(f"{len(failed)} of {len(waiting)} notebooks failed; the others' results are kept\n\n{reports}")
+        done = {sheet.name: sheet for sheet in executed}
     return [done.get(s.name, s) for s in found]
 
 
 def executions(
     checkout: Checkout,
-    todo: Mapping[Path, PageBuild],
+    todo: Mapping[str, tuple[Path, PageBuild]],
     environment: Mapping[str, str],
     jobs: int,
     cell_minutes: float | None,
     say: Say,
-) -> Generator[tuple[PageBuild, float, str], None, None]:
-    """Execute notebooks into the files ``todo``, each in a kernel of its own; yields (sheet with result or failure,
-    seconds, standard error) as they come. Closing it ends those that run."""
+) -> Generator[PageBuild, None, None]:
+    """Execute notebooks into files, each in a kernel of its own; ``todo`` has both by the words that lines of progress
+    have for them. Yields what is made as it comes; at the end a BookError if any failed. Closing it ends those that
+    run.
+    """
     jobs = max(1, min(jobs, provenance.cores(), len(todo)))
     environment = {**thread_limits(provenance.cores() // jobs), **places(checkout), **environment}
 
-    def execute(target: Path, sheet: PageBuild) -> tuple[PageBuild, float, str]:
-        say(f"{sheet.name} starts")
-        start, failure, chatter = time.monotonic(), "", ""
+    def execute(words: str, target: Path, sheet: PageBuild) -> PageBuild:
+        say(f"{words} starts")
         minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
         what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.key, target
-        try:
-            chatter = execution.execute(*what, environment, seconds)
-        except execution.NotebookFailed as failed:
-            failure = str(failed)
-        notebook = None if failure else keys.trusted(target)
-        return replace(sheet, notebook=notebook, fresh=True, failure=failure), time.monotonic() - start, chatter
+        if chatter := execution.execute(*what, environment, seconds):
+            say(f"{words} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
+        return replace(sheet, notebook=keys.trusted(target), fresh=True)
 
     if todo:
         kernels.warm(environment, len(todo))
         from deepmech_book.press import engine  # papermill takes its time
-    pool = ThreadPoolExecutor(jobs)
-    futures = [pool.submit(execute, target, sheet) for target, sheet in todo.items()]
+    pool, failures = ThreadPoolExecutor(jobs), []
+    futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
     try:
-        for future in as_completed(futures):
-            yield future.result()
+        for number, future in enumerate(as_completed(futures), 1):
+            words = futures[future]
+            place = f"[{number}/{len(todo)}] {words}"
+            try:
+                sheet = future.result()
+            except execution.NotebookFailed as failed:
+                failures.append(f"notebook {words}, {failed}")
+                say(f"{place} FAILED: {str(failed).strip().splitlines()[-1][:200]}")
+                continue
+            made = sheet.notebook["metadata"]["deepmech"] if sheet.notebook else {}
+            say(f"{place} executed in {clock(made.get('seconds', 0.0))}")
+            if made.get("key") != sheet.key:
+                say(f"{words}: something it depends on changed while it ran; the next run executes it again")
+            yield sheet
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(future.done() for future in futures):
             engine.stop()
             time.sleep(0.1)
+    if failures:
+        many, reports = f"{len(failures)} of {len(todo)} notebooks", "\n\n".join(failures)
+        raise BookError(f"{many} failed; the others' results are kept\n\n{reports}")
 
 
 def thread_limits(threads: int) -> dict[str, str]:

@@ -116,37 +116,20 @@ def run(
     cell_minutes: float | None = None,
     say: Say = lambda line: None,
 ) -> None:
-    """Execute a notebook at every point whose folder does not hold that yet.
-
-    Raises
-    ------
-    BookError
-        After all have run, if any failed; the folders of the others are kept.
-    """
-    shared = keys.surroundings(checkout)
-    todo: dict[Path, press.PageBuild] = {}
-    points: dict[str, Point] = {}
+    """Execute a notebook at every point whose folder does not hold that yet; after all have run a BookError, if any
+    failed; the folders of the others are kept."""
+    shared, todo, folders = keys.surroundings(checkout), {}, {}
     for point in several:
         sheet = press.PageBuild(source, point.parameters, keys.key(source, point.parameters, shared))
         target = point.folder.resolve() / f"{Path(source.name).name}.ipynb"
         if keys.trusted(target, sheet.key) is None:
-            todo[target], points[sheet.key] = sheet, point
+            todo[point.folder.name if point.varied else source.name] = target, sheet
+            folders[sheet.key] = point.folder
             shutil.rmtree(point.folder / "data", ignore_errors=True)
     say(f"{source.name}: {len(several)} to have, {len(todo)} to execute")
-    failures = []
     with closing(press.executions(checkout, todo, {}, jobs, cell_minutes, say)) as executed:
-        for number, (sheet, _, chatter) in enumerate(executed, 1):
-            point = points[sheet.key]
-            words = ", ".join(f"{k} = {v}" for k, v in point.varied.items()) or source.name
-            why = f" FAILED: {sheet.failure.strip().splitlines()[-1]}" if sheet.failure else ""
-            say(f"{chatter.rstrip()}\n[{number}/{len(todo)}] {words}{why}".lstrip())
-            if sheet.failure:
-                failures.append(f"{point.folder}, {sheet.failure}")
-            else:
-                take_away(checkout, sheet, point.folder)
-    if failures:
-        reports = "\n\n".join(failures)
-        raise BookError(f"{len(failures)} of {len(todo)} executions failed; the others are kept\n\n{reports}")
+        for sheet in executed:
+            take_away(checkout, sheet, folders[sheet.key])
 
 
 def take_away(checkout: Checkout, sheet: press.PageBuild, folder: Path) -> None:

@@ -19,7 +19,7 @@ from deepmech_book.ledger.registry import formulas
 TEXTS = "_static/texts.js"
 #: Questions that lead to a page, by page; figures and equations of the papers come from the ledger.
 ASKED = {
-    "howto": "install, how to cite, cite, citation, bibtex, how do i, verify, gpu, watch training",
+    "howto": "install, how to cite, cite, citation, bibtex, how do i, pdf, verify, gpu, watch training",
     "papermill": "parameters, my own parameters, grid of parameters, cost",
     "cluster": "slurm, dask, many machines",
     "generated/beyond/your_network": "my network, own model, measure my own model, measure my network, my own network",

@@ -23,7 +23,8 @@ import yaml
 import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.spec import digest
-from deepmech_book.ledger import tables
+from deepmech_book.ledger import registry, tables
+from deepmech_book.ledger.display import fold
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
@@ -72,7 +73,7 @@ def build(
     made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
         ready, records
     )
-    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready)}
+    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready, checkout.toc)}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     partial = len(ready) < len(sheets)
@@ -100,11 +101,14 @@ def _printable(sheet: PageBuild) -> str:
     """The executed notebook as the site shows it.
 
     Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
-    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show.
+    check a claim are folded, unless their tags say ``show-input``: a page is read for what they show. Where a cell
+    checks main claims, the others stand below them as the rows of a folded table.
     """
     notebook = copy.deepcopy(sheet.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = _with_cards(cell["outputs"])
         checks = False
         for output in cell.get("outputs", []):
             checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
@@ -112,6 +116,18 @@ def _printable(sheet: PageBuild) -> str:
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
+
+
+def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where there are cards of main claims, other claims become the rows of a folded table below them."""
+    claims = [output.get("data", {}).get(execution.RECORD, {}).get("claim") for output in outputs]
+    rows = [i for i, claim in enumerate(claims) if claim and not registry.claim(claim["id"]).main]
+    if len(rows) < 2 or len(rows) == sum(map(bool, claims)):
+        return outputs
+    inside = "".join(line for i in rows for line in outputs[i]["data"]["text/html"])
+    table = fold(f"{len(rows)} more, in a table", [claims[i] for i in rows], inside)
+    folded = {"output_type": "display_data", "metadata": {}, "data": {"text/html": table}}
+    return [*(output for i, output in enumerate(outputs) if i not in rows), folded]
 
 
 def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:

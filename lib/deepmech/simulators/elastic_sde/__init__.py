@@ -1,8 +1,8 @@
 """Locally elastic stochastic differential equations (Zhang, Wang, Su 2021, Eqs. 1–9 and App. E).
 
 - :class:`ElasticSDE`: the parameters; any number may be a labelled array, α(t) and β(t) may change in time
-  (:class:`PowerLaw`, tables, functions). :func:`mixed_logits` makes the structure of Eq. E.1.
-- :func:`simulate`: samples of many runs at once, exact in law or by Euler steps; :func:`train_discrete`: the dynamics
+  (:class:`PowerLaw`, tables). :func:`mixed_logits` makes the structure of Eq. E.1.
+- :func:`simulate`: samples of many runs at once, exact in law; :func:`train_discrete`: the dynamics
   of single-sample training, Eqs. 1 and 4, of which the SDE is the limit.
 - :func:`mean_solution`: mean features in closed form (Eqs. 3, 7, 9 for any K), by matrix exponential otherwise;
   :func:`tabulated_paths`: the same for tables of effects, fast enough for fits.

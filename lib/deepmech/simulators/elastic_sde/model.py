@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,8 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, align
-from deepmech.core.spec import Spec, decode, encode
-from deepmech.simulators.elastic_sde.rates import Effect, PowerLaw, Rate, batch_fields, describe, is_table, rate
+from deepmech.core.spec import Spec, decode
+from deepmech.simulators.elastic_sde.rates import Effect, PowerLaw, Rate, batch_fields, is_table, rate
 
 STRUCTURES = ("isotropic", "logits")
 
@@ -34,7 +33,7 @@ class ElasticSDE(Spec):
     Parameters
     ----------
     intra, inter : α(t) and β(t), per unit of time: a number, a labelled array, a labelled array with a dimension
-        ``time`` (linear in between), a :class:`PowerLaw`, or a function of an array of times.
+        ``time`` (linear in between), or a :class:`PowerLaw`.
     n_classes, n_features : K ≥ 2 and p ≥ 1. By default p = K for ``"logits"``, 1 for ``"isotropic"``, and what an array
         says.
     structure : H: ``"isotropic"`` (H_kl = 1, the I-model), ``"logits"`` (H_kl = d_l d_lᵀ/|d_l|² with d_l = e_l − 1/K,
@@ -78,7 +77,7 @@ class ElasticSDE(Spec):
         self._check_structure(k, p)
         for field in ("intra", "inter"):
             value = getattr(self, field)
-            if (not callable(value) and not isinstance(value, PowerLaw)) or isinstance(value, xr.DataArray):
+            if not isinstance(value, PowerLaw):
                 self.require_numbers(field)
             if is_table(value):
                 t = np.asarray(value["time"], float)
@@ -198,17 +197,11 @@ class ElasticSDE(Spec):
         ]
         return parts[0], parts[1]
 
-    def to_json(self) -> dict[str, Any]:
-        fields = {f.name: encode(describe(getattr(self, f.name))) for f in dataclasses.fields(self)}
-        return {"spec": type(self).__name__, **fields}
-
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ElasticSDE:
         def back(value: Any) -> Any:
             if isinstance(value, dict) and value.get("spec") == "PowerLaw":
                 return PowerLaw.from_json(value)
-            if isinstance(value, dict) and "function" in value:
-                raise ValueError(f"ElasticSDE.from_json: {value['function']} is a function; pass it in yourself")
             return decode(value)
 
         return cls(**{k: back(v) for k, v in data.items() if k != "spec"})

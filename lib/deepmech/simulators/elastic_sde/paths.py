@@ -17,7 +17,8 @@ def tabulated_paths(
     Parameters
     ----------
     parts : M_α and M_β, (d, d) each: :func:`~deepmech.simulators.elastic_sde.drift_matrix` for what multiplies α and β.
-    intra, inter : (T,), effects at the times, per unit of time.
+    intra, inter : (T,), effects at the times, per unit of time. They, or the parts, may be complex: an imaginary step
+        of 1e-30 in a parameter gives the path's derivative by it to rounding.
     start : x at the first time, d numbers in any shape.
     step : from one time to the next.
     substeps : Runge–Kutta steps within one; the error falls with their fourth power.
@@ -39,15 +40,16 @@ def tabulated_paths(
     >>> bool(abs(path[-1, 0] - np.e) < 1e-4)
     True
     """
-    a, b, x = (np.ascontiguousarray(z, dtype=float) for z in (intra, inter, start))
-    first, second = (np.ascontiguousarray(m, dtype=float) for m in parts)
+    kind = complex if any(map(np.iscomplexobj, (intra, inter, *parts))) else float
+    a, b, x = (np.ascontiguousarray(z, dtype=kind) for z in (intra, inter, start))
+    first, second = (np.ascontiguousarray(m, dtype=kind) for m in parts)
     if a.shape != b.shape or a.ndim != 1 or first.shape != second.shape or first.shape != (x.size, x.size):
         raise ValueError(
             f"tabulated_paths: effects {a.shape}, {b.shape}, parts {first.shape}, {second.shape}, start {x.shape}: "
             "give two rows of one length, and two square matrices as large as the start"
         )
-    out = np.empty((len(a), x.size))
-    _run(first, second, a, b, x.flatten(), float(step), int(substeps), out, np.zeros((5, x.size)))
+    out = np.empty((len(a), x.size), kind)
+    _run(first, second, a, b, x.flatten(), float(step), int(substeps), out, np.zeros((5, x.size), kind))
     return out.reshape(len(a), *x.shape)
 
 
@@ -55,7 +57,7 @@ def tabulated_paths(
 def _slope(first, second, a, b, x, share, k, out):
     """out = (a M_α + b M_β)(x + share k)."""
     for i in range(x.shape[0]):
-        total = 0.0
+        total = x[0] * 0.0
         for j in range(x.shape[0]):
             total += (a * first[i, j] + b * second[i, j]) * (x[j] + share * k[j])
         out[i] = total

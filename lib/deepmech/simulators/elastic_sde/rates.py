@@ -1,8 +1,7 @@
-"""Effects that change in time: numbers, power laws, tables and functions, with their integrals."""
+"""Effects that change in time: numbers, power laws and tables, with their integrals."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -53,23 +52,12 @@ class PowerLaw(Spec):
 
 
 Rate = Callable[[Any], Any]
-Effect = Number | PowerLaw | Rate
-"""A number, a labelled array (linear in between if it has a dimension ``time``), a power law, or a function of time."""
+Effect = Number | PowerLaw
+"""A number, a labelled array (linear in between if it has a dimension ``time``), or a power law."""
 
 
 def is_table(effect: Any) -> bool:
     return isinstance(effect, xr.DataArray) and "time" in effect.dims
-
-
-def describe(effect: Any) -> Any:
-    """JSON for a spec: a function is known by its name and a digest of its code and of what it closes over."""
-    if not callable(effect) or isinstance(effect, Spec | xr.DataArray):
-        return effect
-    code = getattr(effect, "__code__", None)
-    inside = [c.cell_contents for c in getattr(effect, "__closure__", None) or ()]
-    text = repr((code.co_code, code.co_consts, code.co_names, inside) if code else effect)
-    name = f"{getattr(effect, '__module__', '?')}.{getattr(effect, '__qualname__', repr(effect))}"
-    return {"function": name, "digest": hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}
 
 
 def batch_fields(name: str, effect: Any) -> dict[str, Any]:
@@ -79,7 +67,7 @@ def batch_fields(name: str, effect: Any) -> dict[str, Any]:
     if is_table(effect):
         rows = effect.isel(time=0, drop=True)
         return {f"{name}_row": rows.copy(data=np.arange(rows.size).reshape(rows.shape))}
-    return {} if callable(effect) else {name: effect}
+    return {name: effect}
 
 
 def rate(name: str, effect: Any, flat: Any) -> tuple[Rate, Rate]:
@@ -90,8 +78,6 @@ def rate(name: str, effect: Any, flat: Any) -> tuple[Rate, Rate]:
         )
     if is_table(effect):
         return _table(effect, flat[f"{name}_row"])
-    if callable(effect) and not isinstance(effect, xr.DataArray):
-        return _function(effect)
     constant = np.asarray(flat[name], float)[:, None]
     return (lambda t: constant + 0 * np.asarray(t)), (lambda t: constant * np.asarray(t))
 
@@ -119,23 +105,6 @@ def _table(effect: xr.DataArray, rows: np.ndarray) -> tuple[Rate, Rate]:
     def integral(t: Any) -> np.ndarray:
         i, rest = place(t)
         return areas[:, i] + (values[:, i] + value(t)) / 2 * rest
-
-    return value, integral
-
-
-def _function(effect: Rate) -> tuple[Rate, Rate]:
-    def value(t: Any) -> np.ndarray:
-        t = np.atleast_1d(np.asarray(t, float))
-        return np.broadcast_to(np.asarray(effect(t), float), t.shape)[None]
-
-    def integral(t: Any) -> np.ndarray:
-        t = np.atleast_1d(np.asarray(t, float))
-        ends, back = np.unique(np.append(t.ravel(), 0.0), return_inverse=True)
-        nodes, weights = panels(ends)
-        pieces = np.sum(value(nodes.ravel())[0].reshape(nodes.shape) * weights, axis=1)
-        total = np.concatenate([[0.0], np.cumsum(pieces)])
-        total -= total[np.searchsorted(ends, 0.0)]
-        return total[back[:-1]].reshape(t.shape)[None]
 
     return value, integral
 

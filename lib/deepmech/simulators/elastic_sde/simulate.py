@@ -1,9 +1,8 @@
-"""Many runs of the SDE at once: exact in law between recorded times, or by Euler steps."""
+"""Many runs of the SDE at once, exact in law at the recorded times."""
 
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -24,11 +23,12 @@ def simulate(
     n_runs: int = 1,
     start_spread: float = 0.0,
     mean: Literal["samples", "infinite"] = "samples",
-    method: Literal["exact", "euler"] = "exact",
-    dt: float | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
     """Features of ``n_samples`` samples of every class over time (paper B, Eqs. 2 and 5).
+
+    The SDE is linear and its noise additive: the state at the recorded times is drawn from its exact law, whatever lies
+    between them.
 
     Parameters
     ----------
@@ -41,9 +41,6 @@ def simulate(
     start_spread : standard deviation of samples about ``start`` at t = 0, in every feature.
     mean : what drives the drift: the mean of the n ``"samples"`` (Eq. 2: samples interact), or with ``"infinite"`` the
         solution of the LE-ODE, which is the limit of many samples that the paper puts in their place.
-    method : ``"exact"``: the SDE is linear and its noise additive, so the state at the recorded times is drawn from its
-        exact law, whatever lies between them. ``"euler"``: steps of ``dt``, order 1 in mean and covariance.
-    dt : Euler step; recorded times must be multiples of it.
     seed : of the noise.
 
     Returns
@@ -61,14 +58,11 @@ def simulate(
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
     checks.require("simulate: mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
-    checks.require("simulate: method", method, method in ("exact", "euler"), "'exact' or 'euler'")
-    checks.require("simulate: dt", dt, (dt is None) == (method == "exact"), "given with method='euler', and only then")
     batch = model.batch()
     out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
-    walk = _exact if method == "exact" else partial(_euler, dt=dt)
-    walk(model, batch, t, x0, first, streams, mean == "samples", out)
-    setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean, "method": method,
-               "dt": dt, "start": x0.tolist()}  # fmt: skip
+    _exact(model, batch, t, x0, first, streams, mean == "samples", out)
+    setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean}
+    setting["start"] = x0.tolist()
     found = (out, "run", "time", "class", "sample", "feature")
     return labelled(model, batch, t, began, setting, seed, feature_value=found)
 
@@ -114,30 +108,3 @@ def _apply(matrix: np.ndarray, means: np.ndarray, classes_only: bool) -> np.ndar
         return np.einsum("nkc,nrcp->nrkp", matrix, means)
     n, runs, k, p = means.shape
     return np.einsum("nij,nrj->nri", matrix, means.reshape(n, runs, k * p)).reshape(means.shape)
-
-
-def _euler(
-    model: ElasticSDE, batch: Batch, t: np.ndarray, x0: np.ndarray, first: np.ndarray, streams: list[Stream],
-    by_samples: bool, out: np.ndarray, dt: Any,
-) -> None:  # fmt: skip
-    checks.require("simulate: dt", dt, checks.is_real(dt) and np.isfinite(dt) and dt > 0, "positive and finite")
-    marks = np.rint(t / dt).astype(int)
-    checks.require(
-        "simulate: dt", dt, np.allclose(marks * dt, t, rtol=1e-9), "such that every recorded time is a multiple of it"
-    )
-    noise = np.asarray(batch.flat["noise"], float)[:, None, None, None, None]
-    parts = model.drift_parts(batch)
-    (alpha, _), (beta, _) = model.rates(batch)
-    flat = model.isotropic
-    x = np.broadcast_to(first, (batch.n, *first.shape)).copy()
-    drift = np.broadcast_to(x0, (batch.n, 1, *x0.shape)).copy()
-    for step in range(marks[-1] + 1):
-        for i in np.flatnonzero(marks == step):
-            out[:, :, i] = x
-        now = np.array([step * dt])
-        m = alpha(now)[..., None] * parts[0] + beta(now)[..., None] * parts[1]
-        m = np.broadcast_to(m, (batch.n, *m.shape[1:]))
-        pull = dt * _apply(m, x.mean(3) if by_samples else drift, flat)
-        drift = drift if by_samples else drift + pull
-        z = np.stack([s.normal("noise", step, first.shape[1:]) for s in streams])
-        x = x + pull[:, :, :, None] + noise * np.sqrt(dt) * z

@@ -155,8 +155,7 @@ def transitions(model: ElasticSDE, batch: Batch, ends: np.ndarray, covariance: b
         return
     parts = model.drift_parts(batch)
     d = parts[0].shape[-1]
-    steady = all((not callable(e) and not isinstance(e, PowerLaw) and not is_table(e)) or
-                 (isinstance(e, xr.DataArray) and not is_table(e)) for e in (model.intra, model.inter))  # fmt: skip
+    steady = not any(isinstance(e, PowerLaw) or is_table(e) for e in (model.intra, model.inter))
     (alpha, _), (beta, _) = model.rates(batch)
     for low, high in pairwise(ends):
         phi, cov = np.empty((batch.n, d, d)), np.empty((batch.n, d, d))

@@ -305,6 +305,7 @@ class Torch:
         self.stream = Rows(unique, self.device)
         self.seed = torch.tensor([unique.index(k) for k in keys], device=self.device)
         self.momentum = self._column([float(m.training.momentum) for m in members])
+        self.decay = self._column([float(m.training.weight_decay) for m in members])
         self.memory: dict[str, torch.Tensor] = {}
         self.steps, self._step, self._calls = 0, 0, Counter[int]()
         self.dropouts = {k: m for k, m in self.together.module.named_modules() if isinstance(m, Dropout)}
@@ -326,6 +327,8 @@ class Torch:
             (x, x_dim), (y, y_dim) = self._inputs(noise, index), self._targets(wrong, index)
             loss, gradient, _ = self.together.gradient(self.loss, x, y, (x_dim, y_dim))
             self.steps += 1
+            if self.decay.any():
+                self.together.rows.mul_(1 - rate * self.decay)
             self.optimizer(self.together.rows, gradient, rate, self.momentum, self.steps, self.memory)
             total += loss.double() * (n if index is None else index.shape[1])
         for carried in self.together.buffers.values():

@@ -7,7 +7,6 @@ import xarray as xr
 
 from deepmech.core.labels import over
 from deepmech.sweeps import Sweep
-from deepmech_book.experiments.glass import transitions
 from deepmech_book.experiments.glass.data import Binary, binary, fingerprint
 
 NAME = "cifar10-jpeg"
@@ -35,9 +34,8 @@ def single_path(data: Binary) -> float:
     return float(max(pull))
 
 
-def linear_sweep(name: str) -> Sweep:
-    """What a straight line through the data that a panel of Fig. 1(c) or A3(b) has seen explains, and its λ*."""
-    n_data = transitions.SETTINGS[name]["ttt"]["data"]["n_data"]
+def linear_sweep(name: str, n_data: int) -> Sweep:
+    """What a straight line through as many samples as a panel of Fig. 1(c) or A3(b) has seen explains, and its λ*."""
     compute, cells = f"{__name__}:linear_cells", {"n_data": over("n_data", [n_data])}
     return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
 

@@ -173,7 +173,8 @@ def width_for(like: dict[str, Any], n_data: int) -> int:
     18
     """
     wanted = n_weights(layer_sizes(10, like["width"], 6)) / like["n_data"] * n_data
-    return min(range(1, 400), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - wanted))
+    below = max(1, int((121 + 20 * wanted) ** 0.5 - 11) // 10)  # of width w there are 5w² + 11w weights
+    return min((below, below + 1), key=lambda w: abs(n_weights(layer_sizes(10, w, 6)) - wanted))
 
 
 def phase_sweep(

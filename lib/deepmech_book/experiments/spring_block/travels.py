@@ -12,10 +12,9 @@ import xarray as xr
 from torch import nn
 
 from deepmech.data import Data, load
-from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import TORCH, sweep
+from deepmech_book.experiments.spring_block.data import TORCH, measured, sweep
 from deepmech_book.experiments.your_network import Rows, TokenMean
 
 DEPTH = 5
@@ -138,15 +137,7 @@ def train_kind(cells: xr.Dataset, kind: str, data: dict[str, Any], training: dic
         dropout=cells["dropout"],
         **own,
     )
-    return _measured(made)
-
-
-def _measured(made: xr.Dataset) -> xr.Dataset:
-    curves = made["load_curve"].sel(split="train", drop=True).drop_vars("layer_name", errors="ignore")
-    curves = curves.transpose("cell", "layer")
-    accuracy = made["accuracy"].sel(split="test", drop=True)
-    found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": accuracy}
-    return xr.Dataset(found, attrs=made.attrs)
+    return measured(made)
 
 
 #: Images by how many pixels they have across; "10 as 28" has the detail of 10 and the number of pixels of 28.
@@ -174,7 +165,7 @@ def train_resolutions(
     for name in dict.fromkeys(cells["images"].values.tolist()):
         own = cells.isel(cell=cells["images"].values == name)
         made = train(MLP(**network), Training(**training), _images(name, data), seed=own["seed"], experiment="figure 1")
-        found.append(_measured(made).assign_coords(cell=own["cell"]))
+        found.append(measured(made).assign_coords(cell=own["cell"]))
     whole = xr.concat(found, "cell", combine_attrs="override")
     return whole.sel(cell=cells["cell"])
 

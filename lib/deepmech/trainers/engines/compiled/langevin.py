@@ -12,7 +12,7 @@ import numpy as np
 
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, purpose_word
-from deepmech.trainers.engines.compiled import langevin_product, langevin_step
+from deepmech.trainers.engines.compiled import langevin_kernels as kernels
 from deepmech.trainers.engines.compiled.tiles import aligned
 from deepmech.trainers.run import go_on
 
@@ -67,9 +67,9 @@ class CompiledWalk:
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
         weight_type, self.type = TYPES[dtype]
-        self.n, lanes = len(x), langevin_product.vectors(self.type)
+        self.n, lanes = len(x), kernels.vectors(self.type)
         widest = int(self.sizes[1:].max())
-        unit = langevin_product.WIDE * lanes
+        unit = kernels.WIDE * lanes
         whole = -(-self.n // lanes) * lanes
         #: Samples in a block: fixed by the sizes alone, so that sums have one order.
         self.block = min(max(CACHE // (widest * np.dtype(self.type).itemsize) // unit * unit, unit), whole)
@@ -80,16 +80,16 @@ class CompiledWalk:
         room = {name: aligned(n * self.block, self.type) for name, n in {
             "a": (len(sizes) - 2) * widest, "d": 2 * widest, "x": len(samples), "y": 1,
         }.items()}  # fmt: skip
-        small = aligned(langevin_product.SQUARE**2, self.type)
+        small = aligned(kernels.SQUARE**2, self.type)
         #: Weights, the same in the type of the products, and their gradient.
         self.w, self.v, self.g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(self.g) + len(self.g) % 2
-        self._room = langevin_step.Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
-        self._net = langevin_step.Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
+        self._room = kernels.Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
+        self._net = kernels.Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
         blocked = aligned(padded.size, self.type), aligned(blocks * self.block, self.type)
         blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
         blocked[1][: self.n] = labels
-        self._data = langevin_step.Data(*blocked, samples, labels, self.block)
+        self._data = kernels.Data(*blocked, samples, labels, self.block)
 
     def set(self, weights: np.ndarray) -> None:
         """Put the network at these weights (flat)."""
@@ -117,7 +117,7 @@ class CompiledWalk:
         self, begin: int, end: int, batch: int, order: np.ndarray, rate: float, decay: float, noise: float,
         stream: Stream,
     ) -> None:  # fmt: skip
-        langevin_step.advance(
+        kernels.advance(
             self._net, self._data, self._room, order, batch, rate, decay, noise, np.uint64(stream.key), _THERMAL,
             begin, end,
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """The compiled engine of fully connected networks: a whole epoch, forward and backward, in one call of machine code.
 
-The arithmetic is in :mod:`.mlp_step`, which releases Python's lock for the whole epoch, so that networks train beside
-one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
+The arithmetic is in :mod:`.mlp_kernels`, which releases Python's lock for the whole epoch, so that networks train
+beside one another on as many cores as there are. Agreement with plain autograd is tested parameter by parameter.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepmech.core.random import purpose_word
-from deepmech.trainers.engines.compiled import mlp_draws
-from deepmech.trainers.engines.compiled import mlp_passes as kernels
+from deepmech.trainers.engines.compiled import mlp_kernels as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
-from deepmech.trainers.engines.compiled.mlp_step import run_steps
 from deepmech.trainers.member import Member, Settings
 from deepmech.trainers.run import go_on
 from deepmech.trainers.specs import MLP, Training
@@ -23,7 +21,7 @@ from deepmech.trainers.specs import MLP, Training
 #: What of the specs this engine can do: each field it reads, and of names the values. All else is torch's.
 _NUMBERS = (
     "depth width slope dropout batch_norm scale bias learning_rate momentum batch_size epochs data_noise label_noise "
-    "schedule stop_loss stop_change"
+    "schedule stop_loss stop_change weight_decay"
 )
 KNOWN: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(_NUMBERS.split(), ()),
@@ -90,14 +88,14 @@ class Work(NamedTuple):
     turned: np.ndarray
     """A weight, transposed, flat."""
     coefficients: np.ndarray
-    """(hidden, 5, units), see :data:`.mlp_passes.TIMES`."""
+    """(hidden, 5, units), see :data:`.mlp_kernels.TIMES`."""
     partial: np.ndarray
-    """(3, widest), flat, in the working precision: what :func:`.mlp_passes.add_moments` sums; ``sums`` (2, widest)."""
+    """(3, widest), flat, in the working precision: what :func:`.mlp_kernels.add_moments` sums; ``sums`` (2, widest)."""
     sums: np.ndarray
     keep: np.ndarray
-    """(steps, hidden, n / 32, units): a bit for each activation (:func:`.mlp_draws.masks`), or one step."""
+    """(steps, hidden, n / 32, units): a bit for each activation (:func:`.mlp_kernels.masks`), or one step."""
     normals: np.ndarray
-    """(steps, n · inputs) (:func:`.mlp_draws.normals`); (0, 0) without noise."""
+    """(steps, n · inputs) (:func:`.mlp_kernels.normals`); (0, 0) without noise."""
     words: np.ndarray
     """Random words on their way into one of these."""
 
@@ -125,6 +123,8 @@ class Steps(NamedTuple):
     adam: bool
     rate: float
     momentum: float
+    kept: float
+    """Of the parameters, before each step: 1 - rate · weight decay."""
 
 
 def unknown(network: Any, training: Training) -> str:
@@ -273,13 +273,13 @@ class Fused:
 
         if drop:
             units = self.net.units[1:-1]
-            mlp_draws.masks(work.keep[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
+            kernels.masks(work.keep[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
         if now.data_noise > 0:
             drawn = len(order), size, key, first, purpose("input noise")
-            mlp_draws.normals(work.normals[:steps], self.sizes[0], *drawn, work.words)
+            kernels.normals(work.normals[:steps], self.sizes[0], *drawn, work.words)
         if wrong and shared["n_classes"]:
             replaced, other = purpose("label noise"), purpose("random label")
-            mlp_draws.relabel(labels, size, wrong, shared["n_classes"], key, first, replaced, other, work.words)
+            kernels.relabel(labels, size, wrong, shared["n_classes"], key, first, replaced, other, work.words)
         if now.data_noise == 0 and size == n:
             work = work._replace(x=shared["normed" if self.normed else "raw"])
             if self.normed:
@@ -288,7 +288,7 @@ class Fused:
         return work, Steps(
             order=order, labels=labels, size=size, first=first, dropped=drop > 0, factor=1 / (1 - now.dropout),
             noise=now.data_noise * shared["std"], adam=str(spec.optimizer) == "adam", rate=now.learning_rate,
-            momentum=float(spec.momentum),
+            momentum=float(spec.momentum), kept=1 - now.learning_rate * float(spec.weight_decay),
         )  # fmt: skip
 
     def run_epoch(self, epoch: int) -> float:
@@ -302,13 +302,13 @@ class Fused:
         for begin in range(0, n, piece):
             go_on()
             work, steps = self._begin(now, first + begin // size, size, order[begin : begin + piece])
-            total = float(run_steps(self.net, work, self.data, steps, True, total))
+            total = float(kernels.run_steps(self.net, work, self.data, steps, True, total))
         return total / n
 
     def gradient(self, now: Settings, step: int, index: np.ndarray) -> float:
         """Loss of one batch; leaves the gradient of every parameter in ``self.net.g``."""
         work, constants = self._begin(now, step, len(index), index)
-        return float(run_steps(self.net, work, self.data, constants, False, 0.0)) / len(index)
+        return float(kernels.run_steps(self.net, work, self.data, constants, False, 0.0)) / len(index)
 
     @np.errstate(over="ignore", invalid="ignore")
     def features(self, x: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:

@@ -1,0 +1,64 @@
+"""Predictions as they were frozen: what ``book/laws`` said before the networks were trained, to be shown on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from deepmech.sweeps.results import folder
+from deepmech_book.ledger.registry import written
+
+COMMIT = "e3c385d"
+"""In which the predictions were committed, before any network of the zoo was trained."""
+ASKED = {
+    "question": "Question",
+    "law": "The law",
+    "ours": "Ours",
+    "rival": "Simplest rival",
+    "rule": "How it is judged",
+}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What one file of ``book/laws`` says; ``claims`` are as in the ledger."""
+
+    title: str
+    papers: list[str]
+    question: str
+    law: str
+    ours: str
+    rival: str
+    rule: str
+    claims: list[dict[str, Any]]
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<dt>{words}</dt><dd>{escape(getattr(self, name))}</dd>" for name, words in ASKED.items())
+        return f"<dl>{rows}<dt>Frozen in</dt><dd>commit <code>{COMMIT}</code></dd></dl>"
+
+    def __repr__(self) -> str:
+        told = [f"{words}: {getattr(self, name)}" for name, words in ASKED.items()]
+        return "\n".join([*told, f"Frozen in: commit {COMMIT}"])
+
+
+def book() -> Path:
+    """The folder ``book`` of the checkout; a ValueError if there are no results here."""
+    where = folder()
+    if where is None:
+        raise ValueError("no book here: work in a checkout, or name the folder of its results with DEEPMECH_RESULTS")
+    return where.parent
+
+
+def prediction(name: str) -> Prediction:
+    """The prediction ``book/laws/<name>.yml``."""
+    file = book() / "laws" / f"{name}.yml"
+    if not file.is_file():
+        raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(all_names())}")
+    return Prediction(**written(file.read_text(encoding="utf-8")))
+
+
+def all_names() -> list[str]:
+    """All laws that have a prediction."""
+    return sorted(file.stem for file in (book() / "laws").glob("*.yml"))

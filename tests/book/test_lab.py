@@ -1,0 +1,108 @@
+"""Copies of the notebooks: words that any Jupyter shows, links that lead to copies, originals that nobody touches."""
+
+import os
+import re
+
+import nbformat
+import pytest
+import yaml
+from miniature import ROOT
+
+from deepmech import cli
+from deepmech_book.press import lab
+from deepmech_book.press.extension import launches
+from deepmech_book.press.sources import BookError, Checkout
+
+HOUSE = Checkout(ROOT)
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory):
+    """All copies of the real book, by name."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab.write(HOUSE, folder)
+    return {name: nbformat.read(folder / f"{name}.ipynb", as_version=4) for name in HOUSE.names}
+
+
+def prose(notebook):
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def test_no_role_label_or_directive_is_left(copies):
+    left = {
+        name: found
+        for name, notebook in copies.items()
+        if (found := re.findall(r"\{[a-z:-]+\}`|^\(\S+\)=$|^(?:`{3,}|:{3,})\{.*", prose(notebook), re.M))
+    }
+    assert left == {}
+
+
+def test_links_lead_to_copies_or_out(copies):
+    broken = [
+        f"{name}: {target}"
+        for name, notebook in copies.items()
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`|\$[^$]*\$", "", prose(notebook)))
+        if not target.startswith("http")
+        and os.path.normpath(f"{name}/../{target}").removesuffix(".ipynb") not in copies
+    ]
+    assert broken == []
+
+
+def test_citations_terms_equations_and_captions_are_words(copies):
+    text = prose(copies["glass/relaxation"])
+    assert "[Kerr Winter and Janssen (2024)](https://arxiv.org/abs/2405.13098)" in text
+    assert "*decorrelation time*" in text and re.search(r"^- \*\*decorrelation time\*\*: The time", text, re.M)
+    assert "\\tag{3}" in text and "Eq. (3)" in text
+    assert "*Figure 1.* No: hot weights walk freely" in text
+    assert "<details><summary>Solution 1</summary>" in text and "[landscape](landscape.ipynb)" in text
+
+
+def test_code_is_that_of_the_originals(copies):
+    for name, notebook in copies.items():
+        written = [c.source for c in HOUSE.source(name).notebook.cells if c.cell_type == "code"]
+        assert [c.source for c in notebook.cells if c.cell_type == "code"] == written
+        nbformat.validate(notebook)
+
+
+def test_a_copy_that_is_there_stays_and_the_originals_are_refused(checkout, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(checkout.root)
+    originals = {path: path.read_bytes() for path in checkout.root.glob("notebooks/*/*")}
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert "2 notebooks are copied into lab" in capsys.readouterr().err
+    mine = checkout.root / "lab" / "springs" / "one.ipynb"
+    mine.write_text("mine")
+    assert cli.main(["lab", "--no-browser"]) == 0
+    assert "2 copies in lab stay as they are" in capsys.readouterr().err and mine.read_text() == "mine"
+    with pytest.raises(BookError, match="holds the originals"):
+        lab.write(checkout, checkout.root / "notebooks" / "springs")
+    assert originals == {path: path.read_bytes() for path in originals}
+
+
+def test_without_jupyterlab_a_line_says_how_to_get_it(checkout, monkeypatch, capsys):
+    monkeypatch.chdir(checkout.root)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main(["lab"]) == 1
+    assert capsys.readouterr().err.endswith(
+        "deepmech lab: needs JupyterLab: pip install '.[lab]' in the folder of the repository\n"
+    )
+
+
+def test_launches_need_an_address_and_take_it_from_one_place(checkout):
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    address = yaml.safe_load(config.replace('&address ""', '&address "https://github.com/o/r"'))
+    assert address["sphinx"]["config"]["html_theme_options"]["repository_url"] == address["repository"]["url"]
+    assert yaml.safe_load(config)["repository"]["url"] == "", "an address appears here: say so in this test"
+    links = launches(address["repository"]["url"], "glass/ageing")
+    for there in ("gh/o/r/HEAD?urlpath=lab/tree/lab/glass/ageing.ipynb", "o/r/blob/notebooks/glass/ageing.ipynb"):
+        assert there in links
+    assert "o/r/edit/HEAD/notebooks/glass/ageing.md" in links
+    first = lab.copy(lab.Words(checkout), "springs/one", "https://github.com/o/r").cells[0].source
+    assert 'is None:\n    %pip install --quiet "deepmech[book] @ git+https://github.com/o/r"' in first
+
+
+def test_what_binder_runs_is_there():
+    script = (ROOT / ".binder" / "postBuild").read_text(encoding="utf-8")
+    assert "python -m deepmech lab --no-browser" in script and ".[book,lab]" in script
+    wanted = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    pinned = re.search(r'"torch(>=[\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert f"pytorch-cpu{pinned[1]}" in wanted
