@@ -84,7 +84,13 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("stays above $-0.4$"),
     ],
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
-    "elastic_sde/explorer": [Words("two classes of two points each", DOUBLE)],
+    "elastic_sde/explorer": [
+        Words("two classes of two points each", DOUBLE),
+        Words("Euler steps of 0.01", "a setting in JavaScript: STEP of explorers/elastic_model.js"),
+    ],
+    "elastic_sde/extensions": [
+        Words("about ten searches", "two or three from each guess of the shares, of which there are a few a rule"),
+    ],
     "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
     "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
     "elastic_sde/logits": [
