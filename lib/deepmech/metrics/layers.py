@@ -74,47 +74,31 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
-def is_fully_connected(model: nn.Module) -> bool:
-    """Whether a model is a stack of three or more equal hidden layers in ``nn.Sequential``: linear maps,
-    normalisations, activations and dropout.
-
-    Of other classes of modules nobody can say from outside what ``forward`` adds up.
-
-    Parameters
-    ----------
-    model
-        Any module.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> layers = [part for width in (5, 8, 8) for part in (nn.Linear(width, 8), nn.ReLU())]
-    >>> is_fully_connected(nn.Sequential(*layers, nn.Linear(8, 2))), is_fully_connected(nn.Sequential(*layers[:4]))
-    (True, False)
-    """
-    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
-    modules = list(model.modules())
-    hidden = [m for m in modules if isinstance(m, nn.Linear)][1:-1]
-    equal = len(hidden) >= 2 and len({size for m in hidden for size in (m.in_features, m.out_features)}) == 1
-    return equal and all(isinstance(module, parts) or is_activation(module) for module in modules)
-
-
 def describe(model: nn.Module) -> str:
     """What kind of network a model is, as far as its modules tell; empty where they do not.
+
+    It is fully connected if it is a stack of three or more equal hidden layers in ``nn.Sequential``: linear maps,
+    normalisations, activations and dropout. Of other classes nobody can say from outside what ``forward`` adds up.
 
     Examples
     --------
     >>> describe(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU())), describe(nn.TransformerEncoderLayer(8, 2))
     ('convolutional', 'built of attention')
+    >>> layers = [part for width in (5, 8, 8) for part in (nn.Linear(width, 8), nn.ReLU())]
+    >>> describe(nn.Sequential(*layers, nn.Linear(8, 2))), describe(nn.Sequential(*layers[:4]))
+    ('fully connected, equal layers', '')
     """
-    if is_fully_connected(model):
-        return FULLY_CONNECTED
-    kinds = " ".join(type(m).__name__.lower() for m in model.modules())
-    recurrent = any(isinstance(m, nn.RNNBase | nn.RNNCellBase) for m in model.modules())
-    known = {"built of attention": "attention" in kinds, "recurrent": recurrent, "convolutional": "conv" in kinds}
+    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
+    modules = list(model.modules())
+    hidden = [m for m in modules if isinstance(m, nn.Linear)][1:-1]
+    equal = len(hidden) >= 2 and len({size for m in hidden for size in (m.in_features, m.out_features)}) == 1
+    kinds = " ".join(type(m).__name__.lower() for m in modules)
+    known = {
+        FULLY_CONNECTED: equal and all(isinstance(m, parts) or is_activation(m) for m in modules),
+        "built of attention": "attention" in kinds,
+        "recurrent": any(isinstance(m, nn.RNNBase | nn.RNNCellBase) for m in modules),
+        "convolutional": "conv" in kinds,
+    }
     return next((word for word, there in known.items() if there), "")
 
 
