@@ -212,15 +212,6 @@ def test_the_budget_is_kept_at_every_step(training, costs, budget):
     assert monitor._at[-1] == len(training)
 
 
-def test_the_monitor_sees_through_wrappers(sample):
-    x, y = sample
-    model = quiet()
-    plain = load_curve(model, x, y)
-    wrapped = torch.compile(model, backend="eager")
-    np.testing.assert_array_equal(load_curve(nn.DataParallel(wrapped), x, y), plain)
-    assert load_curve(wrapped, x, y).layer.equals(plain.layer)
-
-
 def test_other_misuse(sample):
     with pytest.raises(ValueError, match="nothing recorded yet"):
         LoadCurveMonitor(quiet(), *sample).result()

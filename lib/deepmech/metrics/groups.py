@@ -39,7 +39,7 @@ class Deal:
     def __call__(self, labels: torch.Tensor) -> torch.Tensor:
         """The group of each sample of a batch, from its class number."""
         count = torch.bincount(labels, minlength=len(self.seen))
-        self.seen = torch.cat([self.seen, self.seen.new_zeros(len(count) - len(self.seen))])
+        self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen)))
         order, rank = labels.argsort(stable=True), torch.empty_like(labels)
         rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
         begin = (labels * _GOLDEN % 1 * self.groups).long()

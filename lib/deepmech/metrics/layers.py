@@ -141,27 +141,26 @@ def choose(
     """
     modules = {name: module for name, module in model.named_modules() if name}
     named = layers is not None and layers != BLOCKS
+    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= {INPUT, OUTPUT}:
+        raise ValueError(
+            "load_curve: a scripted module (torch.jit) computes out of sight, no layer of it can be watched: measure "
+            "what it was made from, original.load_state_dict(scripted.state_dict()); load_curve(original, …), or its "
+            "ends, layers=['input', 'output']"
+        )
     if named:
         _check_names(list(layers or ()), modules)
-        if INPUT in (layers or ()):
-            _demand_real(main)
+        if INPUT in (layers or ()) and (main is None or not main.is_floating_point()):
+            raise ValueError(
+                f"load_curve: layer {INPUT!r}: the input is of type {getattr(main, 'dtype', None)}. The distance "
+                f"between two token numbers means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole "
+                "numbers that are quantities, such as pixels: give them as floating point numbers.)"
+            )
         if not parts:
             return Selection(tuple(layers or ()))
     with _CallLog(modules) as seen:
         seen.output = run()
     found = Selection(tuple(layers or ())) if named else (_blocks if layers else _default)(modules, seen, main)
     return replace(found, points=tuple(_points(found.names, modules, seen, main))) if parts else found
-
-
-def _demand_real(main: torch.Tensor | None) -> None:
-    if main is None:
-        raise ValueError(f"load_curve: layer {INPUT!r}: no tensor in the batch is known to be the input; leave it out")
-    if not main.is_floating_point():
-        raise ValueError(
-            f"load_curve: layer {INPUT!r}: the input is of type {main.dtype}. The distance between two token numbers "
-            f"means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole numbers that are quantities, "
-            "such as pixels: give them as floating point numbers.)"
-        )
 
 
 class Functions(TorchFunctionMode):
@@ -264,17 +263,14 @@ def _default(modules: Mapping[str, nn.Module], seen: _CallLog, main: torch.Tenso
 
     found = seen.named(hidden)
     if not found:
-        own = [name for name in seen.named(lambda call: any(True for _ in _own_parameters(modules.get(call.name))))]
+        trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
+        own = seen.named(lambda call: call.name in trained)
         raise ValueError(
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
             f"layers={[*([INPUT] if real else []), *own]}, say; there are {_listing(modules)}"
         )
     first = list(seen.named(on_input)) or ([INPUT] if real else [])
     return Selection((*first, *found), _unseen(modules, seen, len(found)))
-
-
-def _own_parameters(module: nn.Module | None) -> Iterator[nn.Parameter]:
-    return iter(()) if module is None else module.parameters(recurse=False)
 
 
 def _unseen(modules: Mapping[str, nn.Module], seen: _CallLog, found: int) -> str:
@@ -392,16 +388,6 @@ def _only_hold(modules: Mapping[str, nn.Module], names: Sequence[str], kind: typ
             if any(True for _ in child.parameters()) and not (held and all(isinstance(m, kind) for m in held)):
                 return False
     return bool(names)
-
-
-def refuse_scripted(model: nn.Module, layers: Any) -> None:
-    """A ValueError for a scripted model, whose layers nobody outside can watch, unless only its ends are asked for."""
-    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= {INPUT, OUTPUT}:
-        raise ValueError(
-            "load_curve: a scripted module (torch.jit) computes out of sight, no layer of it can be watched: measure "
-            "what it was made from, original.load_state_dict(scripted.state_dict()); load_curve(original, …), or its "
-            "ends, layers=['input', 'output']"
-        )
 
 
 def stream(output: Any) -> Any:
