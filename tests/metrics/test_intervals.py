@@ -173,17 +173,6 @@ def test_half_the_width_goes_as_one_over_the_root_of_n_and_enough_counts_on_it()
     assert said and said.verdict == read(many).verdict and "are enough for the verdict" in str(said)
 
 
-def test_shuffled_labels_are_too_few_samples_for_any_word_and_enough_says_by_how_many():
-    """Noise is half of the scatter at (n - K)/(K - 1) = exp(D)."""
-    model, (x, y) = networks(), samples(60, distance=0.5)
-    curve = load_curve(model, x, y)
-    said = read(curve)
-    assert said.verdict == "too few samples"
-    found = enough(curve)
-    at = curve.sel(layer=list(said.chance))
-    assert not found and (np.isnan(found.needed) or found.needed == pytest.approx(4 + 3 * np.exp(at.max())))
-
-
 def test_pairs_on_the_same_samples_differ_by_less_than_they_scatter():
     """Of equal networks by nothing at all; of nearly equal ones by far less; with other samples variances add."""
     x, y = samples(400)

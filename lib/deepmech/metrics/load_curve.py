@@ -286,18 +286,19 @@ class LoadCurve:
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
-                try:
-                    found = self._look(model, batch if self.forward else batch.head(), device)
-                except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
-                    found = self._look(model, batch, device)
+                for some in (batch if self.forward else batch.head(), batch):
+                    look = some.to(device, None)  # a copy: the model may work in place
+                    through = partial(look.through, model, self.forward)
+                    try:
+                        found = choose(model, self.layers, through, look.main(model), self.parts)
+                        break
+                    except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
+                        if some is batch:
+                            raise
             if found.left_out:
                 warnings.warn(f"load_curve: {found.left_out}", Partial, stacklevel=_stack_level())
             self.selection = found, modules
         return self.selection[0]
-
-    def _look(self, model: nn.Module, batch: Batch, device: torch.device) -> Selection:
-        look = batch.to(device, None)  # a copy: the model may work in place
-        return choose(model, self.layers, partial(look.through, model, self.forward), look.main(model), self.parts)
 
     def merge(self, *others: LoadCurve) -> Self:
         """Add the samples of others, measured over the same layers."""
