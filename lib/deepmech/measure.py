@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from torch import nn
 
 from deepmech.core.lazy import named
 from deepmech.data import load
+from deepmech.metrics.evaluation import restore
 from deepmech.metrics.load_curve import Partial, load_curve
 
 
@@ -39,7 +39,7 @@ def cli_measure(
     if weights is None:
         say("no --weights: the model is measured as its factory makes it")
     else:
-        _restore(network, Path(weights))
+        restore(network, weights, f"measure: --weights {weights}")
     x, y = _data(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", Partial)  # the reading says it
@@ -64,25 +64,6 @@ def _model(reference: str) -> nn.Module:
     if not isinstance(made, nn.Module):
         raise ValueError(f"measure: {reference!r} gives a {type(made).__name__}, not a torch.nn.Module")
     return made
-
-
-def _restore(model: nn.Module, path: Path) -> None:
-    """Load a state dict into a model; of a checkpoint the part that is called as most programs call it."""
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError:
-        raise
-    except Exception:  # whatever a reader of pickles meets; torch's advice is to read it all the same
-        raise ValueError(
-            f"measure: --weights {path}: is no file of plain tensors, or holds more, which could run code when it is "
-            "read; write one with torch.save(model.state_dict(), file)"
-        ) from None
-    for name in ("state_dict", "model_state_dict", "model"):
-        state = state[name] if isinstance(state, dict) and isinstance(state.get(name), dict) else state
-    try:
-        model.load_state_dict(state)
-    except (RuntimeError, TypeError, AttributeError) as error:
-        raise ValueError(f"measure: --weights {path}: does not fit the model: {' '.join(str(error).split())}") from None
 
 
 def _data(name: str) -> tuple[Any, Any]:

@@ -80,9 +80,9 @@ class Batch:
             inspect.signature(model.forward).bind(*self.args, **self.named)
         except TypeError as error:
             given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
+            how = "Say how to call it: forward=lambda model, batch: …"
             raise ValueError(
-                f"load_curve: the model's forward cannot be called with ({given}): {error}. Say how to call it: "
-                "forward=lambda model, batch: …"
+                f"load_curve: the model's forward cannot be called with ({given}): {error}. {how}"
             ) from None
         except ValueError:  # there is no signature to ask
             pass
@@ -319,33 +319,28 @@ def loader_state(loader: Any) -> Iterator[None]:
 
 def _split(whole: Any, places: Mapping[Any, Any]) -> Batch:
     """A batch, with its labels apart from what the model is called with."""
-    own = next((k for k in LABELS if k in whole), None) if isinstance(whole, Mapping) else None
-    if isinstance(whole, Mapping):
-        at = {name: own if place is None or callable(place) else place for name, place in places.items()}
-        for name, place in places.items():
-            if not callable(place) and at[name] not in whole:
-                raise ValueError(
-                    f"load_curve: {'no labels' if place is None else f'no {place!r}'} among "
-                    f"{', '.join(map(str, whole))}: name the entry that holds them, y='…'"
-                )
-        labels = {name: place if callable(place) else whole[at[name]] for name, place in places.items()}
-        return Batch(whole, (), {k: v for k, v in whole.items() if k not in at.values()}, labels)
-    functions = all(map(callable, places.values()))
-    several = isinstance(whole, tuple | list) and len(whole) > 1
-    if several and not any(isinstance(place, str) for place in places.values()):
-        numbers = {n: (len(whole) - 1 if p is None else p) % len(whole) for n, p in places.items() if not callable(p)}
-        labels = {name: whole[numbers[name]] if name in numbers else place for name, place in places.items()}
-        apart = {len(whole) - 1} if functions else set(numbers.values())
-        inputs = tuple(v for i, v in enumerate(whole) if i not in apart)
-        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
-            return Batch(whole, (), inputs[0], labels)
-        return Batch(whole, inputs, {}, labels)
-    if functions:
-        return Batch(whole, tuple(whole) if isinstance(whole, tuple | list) else (whole,), {}, places)
-    raise ValueError(
-        f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be (x, y) or a "
-        "dict, as of ((b.x, b.y) for b in loader)"
-    )
+    named, functions = isinstance(whole, Mapping), {name for name, place in places.items() if callable(place)}
+    entries = whole if named else dict(enumerate(whole if isinstance(whole, tuple | list) else [whole]))
+    last = len(entries) - 1
+    own = next((k for k in LABELS if k in whole), None) if named else last or None
+    labels, apart = dict(places), {own} if functions and (named or len(functions) == len(places)) else set()
+    for name in places.keys() - functions:
+        place = places[name]
+        at = own if place is None else place % len(entries) if isinstance(place, int) and not named else place
+        if at not in entries or not (named or last):
+            what = "no labels" if place is None else f"no {place!r}"
+            raise ValueError(
+                f"load_curve: {what} among {', '.join(map(str, whole))}: name the entry that holds them, y='…'"
+                if named
+                else f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be "
+                "(x, y) or a dict, as of ((b.x, b.y) for b in loader)"
+            )
+        labels[name] = entries[at]
+        apart.add(at)
+    inputs: Any = {k: v for k, v in entries.items() if k not in apart}
+    if not named and len(inputs) == 1 and isinstance(first := next(iter(inputs.values())), Mapping):
+        named, inputs = True, first
+    return Batch(whole, (), inputs, labels) if named else Batch(whole, tuple(inputs.values()), {}, labels)
 
 
 def _array(what: str, x: Any) -> Any:

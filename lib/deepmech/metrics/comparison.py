@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core.estimates import Estimate, jackknife, stack, unknown
+from deepmech.core.estimates import Estimate, jackknife, stack
 from deepmech.metrics.curvature import curvature
+from deepmech.metrics.evaluation import restore
 from deepmech.metrics.intervals import NONE, without
 from deepmech.metrics.load_curve import load_curve
 
@@ -78,32 +76,25 @@ def compare(
             )
         if without(curve) is None:
             raise ValueError(f"compare: {name!r}: {NONE}")
-    paired = {(c.attrs["order"], c.attrs["samples"], c.attrs["groups"]) for c in curves.values()}
-    names = xr.Variable("curve", list(curves))
-    found = {"load_curve": xr.concat([c.drop_attrs().reset_coords(drop=True) for c in curves.values()], names)}
-    gaps = stack({n: _gap(c, first, lambda d: d, len(paired) == 1) for n, c in curves.items()}, "curve")
-    found |= {"difference": gaps.value, "low": gaps.low, "high": gaps.high}
+    paired = len({(c.attrs["order"], c.attrs["samples"], c.attrs["groups"]) for c in curves.values()}) == 1
+    bare = {name: curve.drop_attrs().reset_coords(drop=True) for name, curve in curves.items()}
+    found = {"load_curve": xr.concat(bare.values(), xr.Variable("curve", list(curves)))}
+    shapes: dict[str, Any] = {"": lambda curve: curve}
     if first.size > 2:
-        bends = stack({n: _gap(c, first, curvature, len(paired) == 1) for n, c in curves.items()}, "curve")
         found["curvature"] = curvature(found["load_curve"])
-        found |= {
-            f"curvature_{k}": v for k, v in (("difference", bends.value), ("low", bends.low), ("high", bends.high))
-        }
-    return xr.Dataset(found).assign_attrs(paired=int(len(paired) == 1), against=begin, over=first.attrs["over"])
+        shapes["curvature_"] = curvature
+    left = {name: without(curve) for name, curve in curves.items()}
 
+    def gap(name: str, of: Any) -> Estimate:
+        value, here, there = of(bare[name]) - of(bare[begin]), of(left[name]), of(left[begin])
+        each = [here - there] if paired or name == begin else [here - of(bare[begin]), of(bare[name]) - there]
+        return jackknife(value, *each, over="group", scatter="symmetric")
 
-def _gap(curve: xr.DataArray, first: xr.DataArray, of: Any, paired: bool) -> Estimate:
-    one, two = (c.drop_attrs().reset_coords(drop=True) for c in (curve, first))
-    here, there = without(curve), without(first)
-    assert here is not None and there is not None
-    value = of(one) - of(two)
-    if curve is first:
-        return Estimate(value, value, value)
-    lost = not np.isfinite(value).all()
-    if lost and value.ndim == 0:
-        return unknown("a curve has no shape", value)
-    each = [of(here) - of(there)] if paired else [of(here) - of(two), of(one) - of(there)]
-    return jackknife(value, *each, over="group", scatter="symmetric")
+    for prefix, shape in shapes.items():
+        gaps = stack({name: gap(name, shape) for name in curves}, "curve")
+        ends = {"difference": gaps.value, "low": gaps.low, "high": gaps.high}
+        found |= {prefix + end: values for end, values in ends.items()}
+    return xr.Dataset(found).assign_attrs(paired=int(paired), against=begin, over=first.attrs["over"])
 
 
 def _module(name: str, one: Any, model: nn.Module | None) -> nn.Module:
@@ -111,9 +102,7 @@ def _module(name: str, one: Any, model: nn.Module | None) -> nn.Module:
         return one
     if model is None:
         raise ValueError(f"compare: {name!r} is a {type(one).__name__}: give model=, the module that it belongs to")
-    state = torch.load(one, map_location="cpu", weights_only=True) if isinstance(one, str | Path) else one
-    loaded = copy.deepcopy(model)
-    loaded.load_state_dict(state)
+    restore(loaded := copy.deepcopy(model), one, f"compare: {name!r}")
     return loaded
 
 

@@ -18,6 +18,7 @@ from deepmech.metrics.moments import debiased, require_finite
 GROUPS = 20
 """Groups that samples are dealt into by default."""
 _LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer groups
+_AT_ONCE = 2**18  # numbers that are shifted at a time
 _GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -39,7 +40,7 @@ class Deal:
     def __call__(self, labels: torch.Tensor) -> torch.Tensor:
         """The group of each sample of a batch, from its class number."""
         count = torch.bincount(labels, minlength=len(self.seen))
-        self.seen = torch.cat([self.seen, self.seen.new_zeros(len(count) - len(self.seen))])
+        self.seen = torch.nn.functional.pad(self.seen, (0, len(count) - len(self.seen)))
         order, rank = labels.argsort(stable=True), torch.empty_like(labels)
         rank[order] = torch.arange(len(labels)) - (count.cumsum(0) - count)[labels[order]]
         begin = (labels * _GOLDEN % 1 * self.groups).long()
@@ -90,10 +91,13 @@ class GroupMoments:
         first.scatter_reduce_(0, y, torch.arange(len(x), device=x.device), "amin")
         new = ((first < len(x)) & (self.count.sum(0) == 0)).nonzero()[:, 0]
         self.anchor[new] = x[first[new]]
-        shifted = self.anchor.index_select(0, y)
-        torch.sub(x, shifted, out=shifted)  # in place: fresh memory is what large features cost most
-        self.sum.view(-1, x.shape[1]).index_add_(0, cell, shifted)
-        square = shifted.square_().sum(1).double()
+        squares, step = [], max(1, _AT_ONCE // x.shape[1])  # fresh memory is what large features cost most
+        for some, k, at in zip(x.split(step), y.split(step), cell.split(step), strict=True):
+            shifted = self.anchor.index_select(0, k)
+            torch.sub(some, shifted, out=shifted)
+            self.sum.view(-1, x.shape[1]).index_add_(0, at, shifted)
+            squares.append(shifted.square_().sum(1).double())
+        square = torch.cat(squares)
         if not bool(square.sum().isfinite()):
             require_finite(x)
             square = (x.double() - self.anchor[y]).square_().sum(1)

@@ -21,20 +21,12 @@ from deepmech.core.estimates import Estimate, jackknife, unknown
 NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D and weights 'samples'"
 
 
-def noted(curve: xr.DataArray, groups: np.ndarray) -> list[float]:
-    """What the attribute ``jackknife`` holds: the curve itself, then the curve without each group, one after another.
-
-    Parameters
-    ----------
-    curve : (layer), with coordinate ``depth``.
-    groups : (G, layer).
-    """
-    return np.concatenate([curve.values[None], groups]).ravel().tolist()
-
-
 def without(curve: xr.DataArray) -> xr.DataArray | None:
     """The curve without each group of samples, (group, layer); of some of its layers, too. None where it is not known,
-    and where the curve's values are not those that were measured."""
+    and where the curve's values are not those that were measured.
+
+    The attribute ``jackknife`` holds them behind the curve itself, one after another.
+    """
     flat = np.asarray(curve.attrs.get("jackknife", ()), float)
     whole = int(curve.attrs.get("layers", 0))
     if not flat.size or curve.dims != ("layer",) or "depth" not in curve.coords or flat.size % whole:
@@ -51,8 +43,8 @@ def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve
     Examples
     --------
     >>> curve = xr.DataArray([2.0, 1.0], {"layer": ["a", "b"], "depth": ("layer", [0, 1])}, "layer")
-    >>> groups = np.array([[2.1, 0.9], [1.9, 1.1], [2.0, 1.0]])
-    >>> print(estimate(curve.assign_attrs(jackknife=noted(curve, groups), layers=2), lambda d: d[..., 0] - d[..., 1]))
+    >>> measured = curve.assign_attrs(jackknife=[2.0, 1.0, 2.1, 0.9, 1.9, 1.1, 2.0, 1.0], layers=2)
+    >>> print(estimate(measured, lambda d: d[..., 0] - d[..., 1]))
     1.00 [0.01, 1.99]
     """
     groups, value = without(curve), of(curve.drop_attrs())

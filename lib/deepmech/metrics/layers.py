@@ -74,47 +74,31 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
-def is_fully_connected(model: nn.Module) -> bool:
-    """Whether a model is a stack of three or more equal hidden layers in ``nn.Sequential``: linear maps,
-    normalisations, activations and dropout.
-
-    Of other classes of modules nobody can say from outside what ``forward`` adds up.
-
-    Parameters
-    ----------
-    model
-        Any module.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> layers = [part for width in (5, 8, 8) for part in (nn.Linear(width, 8), nn.ReLU())]
-    >>> is_fully_connected(nn.Sequential(*layers, nn.Linear(8, 2))), is_fully_connected(nn.Sequential(*layers[:4]))
-    (True, False)
-    """
-    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
-    modules = list(model.modules())
-    hidden = [m for m in modules if isinstance(m, nn.Linear)][1:-1]
-    equal = len(hidden) >= 2 and len({size for m in hidden for size in (m.in_features, m.out_features)}) == 1
-    return equal and all(isinstance(module, parts) or is_activation(module) for module in modules)
-
-
 def describe(model: nn.Module) -> str:
     """What kind of network a model is, as far as its modules tell; empty where they do not.
+
+    It is fully connected if it is a stack of three or more equal hidden layers in ``nn.Sequential``: linear maps,
+    normalisations, activations and dropout. Of other classes nobody can say from outside what ``forward`` adds up.
 
     Examples
     --------
     >>> describe(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU())), describe(nn.TransformerEncoderLayer(8, 2))
     ('convolutional', 'built of attention')
+    >>> layers = [part for width in (5, 8, 8) for part in (nn.Linear(width, 8), nn.ReLU())]
+    >>> describe(nn.Sequential(*layers, nn.Linear(8, 2))), describe(nn.Sequential(*layers[:4]))
+    ('fully connected, equal layers', '')
     """
-    if is_fully_connected(model):
-        return FULLY_CONNECTED
-    kinds = " ".join(type(m).__name__.lower() for m in model.modules())
-    recurrent = any(isinstance(m, nn.RNNBase | nn.RNNCellBase) for m in model.modules())
-    known = {"built of attention": "attention" in kinds, "recurrent": recurrent, "convolutional": "conv" in kinds}
+    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
+    modules = list(model.modules())
+    hidden = [m for m in modules if isinstance(m, nn.Linear)][1:-1]
+    equal = len(hidden) >= 2 and len({size for m in hidden for size in (m.in_features, m.out_features)}) == 1
+    kinds = " ".join(type(m).__name__.lower() for m in modules)
+    known = {
+        FULLY_CONNECTED: equal and all(isinstance(m, parts) or is_activation(m) for m in modules),
+        "built of attention": "attention" in kinds,
+        "recurrent": any(isinstance(m, nn.RNNBase | nn.RNNCellBase) for m in modules),
+        "convolutional": "conv" in kinds,
+    }
     return next((word for word, there in known.items() if there), "")
 
 
@@ -157,27 +141,26 @@ def choose(
     """
     modules = {name: module for name, module in model.named_modules() if name}
     named = layers is not None and layers != BLOCKS
+    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= {INPUT, OUTPUT}:
+        raise ValueError(
+            "load_curve: a scripted module (torch.jit) computes out of sight, no layer of it can be watched: measure "
+            "what it was made from, original.load_state_dict(scripted.state_dict()); load_curve(original, …), or its "
+            "ends, layers=['input', 'output']"
+        )
     if named:
         _check_names(list(layers or ()), modules)
-        if INPUT in (layers or ()):
-            _demand_real(main)
+        if INPUT in (layers or ()) and (main is None or not main.is_floating_point()):
+            raise ValueError(
+                f"load_curve: layer {INPUT!r}: the input is of type {getattr(main, 'dtype', None)}. The distance "
+                f"between two token numbers means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole "
+                "numbers that are quantities, such as pixels: give them as floating point numbers.)"
+            )
         if not parts:
             return Selection(tuple(layers or ()))
     with _CallLog(modules) as seen:
         seen.output = run()
     found = Selection(tuple(layers or ())) if named else (_blocks if layers else _default)(modules, seen, main)
     return replace(found, points=tuple(_points(found.names, modules, seen, main))) if parts else found
-
-
-def _demand_real(main: torch.Tensor | None) -> None:
-    if main is None:
-        raise ValueError(f"load_curve: layer {INPUT!r}: no tensor in the batch is known to be the input; leave it out")
-    if not main.is_floating_point():
-        raise ValueError(
-            f"load_curve: layer {INPUT!r}: the input is of type {main.dtype}. The distance between two token numbers "
-            f"means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole numbers that are quantities, "
-            "such as pixels: give them as floating point numbers.)"
-        )
 
 
 class Functions(TorchFunctionMode):
@@ -280,17 +263,14 @@ def _default(modules: Mapping[str, nn.Module], seen: _CallLog, main: torch.Tenso
 
     found = seen.named(hidden)
     if not found:
-        own = [name for name in seen.named(lambda call: any(True for _ in _own_parameters(modules.get(call.name))))]
+        trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
+        own = seen.named(lambda call: call.name in trained)
         raise ValueError(
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
             f"layers={[*([INPUT] if real else []), *own]}, say; there are {_listing(modules)}"
         )
     first = list(seen.named(on_input)) or ([INPUT] if real else [])
     return Selection((*first, *found), _unseen(modules, seen, len(found)))
-
-
-def _own_parameters(module: nn.Module | None) -> Iterator[nn.Parameter]:
-    return iter(()) if module is None else module.parameters(recurse=False)
 
 
 def _unseen(modules: Mapping[str, nn.Module], seen: _CallLog, found: int) -> str:
@@ -408,16 +388,6 @@ def _only_hold(modules: Mapping[str, nn.Module], names: Sequence[str], kind: typ
             if any(True for _ in child.parameters()) and not (held and all(isinstance(m, kind) for m in held)):
                 return False
     return bool(names)
-
-
-def refuse_scripted(model: nn.Module, layers: Any) -> None:
-    """A ValueError for a scripted model, whose layers nobody outside can watch, unless only its ends are asked for."""
-    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= {INPUT, OUTPUT}:
-        raise ValueError(
-            "load_curve: a scripted module (torch.jit) computes out of sight, no layer of it can be watched: measure "
-            "what it was made from, original.load_state_dict(scripted.state_dict()); load_curve(original, …), or its "
-            "ends, layers=['input', 'output']"
-        )
 
 
 def stream(output: Any) -> Any:

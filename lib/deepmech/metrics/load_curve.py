@@ -21,8 +21,8 @@ from deepmech.core.estimates import Estimate
 from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
 from deepmech.metrics.evaluation import evaluation, unwrap
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
-from deepmech.metrics.intervals import estimate, noted
-from deepmech.metrics.layers import BLOCKS, Selection, choose, describe, plain_attention, refuse_scripted, stream
+from deepmech.metrics.intervals import estimate
+from deepmech.metrics.layers import BLOCKS, Selection, choose, describe, plain_attention, stream
 from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite, separation_ceiling
 from deepmech.metrics.probing import Call, LayerProbe
 from deepmech.metrics.reading import Enough, Reading, enough, read
@@ -209,7 +209,15 @@ class LoadCurve:
         checks.instance("load_curve: model", model, nn.Module)
         if n_classes is not None:
             checks.whole("load_curve: n_classes", n_classes, 2)
-        checks.require("load_curve: target", target, target in get_args(Target), "'classes' or 'regression'")
+        floating = isinstance(autocast, torch.dtype) and autocast.is_floating_point
+        for name, option, fits, allowed in (
+            ("target", target, target in get_args(Target), "'classes' or 'regression'"),
+            ("over", over, over in get_args(Over), "'samples' or 'classes'"),
+            ("pool", pool, pool is None or callable(pool), "a function of what a layer returns, as over_positions"),
+            ("forward", forward, forward is None or callable(forward), "a function of model and batch"),
+            ("autocast", autocast, autocast is None or floating, "a floating point type, as torch.bfloat16, or None"),
+        ):
+            checks.require(f"load_curve: {name}", option, fits, allowed)
         if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
             raise ValueError(
                 "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
@@ -218,16 +226,7 @@ class LoadCurve:
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         for name, value in (("diverged_to_nan", diverged_to_nan), ("debias", debias), ("parts", parts)):
             checks.switch(f"load_curve: {name}", value)
-        for name, function, allowed in (
-            ("pool", pool, "a function of what a layer returns, such as over_positions"),
-            ("forward", forward, "a function of model and batch"),
-        ):
-            checks.require(f"load_curve: {name}", function, function is None or callable(function), allowed)
-        floating = autocast is None or (isinstance(autocast, torch.dtype) and autocast.is_floating_point)
-        allowed = "a floating point type, such as torch.bfloat16, or None"
-        checks.require("load_curve: autocast", autocast, floating, allowed)
         checks.whole("load_curve: groups", groups)
-        checks.require("load_curve: over", over, over in get_args(Over), "'samples' or 'classes'")
         self.model, self.forward, self.autocast, self.target = model, forward, autocast, target
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
         self.pool, self.diverged_to_nan, self.parts = pool, diverged_to_nan, parts
@@ -252,7 +251,6 @@ class LoadCurve:
     def take(self, batches: Batches) -> Self:
         """Take batches that are ready through the model."""
         model = unwrap(self.model)
-        refuse_scripted(model, self.layers)
         parameters = dict(model.named_parameters())
         for name, parameter in parameters.items():
             if nn.parameter.is_lazy(parameter):
@@ -288,18 +286,19 @@ class LoadCurve:
         modules = tuple(name for name, _ in model.named_modules())
         if self.selection is None or self.selection[1] != modules:
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
-                try:
-                    found = self._look(model, batch if self.forward else batch.head(), device)
-                except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
-                    found = self._look(model, batch, device)
+                for some in (batch if self.forward else batch.head(), batch):
+                    look = some.to(device, None)  # a copy: the model may work in place
+                    through = partial(look.through, model, self.forward)
+                    try:
+                        found = choose(model, self.layers, through, look.main(model), self.parts)
+                        break
+                    except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
+                        if some is batch:
+                            raise
             if found.left_out:
                 warnings.warn(f"load_curve: {found.left_out}", Partial, stacklevel=_stack_level())
             self.selection = found, modules
         return self.selection[0]
-
-    def _look(self, model: nn.Module, batch: Batch, device: torch.device) -> Selection:
-        look = batch.to(device, None)  # a copy: the model may work in place
-        return choose(model, self.layers, partial(look.through, model, self.forward), look.main(model), self.parts)
 
     def merge(self, *others: LoadCurve) -> Self:
         """Add the samples of others, measured over the same layers."""
@@ -334,7 +333,8 @@ class LoadCurve:
         return curves[None] if None in curves else xr.Dataset(curves)
 
     def _curve(self, one: _Labelled) -> xr.DataArray:
-        one.complete()
+        if one.classes is not None:
+            one.classes.require_all()
         assert self.selection is not None
         names = [name for name in self.layer if name in self.selection[0].names]
 
@@ -349,15 +349,16 @@ class LoadCurve:
             curve.attrs |= {"units": "1", "weights": self.weights, "classes": one.classes.classes}
         if self.metric == "D":
             sound = [keys[name] for name in names if keys[name] not in self.diverged]
-            estimate, ceiling = "debiased" if self.debias else "plain", one.ceiling(sound)
+            estimate, ceiling = "debiased" if self.debias else "plain", separation_ceiling(one.deal.seen, self.weights)
             curve.attrs |= {"estimate": estimate, "ceiling": ceiling, "order": f"{self.order:08x}{one.order:08x}"}
-            if unresolved := [n for n in names if self.debias and np.isnan(value[n]) and one.wide(keys[n])]:
+            lost = [n for n in names if self.debias and np.isnan(value[n]) and keys[n] in sound]
+            if unresolved := [n for n in lost if not np.isnan(one.moments[keys[n]].separation(False))]:
                 curve.attrs["unresolved"] = ", ".join(unresolved)
             if (groups := one.without(sound)) is not None:
                 left = np.full((len(groups), len(names)), np.nan)
                 left[:, [keys[name] in sound for name in names]] = groups
                 curve.attrs |= {"over": self.over, "groups": len(groups), "layers": len(names)}
-                curve.attrs["jackknife"] = noted(curve, left)
+                curve.attrs["jackknife"] = np.concatenate([values[None], left]).ravel().tolist()
         points = self.selection[0].points
         for kind in dict.fromkeys(kind for _, _, kind in points):
             curve.coords[kind] = "layer", np.where(np.arange(len(names)) > 0, 0.0, np.nan)
@@ -408,11 +409,6 @@ class _Labelled:
         self.moments[key].grow(n)
         self.moments[key].update(features, self.labels, *([self.places] if self.grouped else []))
 
-    def complete(self) -> None:
-        """Every class has samples."""
-        if self.classes is not None:
-            self.classes.require_all()
-
     def merge(self, other: _Labelled) -> None:
         """Add the samples of another, whose classes may be numbered in another way."""
         if self.classes is None or other.classes is None or not self.grouped:
@@ -422,6 +418,8 @@ class _Labelled:
         for key, moments in other.moments.items():
             mine = self.moments.setdefault(key, GroupMoments(self.classes.classes, self.groups))
             mine.merge(moments, torch.tensor(places))
+        seen = nn.functional.pad(self.deal.seen, (0, len(self.classes.number) - len(self.deal.seen)))
+        self.deal.seen = seen.index_add_(0, torch.tensor(places)[: len(other.deal.seen)], other.deal.seen)
 
     def value(self, key: Call) -> float:
         """Separation, or the error of a probe."""
@@ -432,17 +430,6 @@ class _Labelled:
         values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
         errors = [probe_error(values, column) for column in (y if y.ndim == 2 else y[:, None]).T]
         return float(np.sqrt(np.mean(np.square(errors))))
-
-    def ceiling(self, sound: list[Call]) -> float:
-        """About what plain D shows with shuffled labels."""
-        count = next((self.moments[key].count for key in sound), None)
-        return np.nan if count is None else separation_ceiling(count.sum(0) if self.grouped else count, self.weights)
-
-    def wide(self, key: Call) -> bool:
-        """Whether the samples of a class differ."""
-        return key in self.moments and bool(
-            (self.moments[key].square if self.grouped else self.moments[key].spread).any()
-        )
 
     def without(self, sound: list[Call]) -> np.ndarray | None:
         """D of these layers without each group, (group, layer)."""

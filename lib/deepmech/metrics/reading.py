@@ -34,10 +34,8 @@ _WORDS: dict[str, str] = {
     "not falling": "The curve rises about as much as it falls, so there is no load to be shared out",
     "no shape": "The curve is flat or not finite",
 }
-_UNLICENSED = (
-    " The word is of the curve's shape: the phase diagram is of stacks of fully connected layers, this network"
-)
-_STREAM = " adds blocks to a stream, and there shallow blocks may do most without any noise."
+_SHAPE = " The word is of the curve's shape: the phase diagram is of stacks of fully connected layers, this network "
+_STREAM = "adds blocks to a stream, and there shallow blocks may do most without any noise."
 _PHASES = {
     "lazy": "more nonlinearity than noise",
     "balanced": "noise and nonlinearity balance",
@@ -185,13 +183,13 @@ is separated.
     best = int(done.argmax())
     share = float(done[best] / done.sum()) if done.any() else 0.0
     rising = tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread)
-    kind, licence = architecture or str(values.attrs.get("architecture", "")), ""
+    kind = architecture or str(values.attrs.get("architecture", ""))
     phase = _PHASES.get(verdict, "") if kind == FULLY_CONNECTED else ""
-    if verdict in ("lazy", "over-noisy") and kind != FULLY_CONNECTED and (kind or "stream" in values.attrs):
-        licence = f"{_UNLICENSED}{_STREAM if 'stream' in values.attrs else f' is {kind}.'}"
+    network = _STREAM if "stream" in values.attrs else f"is {kind}." if kind else ""
+    named = verdict in ("lazy", "over-noisy") and network and not phase
     return Reading(
         verdict, bent, drop, names[best], share, rising, left_out, phase, interval=bends.interval,
-        possible=tuple(possible) if verdict == "undecided" else (), licence=licence,
+        possible=tuple(possible) if verdict == "undecided" else (), licence=_SHAPE + network if named else "",
     )  # fmt: skip
 
 
