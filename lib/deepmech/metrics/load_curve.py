@@ -337,7 +337,6 @@ class LoadCurve:
             one.classes.require_all()
         assert self.selection is not None
         names = [name for name in self.layer if name in self.selection[0].names]
-
         keys = {name: key for name, (key, _) in self.layer.items()}
         value = {name: np.nan if key in self.diverged else one.value(key) for name, key in keys.items()}
         values = np.array([value[name] for name in names])
@@ -435,8 +434,9 @@ class _Labelled:
         """D of these layers without each group, (group, layer)."""
         if not (self.grouped and sound and self.groups > 1):
             return None
+        fewest = min(self.moments[key].groups for key in sound)
         for key in sound:  # groups that one layer had to join are joined in all
-            self.moments[key].join(min(self.moments[k].groups for k in sound))
+            self.moments[key].join(fewest)
         found = np.array([self.moments[key].without(self.debias, self.over) for key in sound]).T
         return found if len(found) > 2 else None
 

@@ -160,8 +160,7 @@ is separated.
     dim = str(values.dims[0])
     bent, drop = float(curvature(values, dim=dim)), float(descent(values, dim=dim))
     left_out = str(values.attrs.get("left_out", ""))
-    groups = without(values)
-    if chance := _chance(values) or (() if groups is None else _lost(values, groups)):
+    if chance := _chance(values):
         return Reading("too few samples", bent, drop, left_out=left_out, chance=chance)
     if not np.isfinite(bent):
         return Reading("no shape", bent, drop, left_out=left_out)
@@ -267,16 +266,14 @@ def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
 
 def _chance(curve: xr.DataArray) -> tuple[str, ...]:
     """Layers at which more than half of the between-class scatter is sampling noise: there plain D lies within log 2 of
-    its ceiling, and debiased D above it."""
+    its ceiling, and debiased D above it. If there are none, layers whose D is none without some group of samples."""
     unresolved = str(curve.attrs.get("unresolved", "")).split(", ")
     ceiling = float(curve.attrs.get("ceiling", np.inf))
     limit = ceiling if curve.attrs.get("estimate") == "debiased" else ceiling - np.log(2)
     pairs = zip(_names(curve), curve.values.astype(float), strict=True)
-    return tuple(name for name, value in pairs if name in unresolved or limit < value < np.inf)
-
-
-def _lost(curve: xr.DataArray, groups: xr.DataArray) -> tuple[str, ...]:
-    """Layers with a number that is none without some group of samples."""
+    found = tuple(name for name, value in pairs if name in unresolved or limit < value < np.inf)
+    if found or (groups := without(curve)) is None:
+        return found
     lost = np.isfinite(curve.values) & ~np.isfinite(groups.values).all(0)
     return tuple(name for name, gone in zip(_names(curve), lost, strict=True) if gone)
 
