@@ -27,7 +27,7 @@ built = pytest.mark.skipif(not (HTML / site.SEAL).is_file(), reason="the book is
 
 def test_the_commands_are_understood():
     commands = "".join(blocks(HOWTO, "bash")).splitlines()
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         program, *words = shlex.split(command)
         assert program == "deepmech"
