@@ -103,7 +103,8 @@ class Words:
 def _references(bibliography: str) -> Iterator[tuple[str, str]]:
     """Authors and year of each reference as people cite it, with a link where there is an address."""
     for key, body in re.findall(r"^@\w+\{(\S+),\n(.*?)^\}", bibliography, re.M | re.S):
-        told = {name: re.sub(r"\\.|[{}]", "", words) for name, words in re.findall(r"(\w+) = \{(.*)\}", body)}
+        fields = re.findall(r"(\w+) = \{(.*?)\},?\n", body, re.S)
+        told = {name: " ".join(re.sub(r"\\.|[{}]", "", words).split()) for name, words in fields}
         names = [one.partition(",")[0] for one in told["author"].split(" and ")]
         who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
         address = told.get("url") or (f"https://arxiv.org/abs/{told['eprint']}" if "eprint" in told else "")
