@@ -31,7 +31,7 @@ def test_shipped_results_are_whole_and_say_where_they_come_from(path):
     assert tuple(result.sizes[d] for d in sweep.grid.dims) == sweep.grid.shape
     for name, variable in result.data_vars.items():
         assert variable.dtype.kind not in "f" or np.isfinite(variable).any(), name
-    if "diverged" in result and "load_curve" in result:
+    if "diverged" in result and "load_curve" in result and "number" not in result.dims:  # in the zoo depths differ
         assert (np.isfinite(result["load_curve"]).all("layer") | result["diverged"]).all()
     for attribute in ("machine", "versions", "wall_seconds", "data", "device"):
         assert attribute in result.attrs

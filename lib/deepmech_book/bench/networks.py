@@ -15,13 +15,18 @@ from deepmech_book.bench.measures import Measure
 from deepmech_book.experiments.zoo import DATASETS, LEVELS, STARS, STOPS, settings_of, zoo
 
 
-@cache
 def _all(stars: int) -> xr.Dataset:
     parts = [result(zoo(name, stars)) for name in dict.fromkeys(DATASETS)]
     whole = xr.concat(parts, "number", combine_attrs="drop", coords="minimal", compat="override").sortby("number")
-    settings = [settings_of(int(n)) for n in whole.number.values]
-    named = {name: ("number", np.array([s[name] for s in settings])) for name in ("data", "seed", *LEVELS)}
-    return whole.assign_coords(named)
+    named = _settings(tuple(whole.number.values.tolist()))
+    return whole.assign_coords({name: ("number", values) for name, values in named.items()})
+
+
+@cache
+def _settings(numbers: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Data set, seed and settings of networks, by name."""
+    settings = [settings_of(n) for n in numbers]
+    return {name: np.array([s[name] for s in settings]) for name in ("data", "seed", *LEVELS)}
 
 
 def record(stop: str = "loss", stars: int = STARS) -> xr.Dataset:

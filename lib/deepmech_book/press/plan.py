@@ -264,15 +264,19 @@ def _that_ask(statements: list[ast.stmt], space: Mapping[str, Any]) -> list[int]
     return [i for i, node in enumerate(statements) if node not in functions and asks(node)]
 
 
+#: Where functions are looked into.
+OURS = ("deepmech_book.experiments", "deepmech_book.bench")
+
+
 @cache
 def _asks(function: Any) -> bool:
-    """Whether this is the door to results, or a function of the book's experiments that goes through it."""
+    """Whether this is the door to results, or a function of the book's experiments or bench that goes through it."""
     waiting, seen = [function], set()
     while waiting:
         one = waiting.pop()
         if one is results.result:
             return True
-        ours = isinstance(one, types.FunctionType) and one.__module__.startswith("deepmech_book.exp")
+        ours = isinstance(one, types.FunctionType) and one.__module__.startswith(OURS)
         if ours and id(one) not in seen:
             names = _of_code(one.__code__)
             known = [one.__globals__[name] for name in names if name in one.__globals__]
