@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import xarray as xr
 
 from deepmech.sweeps import result
-from deepmech_book.bench.claims import score
 from deepmech_book.bench.judge import leaderboard
 from deepmech_book.bench.networks import own_measures, record
 from deepmech_book.experiments.zoo import SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
@@ -49,12 +46,7 @@ def _told(found: xr.Dataset) -> list[str]:
 
 
 def cli_bench(path: str, *, stop: str = "loss", equal: bool = False) -> str:
-    """The leaderboard with the functions of a file of somebody's own among the measures of the book.
-
-    Of a file ``.jsonl`` of predicted verdicts, how good they are (:func:`.claims.score`).
-    """
-    if path.endswith(".jsonl"):
-        return score(Path(path))
+    """The leaderboard with the functions of a file of somebody's own among the measures of the book."""
     own = own_measures(path)
     networks = record(stop)
     table = leaderboard(networks, own, equal).round(3)

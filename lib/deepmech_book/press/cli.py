@@ -84,8 +84,7 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
 
 @needs_book
 def _book(options: argparse.Namespace) -> int:
-    from deepmech_book.bench import claims
-    from deepmech_book.press import press, site, verdicts
+    from deepmech_book.press import claims, press, site, verdicts
     from deepmech_book.press.sources import Checkout
 
     checkout = Checkout.find()
@@ -99,7 +98,7 @@ def _book(options: argparse.Namespace) -> int:
         table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
         if options.accept:
-            claims.write()
+            claims.write(checkout)
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
@@ -152,9 +151,16 @@ def _zoo(options: argparse.Namespace) -> int:
 
 @needs_book
 def _bench(options: argparse.Namespace) -> int:
-    from deepmech_book.bench.cli import cli_bench
+    if options.path.endswith(".jsonl"):
+        from deepmech_book.press import claims
+        from deepmech_book.press.sources import Checkout
 
-    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop, equal=options.equal)}\n")
+        told = claims.score(Path(options.path), Checkout.find())
+    else:
+        from deepmech_book.bench.cli import cli_bench
+
+        told = cli_bench(options.path, stop=options.stop, equal=options.equal)
+    sys.stdout.write(f"{told}\n")
     return 0
 
 

@@ -6,9 +6,12 @@ from collections import Counter
 import jsonschema
 import pytest
 
-from deepmech_book.bench import claims
 from deepmech_book.bench.frozen import all_names, book, prediction
 from deepmech_book.ledger import registry
+from deepmech_book.press import claims
+from deepmech_book.press.sources import Checkout
+
+REAL = Checkout.find()
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,7 @@ def test_every_line_fits_the_schema(lines):
 
 
 def test_the_file_is_what_the_ledger_says(lines):
-    assert lines == claims.entries(), "write it anew: python -m deepmech_book.bench.claims"
+    assert lines == claims.entries(REAL), "write it anew: deepmech book --accept"
     judged = {line["id"] for line in lines}
     assert judged <= set(registry.claims()) and len(judged) == len(lines)
 
@@ -44,9 +47,9 @@ def test_the_cell_named_makes_the_claim(lines):
 def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps({k: line[k] for k in ("id", "verdict")}) + "\n" for line in lines))
-    assert "predictions: 100.0% right, Brier score 0.000" in claims.score(file)
+    assert "predictions: 100.0% right, Brier score 0.000" in claims.score(file, REAL)
     file.write_text(json.dumps({"id": lines[0]["id"], "probabilities": {"holds": 0.5, "fails": 0.5}}))
-    assert "Brier score" in claims.score(file)
+    assert "Brier score" in claims.score(file, REAL)
     for wrong in (
         '{"id": "A.0.none", "verdict": "holds"}',
         "holds",
@@ -54,7 +57,7 @@ def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
     ):
         file.write_text(wrong)
         with pytest.raises(ValueError, match="line 1: must be an id of the ledger"):
-            claims.score(file)
+            claims.score(file, REAL)
 
 
 @pytest.mark.parametrize("name", all_names())

@@ -1,13 +1,12 @@
 """The ledger as data: every claim with its rule, null, numbers, verdict and cell, one line of JSON each.
 
-``python -m deepmech_book.bench.claims`` writes ``book/ledger/claims.jsonl`` anew, from the registry and from
-``book/verdicts.tsv``. Half of the claims are marked ``held out``: whoever predicts verdicts from the papers alone, a
-person or a program, is scored on these (:func:`score`, ``deepmech bench PREDICTIONS.jsonl``).
+``deepmech book --accept`` writes ``book/ledger/claims.jsonl`` anew, from the registry and from ``book/verdicts.tsv``.
+Half of the claims are marked ``held out``: whoever predicts verdicts from the papers alone, a person or a program, is
+scored on these (:func:`score`, ``deepmech bench PREDICTIONS.jsonl``).
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -16,38 +15,31 @@ from typing import Any
 
 import numpy as np
 
+from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
-from deepmech_book.bench.frozen import book
 from deepmech_book.ledger.registry import claims
 from deepmech_book.ledger.rules import VERDICTS
+from deepmech_book.press import verdicts
+from deepmech_book.press.sources import Checkout, Source
 
 SPLITS = ("open", "held out")
 OPEN, HELD_OUT = SPLITS
 
 
-def entries() -> list[dict[str, Any]]:
-    """All claims as ``book/ledger/schema.json`` describes them, in the order of their ids."""
-    root = book().parent
-    table = (root / "book" / "verdicts.tsv").read_text(encoding="utf-8")
-    rows = csv.DictReader([line for line in table.splitlines() if not line.startswith("#")], delimiter="\t")
-    found = {row["claim"]: row for row in rows}
-    cells: dict[str, dict[str, int]] = {}
+def entries(checkout: Checkout) -> list[dict[str, Any]]:
+    """All claims that a checkout judged, as ``book/ledger/schema.json`` describes them, in the order of their ids."""
+    rows = verdicts.read(checkout.book / verdicts.FILE)
+    cells = {page: _checked(checkout.source(page)) for page in checkout.names}
     made = []
-    for name, claim in sorted(claims().items()):
-        row = found.get(name)
-        if row is None:  # not judged yet
-            continue
-        notebook = root / "notebooks" / f"{claim.page}.md"
-        if claim.page not in cells:
-            cells[claim.page] = _checked(notebook.read_text(encoding="utf-8"))
-        low, high = _number(row["low"]), _number(row["high"])
+    for name, row in sorted(rows.items()):
+        claim = claims()[name]
         made.append({
             "id": name, "paper": claim.paper, "kind": claim.kind, "split": split_of(name), "where": claim.where,
             "statement": claim.statement, "measure": claim.measure, "rule": claim.rule.words, "null": claim.against,
-            "better_than_null": claim.better_than_null, "verdict": row["verdict"], "number": _number(row["measured"]),
-            "expected": _number(row["expected"]), "interval": None if low is None else [low, high],
-            "null_number": _number(row["null"]), "notebook": f"notebooks/{claim.page}.md",
-            "cell": cells[claim.page].get(name),
+            "better_than_null": claim.better_than_null, "verdict": row.verdict, "number": row.measured,
+            "expected": row.expected, "interval": None if row.low is None else [row.low, row.high],
+            "null_number": row.null, "notebook": f"notebooks/{claim.page}.md",
+            "cell": cells.get(claim.page, {}).get(name),
         })  # fmt: skip
     return made
 
@@ -57,7 +49,7 @@ def split_of(name: str) -> str:
     return SPLITS[int(Stream.of("held out", name).bits("claim", 0, 1)[0]) % 2]
 
 
-def score(predictions: Path) -> str:
+def score(predictions: Path, checkout: Checkout) -> str:
     """How good predictions of verdicts are, on the half that is held out.
 
     ``predictions`` has a line of JSON for each claim: its ``id`` and a ``verdict``, or ``probabilities`` by verdict. A
@@ -68,7 +60,7 @@ def score(predictions: Path) -> str:
     ValueError
         Naming the line that is no such prediction.
     """
-    known = {entry["id"]: entry for entry in entries()}
+    known = {entry["id"]: entry for entry in entries(checkout)}
     said: dict[str, dict[str, float]] = {}
     for i, line in enumerate(predictions.read_text(encoding="utf-8").splitlines(), start=1):
         try:
@@ -98,24 +90,15 @@ def score(predictions: Path) -> str:
     return "\n".join(lines)
 
 
-def write() -> Path:
-    """Write all claims, a line each; returns where."""
-    path = book() / "ledger" / "claims.jsonl"
-    path.write_text("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in entries()), encoding="utf-8")
-    return path
+def write(checkout: Checkout) -> None:
+    """Write all claims into the book of a checkout, a line each."""
+    lines = [json.dumps(entry, ensure_ascii=False) for entry in entries(checkout)]
+    write_whole(checkout.book / "ledger" / "claims.jsonl", "\n".join([*lines, ""]))
 
 
-def _checked(text: str) -> dict[str, int]:
+def _checked(source: Source) -> dict[str, int]:
     """For every claim that a notebook checks the number of the code cell that does, from 1."""
-    cells = re.findall(r"^```\{code-cell\}.*?^```$", text, re.M | re.S)
+    cells = [cell.source for cell in source.notebook.cells if cell.cell_type == "code"]
     return {
         name: i for i, cell in enumerate(cells, start=1) for name in re.findall(r"check\(\s*\"([A-C]\.[^\"]+)\"", cell)
     }
-
-
-def _number(text: str) -> float | None:
-    return None if text == "-" else float(text)
-
-
-if __name__ == "__main__":
-    write()
