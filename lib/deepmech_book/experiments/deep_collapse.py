@@ -5,15 +5,14 @@ trained as freely as the :math:`L` weights behind them, all of them with weight 
 
 .. math:: \ell(W_L\,\sigma(W_{L-1}\cdots\sigma(W_1 H_1))) + \frac\lambda2\Bigl(|H_1|^2 + \sum_l |W_l|^2\Bigr) .
 
-Of two :data:`KINDS`, ``"relu"`` has σ = ReLU and half the mean squared distance to one-hot labels (Súkeník, Lampert
-and Mondelli 2024), ``"linear"`` no σ and cross-entropy (Garrod and Keating 2025). In deep collapse the features of a
-class are one point in each layer, and these points form a simplex. Others have lower losses: :func:`graph_loss`,
-:func:`paired_loss`.
+Of two :data:`KINDS`, ``"relu"`` has σ = ReLU and half the mean squared distance to one-hot labels (Súkeník, Mondelli
+and Lampert 2024), ``"linear"`` no σ and cross-entropy (Garrod and Keating 2025). In deep collapse the features of a
+class are one point in each layer, and these points form a simplex. Others may have a lower :func:`least_loss`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -34,66 +33,59 @@ from deepmech.trainers.member import Member
 from deepmech_book.experiments.spring_block.data import sweep
 
 KINDS = ("relu", "linear")
-CLASSES, DEPTHS, SEEDS = (3, 4, 6, 8, 10), (2, 3, 4, 5), 20
-SAMPLES, RATE, PATIENCE = 2, 0.5, 60.0
-"""Of a class; the learning rate of both papers; there are ``PATIENCE`` / λ steps."""
-DECAY, WIDTH = 0.004, 30
-"""Of Súkeník et al., Fig. 2."""
-WIDTHS, DECAYS = (10, 20, 40, 60), (2**-7, 2**-8, 2**-9, 2**-10)
-"""Of linear models of ten classes and two layers, :func:`wider` and :func:`weaker`."""
-DEEPEST, MOST, DIGITS = 6, max(CLASSES), 6
+MODELS: dict[str, Any] = {
+    "classes": (3, 4, 6, 8, 10), "depth": (2, 3, 4, 5), "width": 30, "decay": 0.004, "seed": range(20),
+}  # fmt: skip
+"""Width and decay of Súkeník et al., Fig. 2."""
+DESCENT = {"samples": 2, "rate": 0.5, "patience": 60.0}
+"""Samples of a class; the learning rate of both papers; ``patience`` / decay are the steps."""
+NETWORKS: dict[str, Any] = {"classes": (3, 6, 10), "depth": (3, 4, 6), "decay": (0.0, 0.01), "seed": range(10)}
+"""Linear layers in all; a decay as strong as Garrod and Keating's (Figs. 4 and 8), or none."""
+TRAINING = {"per_class": 50, "epochs": 300, "rate": 0.03, "batch": 25, "width": 64}
+IMAGES = {"size": 10, "n_train": 2000, "n_test": 1}
+SOLUTIONS = ("frame", "graph", "simplex", "pairs")
+"""Collapse and a rival with ReLU: an orthogonal frame in every layer, of so many classes, and :func:`graph`, of so many
+corners; and in linear models: a simplex, and classes in opposite pairs, half the rank (Garrod and Keating, Eq. 5)."""
+DEEPEST, MOST, DIGITS = 6, 10, 6
 """Layers and classes to which arrays are padded with nan; decimals that are kept."""
 
 
-def least(fit: Callable[[float], float], cost: float, depth: int, decay: float, samples: int = SAMPLES) -> float:
-    r"""The loss of a solution of a given shape at its best scale.
+def least_loss(solution: str, size: int, depth: int, decay: float = 0.004, samples: int = 2) -> float:
+    r"""The loss of a solution at its best scale: one of :data:`SOLUTIONS`.
 
-    Scaled to output size α, with squared norms of its ``depth + 1`` factors at size one whose geometric mean is
-    ``cost``, it costs at least :math:`\tfrac{L+1}2 λ n^{1/(L+1)}\,\text{cost}\;α^{2/(L+1)}` (where all factors are
-    equally large), and ``fit(α)``.
+    At output size α the ``depth + 1`` factors cost at least :math:`\tfrac{L+1}2 λ n^{1/(L+1)} c\,α^{2/(L+1)}`, where c
+    is the geometric mean of their squared norms at α = 1: that is so where all are equally large.
+
+    Examples
+    --------
+    >>> [least_loss("graph", r, 4) < least_loss("frame", r * (r - 1) // 2, 4) for r in (3, 4, 5)]
+    [False, True, True]
+    >>> [least_loss("pairs", k, 2) < least_loss("simplex", k, 2) for k in (4, 6)]
+    [False, True]
     """
+    if solution not in SOLUTIONS or (solution == "pairs" and size % 2):
+        raise ValueError(
+            f"least_loss: {solution!r} of size {size}: must be one of {SOLUTIONS}; pairs of an even number"
+        )
+    root, cost = 1 / (depth + 1), float(size)
+    if solution == "graph":
+        cost = float(np.exp(np.mean([np.log((factor**2).sum()) for factor in graph(size, depth)])))
+    elif solution != "frame":
+        cost = size - 1 if solution == "simplex" else size / 2 * 4**root
 
     def loss(log: float) -> float:
-        alpha, root = np.exp(log), 1 / (depth + 1)
-        return float(fit(alpha) + decay / (2 * root) * cost * samples**root * alpha ** (2 * root))
+        a = np.exp(log)
+        others = (size - 1) * np.exp(-a) if solution == "simplex" else np.exp(-2 * a) + (size - 2) * np.exp(-a)
+        fit = (1 - a) ** 2 / 2 if solution in ("frame", "graph") else np.log1p(others)
+        return float(fit + decay / (2 * root) * cost * samples**root * a ** (2 * root))
 
     at = np.linspace(-3, 4, 701)
     best = at[int(np.argmin([loss(log) for log in at]))]
     return float(min(minimize_scalar(loss, bounds=(best - 0.02, best + 0.02), method="bounded").fun, loss(-np.inf)))
 
 
-def _square(alpha: float) -> float:
-    return (1 - alpha) ** 2 / 2
-
-
-def collapse_loss(kind: str, classes: int, depth: int, decay: float = DECAY, samples: int = SAMPLES) -> float:
-    """Of deep collapse: an orthogonal frame in every layer (``"relu"``), a simplex (``"linear"``).
-
-    Examples
-    --------
-    >>> round(collapse_loss("relu", 10, 4), 4), round(collapse_loss("linear", 10, 1, decay=10.0) - np.log(10), 12)
-    (0.1138, 0.0)
-    """
-    if kind == "relu":
-        return least(_square, classes, depth, decay, samples)
-    return least(lambda a: np.log1p((classes - 1) * np.exp(-a)), classes - 1, depth, decay, samples)
-
-
-def graph_loss(corners: int, depth: int, decay: float = DECAY, samples: int = SAMPLES) -> float:
-    """Of :func:`graph`, whose ``depth`` is at least 3, in a model with ReLU.
-
-    Examples
-    --------
-    >>> [bool(graph_loss(r, 4) < collapse_loss("relu", r * (r - 1) // 2, 4)) for r in (3, 4, 5)]
-    [False, True, True]
-    """
-    factors = graph(corners, depth)
-    cost = np.exp(np.mean([np.log((factor**2).sum()) for factor in factors]))
-    return least(_square, float(cost), depth, decay, samples)
-
-
 def graph(corners: int, depth: int) -> list[np.ndarray]:
-    r"""The solution of a strongly regular graph with output one: H_1, W_1, …, W_L for one sample of each class.
+    r"""The solution of a strongly regular graph, its output one: H_1, W_1, …, W_L for one sample of each class.
 
     Classes are the pairs of r corners. Up to the last but one layer a class is the sum of its two corners, which takes
     r dimensions. There :math:`W_{L-1}` has ½ on the corners of a class and −½ elsewhere: pairs that share one corner
@@ -108,60 +100,32 @@ def graph(corners: int, depth: int) -> list[np.ndarray]:
     return [*first, *[np.eye(corners)] * (depth - 3), sums.T - 0.5, np.eye(len(pairs))]
 
 
-def paired_loss(classes: int, depth: int, decay: float = DECAY, samples: int = SAMPLES) -> float:
-    """Of an even number of classes in opposite pairs, in a linear model (Garrod and Keating, Eq. 5): half the rank.
-
-    Examples
-    --------
-    >>> [bool(paired_loss(k, 2) < collapse_loss("linear", k, 2)) for k in (4, 6)]
-    [False, True]
-    """
-    if classes % 2:
-        raise ValueError(f"paired_loss: classes = {classes}: must be even")
-
-    def fit(alpha: float) -> float:
-        return float(np.log1p(np.exp(-2 * alpha) + (classes - 2) * np.exp(-alpha)))
-
-    return least(fit, classes / 2 * 2 ** (2 / (depth + 1)), depth, decay, samples)
-
-
 def models(kind: str, **changed: Any) -> Sweep:
-    """Runs of descent over classes, depth and seed; ``width`` or ``decay`` may be given as one value or several.
+    """Runs of descent over classes, depth and seed; what is ``changed`` is one value or several.
 
     Examples
     --------
-    >>> models("relu").grid.shape, wider().grid.shape, weaker().grid.shape
-    ((5, 4, 20), (4, 20), (4, 20))
+    >>> models("relu").grid.shape, models("linear", classes=10, depth=2, width=(10, 20)).grid.shape
+    ((5, 4, 20), (2, 20))
     """
     if kind not in KINDS:
         raise ValueError(f"models: kind = {kind!r}: must be one of {', '.join(map(repr, KINDS))}")
-    settings = {"classes": CLASSES, "depth": DEPTHS, "width": WIDTH, "decay": DECAY, "seed": range(SEEDS)} | changed
+    settings = MODELS | changed
     cells = {n: over(n, list(v)) for n, v in settings.items() if not np.isscalar(v)}
-    fixed = {"kind": kind, "samples": SAMPLES, "rate": RATE, "patience": PATIENCE}
-    return Sweep(
-        f"deep-collapse-{kind}", f"{__name__}:descend_cells", cells,
-        fixed | {n: v for n, v in settings.items() if np.isscalar(v)},
-    )  # fmt: skip
-
-
-def wider() -> Sweep:
-    """Linear models over width, at a decay of 1/512."""
-    return models("linear", classes=10, depth=2, decay=2**-9, width=WIDTHS)
-
-
-def weaker() -> Sweep:
-    """Linear models over decay."""
-    return models("linear", classes=10, depth=2, decay=DECAYS)
+    fixed = {"kind": kind, **DESCENT} | {n: v for n, v in settings.items() if np.isscalar(v)}
+    return Sweep(f"deep-collapse-{kind}", f"{__name__}:descend_cells", cells, fixed)
 
 
 @recomputed(tolerance={"*": 1e-2})
-def descend_cells(cells: xr.Dataset, *, kind: str, samples: int, rate: float, patience: float, **fixed: Any) -> Any:
+def descend_cells(
+    cells: xr.Dataset, *, kind: str, samples: int, rate: float, patience: float, **fixed: Any
+) -> xr.Dataset:
     """Descend from random features and weights, normal with variance 1 / width.
 
     Returns
     -------
     Dataset
-        Over ``cell``, the ``loss`` at the end and what :func:`geometry` finds in the layers.
+        Over ``cell``, the ``loss`` at the end and what :func:`geometry` finds in the hidden layers.
     """
     rows = []
     for cell in each(cells):
@@ -178,14 +142,7 @@ def descend_cells(cells: xr.Dataset, *, kind: str, samples: int, rate: float, pa
             x = np.maximum(x @ layer, 0) if kind == "relu" else x @ layer
             features.append(x)
         rows.append({"loss": loss} | geometry(features, y, w[-1, :, :k].T))
-    return _dataset(rows)
-
-
-NETWORKS: dict[str, tuple[Any, ...]] = {"classes": (3, 6, 10), "depth": (3, 4, 6), "decay": (0.0, 0.01)}
-"""Of networks: Linear layers in all, and a decay as strong as Garrod and Keating's (Figs. 4 and 8), or none."""
-IMAGES, PER_CLASS, EPOCHS, STEP = {"size": 10, "n_train": 2000, "n_test": 1}, 50, 300, 0.03
-"""Of a class, the first so many; passes in batches of ``BATCH``; the learning rate, with momentum 0.9."""
-BATCH, UNITS, NETWORK_SEEDS = 25, 64, 10
+    return rounded(rows)
 
 
 def networks(dataset: str = "mnist", **changed: Any) -> Sweep:
@@ -196,16 +153,15 @@ def networks(dataset: str = "mnist", **changed: Any) -> Sweep:
     >>> networks().grid.shape
     (3, 3, 2, 10)
     """
-    cells = NETWORKS | {"seed": range(NETWORK_SEEDS)} | changed
-    fixed = {"per_class": PER_CLASS, "epochs": EPOCHS, "rate": STEP, "batch": BATCH, "width": UNITS}
-    return sweep("deep-collapse", f"{__name__}:train_cells", cells, {"name": dataset, **IMAGES}, **fixed)
+    recipe = {"name": dataset, **IMAGES}
+    return sweep("deep-collapse", f"{__name__}:train_cells", NETWORKS | changed, recipe, **TRAINING)
 
 
 @recomputed(tolerance={"*": 1e-2})
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], per_class: int, epochs: int, rate: float, batch: int, width: int
 ) -> xr.Dataset:
-    """Train one plain ReLU network per cell, with cross-entropy, by stochastic gradient descent.
+    """Train one plain ReLU network per cell, with cross-entropy, by stochastic gradient descent with momentum.
 
     Returns
     -------
@@ -229,7 +185,7 @@ def train_cells(
         last = engine.part(engine.net, engine.net.p, "weight", network.depth)
         found = geometry([x.astype(float) for x in features], few.y_train, last.astype(float))
         rows.append({"accuracy": float((z.argmax(1) == few.y_train).mean())} | found)
-    return _dataset(rows)
+    return rounded(rows)
 
 
 def geometry(features: list[np.ndarray], y: np.ndarray, last: np.ndarray) -> dict[str, Any]:
@@ -240,21 +196,19 @@ def geometry(features: list[np.ndarray], y: np.ndarray, last: np.ndarray) -> dic
     - ``spectrum`` (layer, number): singular values of the centred class means, over the largest;
     - ``dual``: cosine of the last weights, centred over classes, with the centred class means of the last layer.
     """
-    k = int(y.max()) + 1
+    k, rows = int(y.max()) + 1, last - last.mean(0)
     within, simplex = np.full((2, DEEPEST - 1), np.nan)
     spectrum, dual = np.full((DEEPEST - 1, MOST), np.nan), np.nan
     for i, x in enumerate(features):
         means = np.stack([x[y == c].mean(0) for c in range(k)])
         centred, spread = means - means.mean(0), float(((x - x.mean(0)) ** 2).sum())
-        if not 0 < spread < np.inf:
-            within[i] = 1.0
-            continue
-        within[i] = ((x - means[y]) ** 2).sum() / spread
-        simplex[i] = etf_distance(means, centred=True)
-        values = np.linalg.svd(centred, compute_uv=False)[:k]
-        spectrum[i, : len(values)] = values / values[0]
-        rows = last - last.mean(0)
-        dual = float((rows * centred).sum() / (np.linalg.norm(rows) * np.linalg.norm(centred)))
+        within[i] = 1.0
+        if 0 < spread < np.inf:
+            within[i] = ((x - means[y]) ** 2).sum() / spread
+            simplex[i] = etf_distance(means, centred=True)
+            values = np.linalg.svd(centred, compute_uv=False)[:k]
+            spectrum[i, : len(values)] = values / values[0]
+            dual = float((rows * centred).sum() / (np.linalg.norm(rows) * np.linalg.norm(centred)))
     return {"within": within, "simplex": simplex, "spectrum": spectrum, "dual": dual}
 
 
@@ -264,7 +218,8 @@ def collapsed(found: xr.Dataset) -> xr.DataArray:
     return (met.where(found.within.notnull(), True).all("layer") & (found.dual >= 0.99)).astype(float)
 
 
-def _dataset(rows: list[dict[str, Any]]) -> xr.Dataset:
+def rounded(rows: list[dict[str, Any]]) -> xr.Dataset:
+    """What was found of each cell as a dataset."""
     dims: Mapping[str, tuple[str, ...]] = {"within": ("layer",), "simplex": ("layer",), "spectrum": ("layer", "number")}
     out = {n: (("cell", *dims.get(n, ())), np.round([row[n] for row in rows], DIGITS)) for n in rows[0]}
     coords = {"layer": np.arange(1, DEEPEST), "number": np.arange(1, MOST + 1)}
@@ -281,7 +236,7 @@ def descend(
     x = np.zeros((depth + 1, n, width))
     delta, back, g = np.zeros((n, width)), np.zeros((n, width)), np.zeros((width, width))
     loss = 0.0
-    for step in range(steps):
+    for _ in range(steps):
         x[0] = h
         for layer in range(depth):
             _multiply(x[layer + 1], x[layer], w[layer])
@@ -289,24 +244,14 @@ def descend(
                 x[layer + 1] = np.maximum(x[layer + 1], 0.0)
         loss = _slope(delta, x[depth], y, k, relu)
         for layer in range(depth - 1, -1, -1):
-            g[:] = 0
-            for j in range(n):
-                for i in range(width):
-                    if x[layer, j, i] != 0:
-                        for o in range(width):
-                            g[i, o] += x[layer, j, i] * delta[j, o]
+            _multiply(g, np.ascontiguousarray(x[layer].T), delta)
             _multiply(back, delta, np.ascontiguousarray(w[layer].T))
             if relu and layer > 0:
-                for j in range(n):
-                    for i in range(width):
-                        if x[layer, j, i] <= 0:
-                            back[j, i] = 0.0
-            if step == steps - 1:
-                loss += decay / 2 * (w[layer] ** 2).sum()
+                back *= x[layer] > 0
+            loss += decay / 2 * (w[layer] ** 2).sum()
             w[layer] -= rate * (g + decay * w[layer])
             delta[:] = back
-        if step == steps - 1:
-            loss += decay / 2 * (h**2).sum()
+        loss += decay / 2 * (h**2).sum()
         h -= rate * (delta + decay * h)
     return loss
 
@@ -316,10 +261,8 @@ def _multiply(out: np.ndarray, x: np.ndarray, w: np.ndarray) -> None:  # pragma:
     out[:] = 0
     for j in range(x.shape[0]):
         for i in range(x.shape[1]):
-            a = x[j, i]
-            if a != 0:
-                for o in range(w.shape[1]):
-                    out[j, o] += a * w[i, o]
+            if x[j, i] != 0:
+                out[j] += x[j, i] * w[i]
 
 
 @njit(cache=True, error_model="numpy")
@@ -328,9 +271,8 @@ def _slope(delta: np.ndarray, z: np.ndarray, y: np.ndarray, k: int, square: bool
     n, loss = len(y), 0.0
     delta[:] = 0
     for j in range(n):
-        top, total = z[j, :k].max(), 0.0
-        for c in range(k):
-            total += np.exp(z[j, c] - top)
+        top = z[j, :k].max()
+        total = np.exp(z[j, :k] - top).sum()
         for c in range(k):
             true = 1.0 if c == y[j] else 0.0
             if square:
