@@ -10,7 +10,7 @@ from miniature import ROOT
 from sklearn.datasets import load_digits
 
 from deepmech.data import datasets, files
-from deepmech.data.catalogue import SOURCES
+from deepmech.data.files import SOURCES
 from deepmech_book.press.sources import Checkout
 
 REAL = Checkout(ROOT)

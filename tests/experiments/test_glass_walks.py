@@ -9,7 +9,7 @@ import xarray as xr
 
 from deepmech import sweeps
 from deepmech.core.random import Stream
-from deepmech.data.fetch import state
+from deepmech.data.files import state
 from deepmech_book.experiments.glass import phases, transitions, walks, wells
 from deepmech_book.experiments.glass.data import binary
 

@@ -1,9 +1,7 @@
 """Datasets by name: ``load("digits")`` needs no download; ``deepmech data fetch mnist`` brings the others."""
 
-from deepmech.data.catalogue import data_directory
 from deepmech.data.datasets import Data, fingerprint, load, names, resize
-from deepmech.data.fetch import cli_fetch, cli_status
-from deepmech.data.files import DataCorrupt, DataError, DataMissing
+from deepmech.data.files import DataCorrupt, DataError, DataMissing, cli_fetch, cli_status, data_directory
 
 __all__ = [
     "Data",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from deepmech.core import checks
 from deepmech.core.labels import digest
 from deepmech.core.random import Stream
 from deepmech.data import files, geomnist
-from deepmech.data.catalogue import BUNDLED, GEOMNIST, SOURCES
+from deepmech.data.files import BUNDLED, GEOMNIST, SOURCES, require_name
 
 _RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
 _DEFAULT_TRAIN = {"digits": 1000, "diabetes": 342}
@@ -63,14 +62,6 @@ def names() -> tuple[str, ...]:
     ('digits', 'diabetes', 'geomnist', 'geomnist-independent')
     """
     return (*BUNDLED, *SOURCES)
-
-
-def require_name(name: str, allowed: tuple[str, ...]) -> None:
-    """Raise a ValueError with the list of names unless ``name`` is one of them."""
-    if name not in allowed:
-        close = difflib.get_close_matches(str(name), allowed, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"dataset {name!r}: unknown; the names are {', '.join(allowed)}{hint}")
 
 
 def load(

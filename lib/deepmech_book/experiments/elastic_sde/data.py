@@ -11,7 +11,7 @@ from deepmech import data as sets
 from deepmech.core.labels import digest
 from deepmech.core.random import Stream
 from deepmech.data import Data, load
-from deepmech.data.catalogue import GEOMNIST
+from deepmech.data.files import GEOMNIST
 
 
 @dataclass(frozen=True)
