@@ -10,8 +10,9 @@ from typing import Any
 from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
-COMMIT = "e3c385d"
-"""In which the predictions were committed, before any network of the zoo was trained."""
+COMMITS = {"front_loaded": "934e190"}
+"""In which predictions were committed that came after those of :data:`FIRST`, before their networks were trained."""
+FIRST = "e3c385d"
 ASKED = {
     "question": "Question",
     "law": "The law",
@@ -23,8 +24,9 @@ ASKED = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one file of ``book/laws`` says; ``claims`` are as in the ledger."""
+    """What one file of ``book/laws`` says, frozen in ``commit``; ``claims`` are as in the ledger."""
 
+    commit: str
     title: str
     papers: list[str]
     question: str
@@ -36,12 +38,12 @@ class Prediction:
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<dt>{words}</dt><dd>{escape(getattr(self, name))}</dd>" for name, words in ASKED.items())
-        told = f"What was foretold before the networks were trained (frozen in commit <code>{COMMIT}</code>)"
+        told = f"What was foretold before the networks were trained (frozen in commit <code>{self.commit}</code>)"
         return f"<details><summary>{told}</summary><dl>{rows}</dl></details>"
 
     def __repr__(self) -> str:
         told = [f"{words}: {getattr(self, name)}" for name, words in ASKED.items()]
-        return "\n".join([*told, f"Frozen in: commit {COMMIT}"])
+        return "\n".join([*told, f"Frozen in: commit {self.commit}"])
 
 
 def book() -> Path:
@@ -57,7 +59,7 @@ def prediction(name: str) -> Prediction:
     file = book() / "laws" / f"{name}.yml"
     if not file.is_file():
         raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(all_names())}")
-    return Prediction(**written(file.read_text(encoding="utf-8")))
+    return Prediction(COMMITS.get(name, FIRST), **written(file.read_text(encoding="utf-8")))
 
 
 def all_names() -> list[str]:
