@@ -5,8 +5,8 @@ trained as freely as the :math:`L` weights behind them, all of them with weight 
 
 .. math:: \ell(W_L\,\sigma(W_{L-1}\cdots\sigma(W_1 H_1))) + \frac\lambda2\Bigl(|H_1|^2 + \sum_l |W_l|^2\Bigr) .
 
-Of two :data:`KINDS`, ``"relu"`` has σ = ReLU and half the mean squared distance to one-hot labels (Súkeník, Mondelli
-and Lampert 2024), ``"linear"`` no σ and cross-entropy (Garrod and Keating 2025). In deep collapse the features of a
+Of two :data:`KINDS`, ``"relu"`` has σ = ReLU and half the mean squared distance to one-hot labels (Súkeník, Lampert
+and Mondelli 2024), ``"linear"`` no σ and cross-entropy (Garrod and Keating 2025). In deep collapse the features of a
 class are one point in each layer, and these points form a simplex. Others may have a lower :func:`least_loss`.
 """
 
@@ -261,8 +261,10 @@ def _multiply(out: np.ndarray, x: np.ndarray, w: np.ndarray) -> None:  # pragma:
     out[:] = 0
     for j in range(x.shape[0]):
         for i in range(x.shape[1]):
-            if x[j, i] != 0:
-                out[j] += x[j, i] * w[i]
+            a = x[j, i]
+            if a != 0:
+                for o in range(w.shape[1]):
+                    out[j, o] += a * w[i, o]
 
 
 @njit(cache=True, error_model="numpy")
