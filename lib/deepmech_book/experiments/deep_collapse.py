@@ -182,7 +182,7 @@ def train_cells(
         for epoch in range(1, epochs + 1):
             engine.run_epoch(epoch)
         (_, *features), z = engine.features(few.x_train)
-        last = engine.part(engine.net, engine.net.p, "weight", network.depth)
+        last = engine.part(engine.net, engine.net.p, "weight", int(cell["depth"]))
         found = geometry([x.astype(float) for x in features], few.y_train, last.astype(float))
         rows.append({"accuracy": float((z.argmax(1) == few.y_train).mean())} | found)
     return rounded(rows)
