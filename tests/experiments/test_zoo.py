@@ -91,7 +91,8 @@ def test_gradients_and_noise_are_those_of_autograd_sample_by_sample(trained):
         a = x[one] * gains[0] + shifts[0]
         for i, (w, b) in enumerate(zip(weights, moved, strict=True), start=1):
             a = a @ w.T + b
-            a = engine.net.scale * F.leaky_relu(a * gains[i] + shifts[i], engine.net.slope) if i < len(weights) else a
+            if i < len(weights):
+                a = engine.member.scale * F.leaky_relu(a * gains[i] + shifts[i], engine.spec.slope)
         return F.cross_entropy(a + shifts[-1], y[one])
 
     each = [torch.autograd.grad(loss(slice(i, i + 1)), [*weights, *moved]) for i in range(len(y))]

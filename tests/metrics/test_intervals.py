@@ -39,6 +39,18 @@ def grouped(x, y, groups=6, cuts=(), classes=4):
 # --- moments by group -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+def test_torch_adds_what_the_compiled_loop_adds(dtype, tolerance, monkeypatch):
+    """On other devices torch's functions do what the loop does on the processor; rows need not lie side by side."""
+    x, y = blobs(3, n=60, d=1100, offset=5.0)
+    x = x.to(dtype)
+    compiled = grouped(x.T.contiguous().T, y)
+    monkeypatch.setattr(GroupMoments, "_add", GroupMoments._add_on_device)
+    by_torch = grouped(x, y)
+    for name in ("count", "anchor", "sum", "square"):
+        torch.testing.assert_close(getattr(by_torch, name), getattr(compiled, name), rtol=tolerance, atol=tolerance)
+
+
 @given(seeds, st.lists(st.integers(0, 90), max_size=5), st.sampled_from([0.0, 1e6]), st.booleans())
 def test_groups_are_the_whole_and_leave_out_what_they_say(seed, cuts, offset, debias):
     """D of the sums is D of the samples, without group g that of those not in g, without class k of the others."""

@@ -49,11 +49,16 @@ class Oracle:
         self.module.train()
         for number, dropout in enumerate((m for m in self.module.modules() if isinstance(m, Dropout)), start=1):
             calls, of = iter(range(1, 100)), "" if number == 1 else f" of {number}"
-            rate = 1 - 1 / dropout.factor.item() if isinstance(self.member.network, Own) else now.dropout
-            dropout.keep = lambda _, __, shape, rate=rate, calls=calls, of=of: torch.from_numpy(
-                stream.keep(f"dropout {next(calls)}{of}", step, shape, rate)
-            )[None]
-            dropout.factor.fill_(1 / (1 - rate))
+            own = isinstance(self.member.network, Own)
+            rates = 1 - 1 / dropout.factor.item() if own else self.member.rates(now.dropout)
+
+            def keep(_, __, shape, rates=rates, calls=calls, of=of):
+                call = next(calls)
+                rate = rates[call - 1] if isinstance(rates, list) else rates
+                return torch.from_numpy(stream.keep(f"dropout {call}{of}", step, shape, rate))[None]
+
+            dropout.keep = keep
+            dropout.factor.copy_(1 / (1 - torch.tensor(rates, dtype=torch.float64)))
         output, target = self.module(torch.from_numpy(x).to(self.dtype)), torch.from_numpy(y)
         if self.member.training.loss == "cross_entropy":
             return nn.functional.cross_entropy(output, target)

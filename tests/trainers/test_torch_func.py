@@ -76,6 +76,7 @@ def agree(members, data, epochs=3, rtol=1e-9, atol=1e-11):
 networks = st.fixed_dictionaries(
     {"depth": st.integers(2, 5), "width": st.integers(2, 20), "batch_norm": st.booleans(), "bias": st.booleans()}
 )
+profiles = st.sampled_from([(), (1.0, 1.0, 1.0, 1.0), (1.8, 1.0, 0.2, 0.0), (0.0, 0.3, 1.5, 1.9)])
 trainings = st.fixed_dictionaries(
     {
         "optimizer": st.sampled_from(sorted(OPTIMIZERS)),
@@ -105,11 +106,15 @@ own_trainings = st.fixed_dictionaries(
 @given(
     network=networks,
     training=trainings,
-    several=st.lists(st.tuples(own_networks, own_trainings, st.integers(0, 2)), min_size=1, max_size=4),
+    several=st.lists(st.tuples(own_networks, own_trainings, st.integers(0, 2), profiles), min_size=1, max_size=4),
 )
 def test_fully_connected_networks(network, training, several):
     training = Training(dtype="float64", **training)
-    agree([Member(MLP(**network, **n), replace(training, **t), seed) for n, t, seed in several], clusters(64, 5, 3))
+    members = [
+        Member(MLP(**network, **n, dropout_profile=p[: network["depth"] - 1]), replace(training, **t), seed)
+        for n, t, seed, p in several
+    ]
+    agree(members, clusters(64, 5, 3))
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -110,6 +110,27 @@ def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
     assert (plain != later).sel(epoch=slice(4, 6)).all()
 
 
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
+def test_a_profile_of_ones_changes_no_bit_and_one_of_zeros_drops_nothing(engine):
+    schedule = ((3, "dropout", 0.3),)
+
+    def run(dropout, **how):
+        training = Training(epochs=5, batch_size=20, schedule=schedule if np.any(dropout) else ())
+        return train(MLP(depth=4, width=9, dropout=dropout, **how), training, clusters(60, 5, 3), engine=engine)
+
+    several, none = over("dropout", [0.1, 0.2]), run(dropout=0.0)
+    xr.testing.assert_equal(run(dropout=several, dropout_profile=(1.0, 1.0, 1.0)), run(dropout=several))
+    xr.testing.assert_equal(run(dropout=0.2, dropout_profile=(0.0, 0.0, 0.0)), none)
+    front, back = (run(dropout=0.2, dropout_profile=p).load_curve for p in ((3.0, 0.0, 0.0), (0.0, 0.0, 3.0)))
+    assert (front != back).isel(layer=slice(1, None)).all()
+
+
+def test_a_schedule_may_not_drop_everything_of_a_layer():
+    training = Training(epochs=3, schedule=((2, "dropout", 0.5),))
+    with pytest.raises(ValueError, match=r"dropout = 0\.5 times MLP\.dropout_profile must stay below 1"):
+        train(MLP(depth=3, width=4, dropout=0.1, dropout_profile=(2.0, 0.0)), training, clusters(60, 5, 3))
+
+
 def test_squared_error_trains_on_classes():
     result = train(MLP(depth=3, width=20), Training(loss="mse", learning_rate=1e-2), DATA)
     assert result.attrs["engine"] == "compiled"

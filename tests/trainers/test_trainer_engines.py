@@ -50,9 +50,11 @@ def ours(fused, vector, name: str) -> np.ndarray:
     return fused.part(fused.net, vector, PARTS[kind, what], int(i) + (kind == "linear"))
 
 
+PROFILES = [(), (1.8, 1.0, 0.2, 0.0), (0.0, 0.3, 1.5, 1.9)]
 networks = st.builds(
-    MLP,
+    lambda depth, profile, **own: MLP(depth=depth, dropout_profile=profile[: depth - 1], **own),
     depth=st.integers(2, 5),
+    profile=st.sampled_from(PROFILES),
     width=st.integers(2, 20),
     slope=st.sampled_from([0.0, 0.3, 0.9]),
     dropout=st.sampled_from([0.0, 0.1, 0.5]),
@@ -143,7 +145,7 @@ def test_single_precision_follows_for_twenty_steps(dropout):
 @given(
     width=st.integers(1, 9),
     n=st.integers(1, 70),
-    drop=st.floats(1e-4, 0.999),
+    drop=st.floats(1e-4, 0.999) | st.just(0.0),
     step=st.integers(0, 2**40),
     seed=st.integers(0, 99),
 )
@@ -151,7 +153,7 @@ def test_fused_masks_are_the_streams_masks(width, n, drop, step, seed):
     stream = Stream.of("tests", seed)
     words, bits = np.empty(n + 32, np.uint32), np.empty((2, 1, -(-n // 32), width), np.uint32)
     units, purposes = np.array([width]), np.array([purpose_word("mask")], np.uint64)
-    samples, drawn = n + (n + 1) // 2, (round(drop * 65536), np.uint64(stream.key), step, purposes)
+    samples, drawn = n + (n + 1) // 2, (np.array([round(drop * 65536)]), np.uint64(stream.key), step, purposes)
     mlp_kernels.masks(bits, units, samples, n, *drawn, words)
     for k, held in enumerate((n, samples - n)):
         i = np.arange(held)

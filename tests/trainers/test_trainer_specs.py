@@ -16,6 +16,7 @@ from deepmech.trainers.member import Member
         (MLP, "slope", "steep", "number"),
         (MLP, "dropout", 1.0, "below 1"),
         (MLP, "dropout", float("nan"), "finite"),
+        (MLP, "dropout_profile", [1.0, 1.0], "depth - 1 numbers"),
         (MLP, "batch_norm", "yes", "True, False"),
         (MLP, "scale", 2.0, "batch_norm"),
         (MLP, "layer_norm", True, "batch_norm"),

@@ -55,6 +55,15 @@ class Member:
             values["label_noise"] = values["data_noise"]
         return Settings(**{k: float(v) for k, v in values.items()})
 
+    def rates(self, dropout: float) -> float | list[float]:
+        """Dropout of each hidden layer of an MLP whose ``dropout`` is that at present; of others, of all layers."""
+        if not isinstance(self.network, MLP):
+            return dropout
+        rates = [dropout * share for share in self.network.dropout_profile or (1.0,) * (int(self.network.depth) - 1)]
+        if max(rates) >= 1:
+            raise ValueError(f"Training.schedule: dropout = {dropout} times MLP.dropout_profile must stay below 1")
+        return rates
+
     def sizes(self, n_inputs: int, n_outputs: int) -> list[int]:
         """Units of every layer of an MLP, from the input to the output."""
         assert isinstance(self.network, MLP)

@@ -63,17 +63,18 @@ class LeakyReLU(nn.Module):
 class Dropout(nn.Module):
     """Sets a share ``rate`` of the numbers to zero while training and divides the others by ``1 - rate``.
 
-    Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶. An
-    engine sets ``keep`` to its own streams; by itself the module takes its bits from torch's generator. With
-    ``channels`` whole channels (the second axis) go, as in ``nn.Dropout2d``.
+    Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶; of
+    several rates the one of a ``layer`` is taken. An engine sets ``keep`` to its own streams; by itself the module
+    takes its bits from torch's generator. With ``channels`` whole channels (the second axis) go, as in
+    ``nn.Dropout2d``.
     """
 
     below: torch.Tensor
     factor: torch.Tensor
     which: torch.Tensor
 
-    def __init__(self, rate: float, channels: bool = False) -> None:
-        if not 0 <= rate < 1:
+    def __init__(self, rate: float | Sequence[float], channels: bool = False) -> None:
+        if not all(0 <= one < 1 for one in np.atleast_1d(rate)):
             raise ValueError(f"Dropout: rate = {rate!r}: must be at least 0 and below 1")
         super().__init__()
         self.channels = channels
@@ -83,23 +84,24 @@ class Dropout(nn.Module):
         self.register_buffer("which", torch.tensor(0))
 
     @staticmethod
-    def constants(rates: Sequence[float]) -> dict[str, torch.Tensor]:
+    def constants(rates: Sequence[float | Sequence[float]]) -> dict[str, torch.Tensor]:
         """Values of the buffers that make up each rate."""
-        below = torch.tensor([round(rate * 65536) for rate in rates], dtype=torch.int32)
-        return {"below": below, "factor": 1 / (1 - torch.tensor(rates, dtype=torch.float64))}
+        values = torch.tensor(rates, dtype=torch.float64)
+        return {"below": torch.round(values * 65536).int(), "factor": 1 / (1 - values)}
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, layer: int | None = None) -> torch.Tensor:
         if not self.training:
             return x
+        below, factor = (b if layer is None else b[..., layer] for b in (self.below, self.factor))
         shape = tuple(x.shape[self.which.ndim :])
         shape = (*shape[:2], *[1] * len(shape[2:])) if self.channels else shape
         if self.keep is None:
-            kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= self.below
+            kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= below
         elif self.which.ndim:
-            kept = self.keep(self.which, self.below, shape)
+            kept = self.keep(self.which, below, shape)
         else:
-            kept = _Kept.apply(self.which, self.below, self.keep, shape)
-        return x * (kept * _each(self.factor, x))
+            kept = _Kept.apply(self.which, below, self.keep, shape)
+        return x * (kept * _each(factor, x))
 
 
 #: Which numbers of a shape stay, (networks, *shape), for the networks' seeds by number and what their bits must reach.
@@ -132,7 +134,7 @@ class FullyConnected(Network):
     """The network of :class:`deepmech.trainers.MLP`: [norm], hidden layers, Linear.
 
     A hidden layer is [Linear, [norm], activation, times ``scale`` where there is no BatchNorm, Dropout]. Dropout draws
-    unit by unit.
+    unit by unit, at a rate of each layer's own.
     """
 
     many = True
@@ -142,7 +144,7 @@ class FullyConnected(Network):
         self,
         sizes: Sequence[int],
         slope: float = 0.0,
-        dropout: float = 0.0,
+        dropout: Sequence[float] | None = None,
         batch_norm: bool = True,
         scale: float = 1.0,
         bias: bool = True,
@@ -154,7 +156,7 @@ class FullyConnected(Network):
         norm: Any = nn.LayerNorm if layer_norm else lambda n: _uncounted(nn.BatchNorm1d(n))
         self.norm = nn.ModuleList([norm(n) for n in sizes[:-1]] if batch_norm or layer_norm else [])
         self.activation = LeakyReLU(slope) if activation == "leaky_relu" else SMOOTH[activation]()
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(dropout or [0.0] * (len(sizes) - 2))
         self.register_buffer("scale", None if batch_norm else torch.tensor(float(scale), dtype=torch.float64))
         if batch_norm:
             _subtracted(self.norm[0], *(self.linear[:-1] if bias else []))
@@ -168,7 +170,7 @@ class FullyConnected(Network):
             x = _normalised(self.norm[i + 1], x) if self.norm else x
             x = self.activation(x) if self.scale is None else _each(self.scale, x) * self.activation(x)
             found.append(x)
-            x = self.dropout(x)
+            x = self.dropout(x, i)
         return _samples_first([*found, _product(self.linear[-1], x)], self.linear[0])
 
 
@@ -291,7 +293,7 @@ def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stre
     dtype = getattr(torch, str(member.training.dtype))
     if isinstance(spec, Own):
         return made(spec.factory, stream, **spec.arguments).to(dtype)
-    own: dict[str, Any] = {"slope": float(spec.slope), "dropout": float(spec.dropout)}
+    own: dict[str, Any] = {"slope": float(spec.slope), "dropout": member.rates(float(spec.dropout))}
     if isinstance(spec, CNN):
         own |= {"convolutions": int(spec.convolutions), "channels": int(spec.channels), "pooling": str(spec.pooling)}
         module = made(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)

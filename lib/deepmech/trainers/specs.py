@@ -50,6 +50,8 @@ class MLP(Spec):
     dropout : number or DataArray
         Probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
         ``1 - dropout``. Resolved to 2⁻¹⁶.
+    dropout_profile : tuple of float
+        Dropout of each hidden layer, from the first on, in units of ``dropout``; () is 1 for every layer.
     batch_norm : bool or DataArray
         Normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
     layer_norm : bool or DataArray
@@ -88,12 +90,19 @@ class MLP(Spec):
     init: Choice = "torch"
     activation: Choice = "leaky_relu"
     layer_norm: Switch = False
+    dropout_profile: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         self.require_whole("depth", 2)
         self.require_whole("width", 1)
         self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
         self.require_between("dropout", 0, 1, "at least 0 and below 1")
+        object.__setattr__(self, "dropout_profile", tuple(self.dropout_profile))
+        if self.dropout_profile:
+            hidden = np.all(np.asarray(self.depth) == len(self.dropout_profile) + 1)
+            fits = hidden and all(checks.is_real(share) and share >= 0 for share in self.dropout_profile)
+            fits = fits and np.all(np.asarray(self.dropout) * max(self.dropout_profile) < 1)
+            self.require("dropout_profile", fits, "depth - 1 numbers from 0 on, times dropout below 1, or ()")
         self.require_one_of("batch_norm", True, False)
         self.require_one_of("bias", True, False)
         self.require_one_of("layer_norm", True, False)
@@ -419,11 +428,11 @@ WHOLE = {
 
 
 def labelled(spec: Spec, prefix: str = "") -> dict[str, Any]:
-    """The fields of ``spec`` that are broadcast: numbers, names and labelled arrays, but no None and no schedule."""
+    """The fields of ``spec`` that are broadcast: numbers, names and labelled arrays, no None and no tuple."""
     if isinstance(spec, Own):
         return {f"network.{k}": v for k, v in spec.arguments.items() if isinstance(v, xr.DataArray)}
     values = {f.name: getattr(spec, f.name) for f in fields(spec)}  # type: ignore[arg-type]
-    return {prefix + name: v for name, v in values.items() if name != "schedule" and v is not None}
+    return {prefix + name: v for name, v in values.items() if v is not None and not isinstance(v, tuple)}
 
 
 def with_values(spec: Any, row: Mapping[str, Any], prefix: str = "") -> Any:

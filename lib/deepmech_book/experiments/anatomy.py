@@ -112,7 +112,7 @@ class Anatomy:
         others = out.copy()
         others[np.arange(n), y] = -np.inf
         found["margin"][...] = np.quantile(out[np.arange(n), y] - others.max(1), 0.1)
-        folded = [weights[0] * gains[0], *(w * np.float32(self.engine.net.scale) for w in weights[1:])]
+        folded = [weights[0] * gains[0], *(w * np.float32(self.engine.member.scale) for w in weights[1:])]
         folded = [w * gains[i][:, None] if i < depth else w for i, w in enumerate(folded, start=1)]
         squares = [np.square(w.astype(np.float64)) for w in folded]
         paths = np.ones(folded[0].shape[1])
@@ -169,8 +169,8 @@ class Anatomy:
         self, x: np.ndarray, gains: list[np.ndarray], shifts: list[np.ndarray], weights: list[np.ndarray] | None = None
     ) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray], np.ndarray]:
         """h and z of hidden layers, a of the input and of hidden layers, f."""
-        net, weights = self.engine.net, self._weights() if weights is None else weights
-        slope, scale = np.float32(net.slope), np.float32(net.scale)
+        weights = self._weights() if weights is None else weights
+        slope, scale = np.float32(self.engine.spec.slope), np.float32(self.engine.member.scale)
         linear, bent, activations = [], [], [x * gains[0] + shifts[0]]
         for i, w in enumerate(weights[:-1], start=1):
             linear.append(activations[-1] @ w.T)
@@ -182,13 +182,13 @@ class Anatomy:
         self, bent: list[np.ndarray], out: np.ndarray, y: np.ndarray, gains: list[np.ndarray], weights: list[np.ndarray]
     ) -> list[np.ndarray]:
         """Derivative of each sample's loss in what W_1 … W_L return, each (n, units)."""
-        net = self.engine.net
+        scale = self.engine.member.scale
         d = np.exp(out - out.max(1, keepdims=True))
         d /= d.sum(1, keepdims=True)
         d[np.arange(len(y)), y] -= 1
         slopes = [d]
         for i in range(len(weights) - 1, 0, -1):
-            back = np.where(bent[i - 1] > 0, np.float32(net.scale), np.float32(net.scale * net.slope)) * gains[i]
+            back = np.where(bent[i - 1] > 0, np.float32(scale), np.float32(scale * self.engine.spec.slope)) * gains[i]
             slopes.append(slopes[-1] @ weights[i] * back)
         return slopes[::-1]
 

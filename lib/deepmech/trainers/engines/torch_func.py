@@ -316,7 +316,7 @@ class Torch:
     def run_epoch(self, epoch: int) -> np.ndarray:
         """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
         now, n = [m.settings(epoch) for m in self.members], len(self.shared["y"])
-        self._set_dropout([s.dropout for s in now])
+        self._set_dropout([m.rates(s.dropout) for m, s in zip(self.members, now, strict=True)])
         rate = self._column([s.learning_rate for s in now])
         noise, wrong = [s.data_noise * self.shared["std"] for s in now], [s.label_noise for s in now]
         total = torch.zeros(len(now), dtype=torch.float64, device=self.device)
@@ -398,7 +398,7 @@ class Torch:
         true = self.stream.keep("label noise", self._step, n, self.seed, below)
         return torch.where(true, y, other[self.seed]), 0
 
-    def _set_dropout(self, rates: list[float]) -> None:
+    def _set_dropout(self, rates: list[float | list[float]]) -> None:
         """The rates of this epoch, unless the networks are a user's own and have theirs; what drops nothing rests."""
         buffers = self.together.buffers
         for name, dropout in self.dropouts.items():

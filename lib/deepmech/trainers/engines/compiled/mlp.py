@@ -21,7 +21,7 @@ from deepmech.trainers.specs import MLP, Training
 #: What of the specs this engine can do: each field it reads, and of names the values. All else is torch's.
 _NUMBERS = (
     "depth width slope dropout batch_norm scale bias learning_rate momentum batch_size epochs data_noise label_noise "
-    "schedule stop_loss stop_change weight_decay"
+    "schedule stop_loss stop_change weight_decay dropout_profile"
 )
 KNOWN: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(_NUMBERS.split(), ()),
@@ -65,8 +65,6 @@ class Net(NamedTuple):
     """(layers, widest): biases that BatchNorm subtracts; they enter the running means only."""
     normed: bool
     bias: bool
-    slope: float
-    scale: float
 
 
 class Work(NamedTuple):
@@ -117,8 +115,9 @@ class Steps(NamedTuple):
     first: int
     """Number of its first step."""
     dropped: bool
-    factor: float
-    """1 / (1 - dropout)."""
+    positive: np.ndarray
+    """(hidden,): the slope of each activation for positive arguments, over the share that dropout keeps."""
+    negative: np.ndarray
     noise: float
     adam: bool
     rate: float
@@ -209,8 +208,6 @@ class Fused:
             unlearnt=np.zeros(vectors),
             normed=self.normed,
             bias=bool(spec.bias),
-            slope=float(spec.slope),
-            scale=float(self.member.scale),
         )
         for i, size in enumerate(sizes):
             net.p[starts["gain"][i] :][:size] = 1
@@ -265,13 +262,15 @@ class Fused:
             self._room = tuple(map(max, zip(need, self._room, strict=True)))  # type: ignore[assignment]
             self.work = self._buffers(*self._room)
         work, steps, key = self.work, need[1], np.uint64(stream.key)
-        drop, wrong = round(now.dropout * 65536), round(now.label_noise * 65536)
+        rates, wrong = np.array(self.member.rates(now.dropout)), round(now.label_noise * 65536)
+        drop = np.round(rates * 65536).astype(np.int64)
+        positive = 1 / (1 - rates) * self.member.scale
         labels = shared["y"][order] if shared["n_classes"] else shared["y"]
 
         def purpose(name: str) -> np.uint64:
             return np.uint64(purpose_word(name))
 
-        if drop:
+        if drop.any():
             units = self.net.units[1:-1]
             kernels.masks(work.keep[:steps], units, len(order), size, drop, key, first, self.masked, work.words)
         if now.data_noise > 0:
@@ -286,7 +285,8 @@ class Fused:
                 mean, variance = shared["statistics"]
                 self.net.mean[0, : len(mean)], self.net.variance[0, : len(mean)] = mean, variance
         return work, Steps(
-            order=order, labels=labels, size=size, first=first, dropped=drop > 0, factor=1 / (1 - now.dropout),
+            order=order, labels=labels, size=size, first=first, dropped=bool(drop.any()),
+            positive=positive.astype(self.dtype), negative=(positive * self.spec.slope).astype(self.dtype),
             noise=now.data_noise * shared["std"], adam=str(spec.optimizer) == "adam", rate=now.learning_rate,
             momentum=float(spec.momentum), kept=1 - now.learning_rate * float(spec.weight_decay),
         )  # fmt: skip
@@ -319,7 +319,7 @@ class Fused:
         if self.normed:
             self._evaluate_norm(0, below)
         features = [below[:, : sizes[0]]]
-        slope, scale = (np.dtype(self.dtype).type(v) for v in (net.slope, net.scale))
+        slope, scale = (np.dtype(self.dtype).type(v) for v in (self.spec.slope, self.member.scale))
         for i in range(1, last + 1):
             h = matrix(len(x), sizes[i], self.dtype)
             rows = net.p[net.weight[i] : net.weight[i] + sizes[i - 1] * net.padded[i]]

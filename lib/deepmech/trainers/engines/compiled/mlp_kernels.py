@@ -41,9 +41,8 @@ def masks(keep, units, samples, size, drop, key, first, purposes, words):
     """Bit i % 32 of keep[step, layer, i // 32, j] := whether unit j is kept for the i-th sample of a step's batch.
 
     ``keep`` (steps, hidden layers, words for a batch, units) holds all steps, ``size`` samples in each but the last;
-    the first has number ``first``. ``drop`` is a probability in units of 2⁻¹⁶; ``units``, ``purposes`` are the layers'.
+    the first has number ``first``. ``drop``, probabilities in units of 2⁻¹⁶, ``units``, ``purposes`` are the layers'.
     """
-    below = np.uint16(drop - 1)
     k0, k1 = key & LOW, key >> S32
     for step in range(keep.shape[0]):
         n = min(size, samples - step * size)
@@ -51,6 +50,10 @@ def masks(keep, units, samples, size, drop, key, first, purposes, words):
         at_once = max(1, (2 * words.shape[0] - 16) // n)
         for layer in range(units.shape[0]):
             width, purpose = units[layer], purposes[layer]
+            if drop[layer] == 0:
+                keep[step, layer] = ~np.uint32(0)
+                continue
+            below = np.uint16(drop[layer] - 1)
             for j0 in range(0, width, at_once):
                 j1 = min(width, j0 + at_once)
                 block = (j0 * n) // 8
@@ -379,7 +382,6 @@ def run_steps(net, work, data, steps, learns, total):
     """
     last = net.units.shape[0] - 1
     T = net.p.dtype.type
-    positive, negative = T(steps.factor * net.scale), T(steps.factor * net.scale * net.slope)
     dropped, size = steps.dropped, steps.size
     inputs, first = net.units[0], net.padded[1]
     partial: Any = view(work.partial, 0, 3, first)  # type: ignore[call-arg]
@@ -421,8 +423,8 @@ def run_steps(net, work, data, steps, learns, total):
                 if layer > 1:
                     lower = work.lower[: stop - start]
                     activate(
-                        work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], positive, negative,
-                        work.keep[drawn, layer - 2], start, dropped,
+                        work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
+                        steps.negative[layer - 2], work.keep[drawn, layer - 2], start, dropped,
                     )  # fmt: skip
                 if layer == last:
                     multiply(
@@ -469,8 +471,8 @@ def run_steps(net, work, data, steps, learns, total):
                 if layer > 1:
                     lower = work.lower[: stop - start]
                     activate(
-                        work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], positive, negative,
-                        work.keep[drawn, layer - 2], start, dropped,
+                        work.h[layer - 2, start:stop], lower, work.coefficients[layer - 2], steps.positive[layer - 2],
+                        steps.negative[layer - 2], work.keep[drawn, layer - 2], start, dropped,
                     )  # fmt: skip
                 multiply(d_weight, lower, ONE, lower.shape[1], upper, stop - start, ONE, work.d[after:end])
                 if layer > 1:
@@ -478,8 +480,8 @@ def run_steps(net, work, data, steps, learns, total):
                     ahead = work.h[layer - 2, after:end]
                     multiply(d, upper, upper.shape[1], ONE, turned, net.units[layer], NO, ahead)
                     derivative(
-                        d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], positive, negative,
-                        work.keep[drawn, layer - 2], start, dropped, partial,
+                        d, work.h[layer - 2, start:stop], work.coefficients[layer - 2], steps.positive[layer - 2],
+                        steps.negative[layer - 2], work.keep[drawn, layer - 2], start, dropped, partial,
                     )  # fmt: skip
                     for j in range(first):
                         sums[0, j] += partial[0, j]
