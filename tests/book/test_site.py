@@ -1,11 +1,8 @@
 """The build is strict: what Sphinx would only warn of, and what it would never notice, stops it."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -73,42 +70,6 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     assert len(again) == 2, "a site without seal was not finished"
 
 
-def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
-    (ready.html / "generated").mkdir(parents=True)
-    page = ready.html / "generated" / "a.html"
-    built: list[int] = []
-
-    def print_pages(checkout, made):
-        built.append(1)
-        page.parent.mkdir(parents=True, exist_ok=True)
-        (checkout.html / "index.html").write_text("<p>0.562</p>")
-        page.write_text("<p>1.5</p>")
-
-    def forge():
-        times = page.stat()
-        page.write_text("<p>1.6</p>")
-        os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
-
-    def half():
-        (ready.html / site.SEAL).write_text((ready.html / site.SEAL).read_text().split()[0])
-
-    monkeypatch.setattr(site, "_jupyter_book", print_pages)
-    sheets = press.press(ready)
-    site.build(ready, sheets, "quick", whole=False)
-    harms = [forge, page.unlink, lambda: page.rename(page.with_name("b.html")), half]
-    harms += [
-        lambda: (ready.html / "stray.html").write_text("x"),
-        lambda: (ready.html / site.SEAL).write_bytes(b"\xff"),
-    ]
-    for number, harm in enumerate(harms, 2):
-        site.build(ready, sheets, "quick", whole=False)
-        assert len(built) == number - 1, "what nobody touched is not built again"
-        harm()
-        site.build(ready, sheets, "quick", whole=False)
-        assert len(built) == number
-        assert page.read_text() == "<p>1.5</p>" and not (ready.html / "stray.html").exists()
-
-
 @pytest.mark.parametrize("there", ["a link", "a link to nothing", "a file"])
 def test_what_cannot_be_emptied_is_not_built_into(ready, tmp_path, there):
     """A page of another book would stay, and be sealed with this one."""
@@ -129,21 +90,6 @@ def test_a_faulty_configuration_is_named(ready, text):
     (ready.root / "_config.yml").write_text(text)
     with pytest.raises(BookError, match=r"_config\.yml"):
         build(ready)
-
-
-def test_jupyter_book_ends_with_the_press(tmp_path):
-    folder = tmp_path / "jupyter_book" / "cli"
-    folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").touch()
-    (folder / "__init__.py").touch()
-    (folder / "main.py").write_text("import time\ndef main(): print(1), time.sleep(600)\n")
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", site._PRINT], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdout.readline() == b"1\n" and process.poll() is None
-    process.stdin.close()  # as when the press is killed
-    assert process.wait(timeout=20) == 1
-    process.stdout.close()
 
 
 @pytest.mark.slow

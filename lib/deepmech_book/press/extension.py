@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
-from deepmech_book.press import api, gallery, search
+from deepmech_book.press import api, gallery
 from deepmech_book.press.sources import REFERENCE, clock
 
 
@@ -235,9 +235,6 @@ def setup(app: Any) -> dict[str, Any]:
         app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
     app.connect("doctree-resolved", gallery.put_beside)
-    app.connect("builder-inited", search.take_scores)
-    app.connect("doctree-resolved", search.keep_text)
-    app.connect("build-finished", search.write_texts)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -59,8 +59,8 @@ def build(
 ) -> Path:
     """Build the site from the sheets that have a result; returns the folder with ``index.html``.
 
-    Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
-    is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
+    Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
+    ``whole`` book must produce every figure and claim that the registry names;
     otherwise only those of its own pages. A BookError if something is missing, before anything of the site is touched,
     and if Jupyter Book fails or warns.
     """
@@ -80,7 +80,7 @@ def build(
     made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, set(names))}
     seal = _seal(checkout, made, reference)
     mark = checkout.html / SEAL
-    if mark.is_file() and mark.read_bytes() == f"{seal} {_built(checkout.html)}".encode():
+    if mark.is_file() and mark.read_text(encoding="utf-8") == seal:
         say("the site is up to date")
         return checkout.html
     if partial:
@@ -93,7 +93,7 @@ def build(
         raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it") from None
     _jupyter_book(checkout, checkout.generated / ".site")
     _lighten(checkout.html)
-    write_whole(mark, f"{seal} {_built(checkout.html)}")
+    write_whole(mark, seal)
     return checkout.html
 
 
@@ -139,11 +139,6 @@ def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
     return digest([prose, package, library, made])
 
 
-def _built(html: Path) -> str:
-    """Digest of all files of the site, so that none is edited or lost unseen."""
-    return keys.tree_digest(html, lambda name: name != SEAL)
-
-
 #: MathJax comes in many bundles, of which pages load one; what fetches others at need (menus, speech) stays.
 _IDLE = ("**/*.map", "_static/mathjax/mml-*.js", "_static/mathjax/tex-*.js", "_static/mathjax/node-main.js")
 
@@ -187,28 +182,14 @@ def _toc(checkout: Checkout, ready: set[str]) -> str:
     return yaml.safe_dump(prune(checkout.toc), sort_keys=False, allow_unicode=True)
 
 
-#: Jupyter Book, which ends when its standard input does: as soon as the press has gone, however it went.
-_PRINT = """\
-import os, threading
-threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
-from jupyter_book.cli.main import main
-main()
-"""
-
-
 def _jupyter_book(checkout: Checkout, made: Path) -> None:
-    command = [sys.executable, "-c", _PRINT, "build", "book"]
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "book"]
     command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     command += ["-n", "-W", "--keep-going"]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
-    heard, held = os.pipe()
-    try:
-        done = subprocess.run(
-            command, cwd=checkout.root, env=utf8, stdin=heard, capture_output=True, encoding="utf-8", errors="replace"
-        )
-    finally:
-        os.close(held)
-        os.close(heard)
+    done = subprocess.run(
+        command, cwd=checkout.root, env=utf8, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     log = f"{done.stdout}\n{done.stderr}"
     write_whole(checkout.book / "_build" / "sphinx.log", log)
     if done.returncode or not (checkout.html / "index.html").is_file():
