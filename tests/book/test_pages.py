@@ -8,7 +8,7 @@ import re
 import statistics
 import threading
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -207,6 +207,51 @@ def test_search_finds(book, chromium):
         link = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")
         assert (book.folder / link.split("#")[0].split("?")[0]).is_file()
         assert visit.complaints == []
+
+
+#: What somebody types, and the pages of which one must come first.
+QUERIES = {
+    "GPU": "howto",
+    "install": "howto",
+    "how to cite": "howto",
+    "verify": "howto",
+    "papermill": "papermill",
+    "cluster": "cluster",
+    "glossary": "glossary",
+    "load_curve": "generated/api/metrics",
+    "friction": "generated/spring_block/chain glossary",
+    "dropout": "generated/spring_block/dropout_diagram glossary",
+    "learning rate": "generated/spring_block/noise_diagrams glossary",
+    "phase diagram": "generated/spring_block/phase_diagram glossary",
+    "folding ruler": "generated/spring_block/folding_ruler",
+    "neural collapse": "generated/elastic_sde/collapse glossary",
+    "imbalance": "generated/elastic_sde/imbalance",
+    "tau90": "generated/glass/relaxation",
+    "decorrelation time": "generated/glass/relaxation glossary",
+    "aging": "generated/glass/ageing",
+    "CIFAR-10": "generated/spring_block/cifar generated/glass/cifar",
+    "train my network": "generated/beyond/train_one",
+    "measure my own model": "generated/beyond/your_network",
+}
+
+
+def test_what_is_asked_leads_to_the_right_page_first(book, chromium):
+    """Twenty-one queries, from disk; those whose page is built."""
+    wrong = {}
+    with Visit(chromium, book) as visit:
+        for query, expected in QUERIES.items():
+            pages = [f"{page}.html" for page in expected.split()]
+            if not (book.folder / pages[0]).is_file():
+                continue
+            visit.tab.goto(f"{book.url}search.html?q={quote(query)}")
+            visit.tab.wait_for_selector("#search-results ul.search li a")
+            visit.tab.wait_for_function(
+                "document.querySelector('#search-results .search-summary')?.textContent.match(/\\d/)"
+            )
+            first = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")
+            if re.split("[?#]", first)[0] not in pages:
+                wrong[query] = first
+    assert wrong == {}
 
 
 def test_every_internal_link_leads_somewhere(book):
