@@ -4,8 +4,7 @@
   :func:`relaxation_page`: the phase diagrams and the walks that ship with the book; :func:`training_page`: a network
   that trains. Each is self-contained HTML, for the book and for files.
 - :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`DiagramExplorer`, :class:`RelaxationExplorer`,
-  :class:`TrainOne`: the same in Jupyter, their state shared with Python, and :func:`side_by_side` with one another
-  (need the extra ``deepmech[book]``).
+  :class:`TrainOne`: the same in Jupyter, their state shared with Python (need the extra ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         ElasticExplorer,
         RelaxationExplorer,
         TrainOne,
-        side_by_side,
     )
 
 __all__ = [
@@ -42,7 +40,6 @@ __all__ = [
     "diagram_page",
     "elastic_page",
     "relaxation_page",
-    "side_by_side",
     "training_page",
 ]
 
