@@ -10,7 +10,7 @@
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import lazy
+from deepmech.core import code
 from deepmech_book.explorers.file import cli_explore
 from deepmech_book.explorers.page import Page
 
@@ -44,4 +44,4 @@ __all__ = [
 ]
 
 # Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
-__getattr__, __dir__, _ = lazy.homes(__name__, extra="book")
+__getattr__, __dir__, _ = code.homes(__name__, extra="book")
