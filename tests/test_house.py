@@ -89,7 +89,7 @@ PACKAGE = {
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",
     "bs4": "beautifulsoup4",
-    "PIL": "matplotlib",
+    "pybtex": "jupyter-book",
     "llvmlite": "numba",
     "traitlets": "anywidget",
     "nbformat": "papermill",

@@ -10,7 +10,6 @@ from miniature import ROOT
 
 from deepmech import cli
 from deepmech_book.press import lab
-from deepmech_book.press.extension import launches
 from deepmech_book.press.sources import BookError, Checkout
 
 HOUSE = Checkout(ROOT)
@@ -51,7 +50,7 @@ def test_links_lead_to_copies_or_out(copies):
 def test_citations_terms_equations_and_captions_are_words(copies):
     text = prose(copies["glass/relaxation"])
     assert "[Kerr Winter and Janssen (2024)](https://arxiv.org/abs/2405.13098)" in text
-    assert "*decorrelation time*" in text and re.search(r"^- \*\*decorrelation time\*\*: The time", text, re.M)
+    assert "*decorrelation time*" in text
     assert "\\tag{3}" in text and "Eq. (3)" in text
     assert "*Figure 1.* No: hot weights walk freely" in text
     assert "<details><summary>Solution 1</summary>" in text and "[landscape](landscape.ipynb)" in text
@@ -85,19 +84,6 @@ def test_without_jupyterlab_a_line_says_how_to_get_it(checkout, monkeypatch, cap
     assert capsys.readouterr().err.endswith(
         "deepmech lab: needs JupyterLab: pip install '.[lab]' in the folder of the repository\n"
     )
-
-
-def test_launches_need_an_address_and_take_it_from_one_place(checkout):
-    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
-    address = yaml.safe_load(config.replace('&address ""', '&address "https://github.com/o/r"'))
-    assert address["sphinx"]["config"]["html_theme_options"]["repository_url"] == address["repository"]["url"]
-    assert yaml.safe_load(config)["repository"]["url"] == "", "an address appears here: say so in this test"
-    links = launches(address["repository"]["url"], "glass/ageing")
-    for there in ("gh/o/r/HEAD?urlpath=lab/tree/lab/glass/ageing.ipynb", "o/r/blob/notebooks/glass/ageing.ipynb"):
-        assert there in links
-    assert "o/r/edit/HEAD/notebooks/glass/ageing.md" in links
-    first = lab.copy(lab.Words(checkout), "springs/one", "https://github.com/o/r").cells[0].source
-    assert 'is None:\n    %pip install --quiet "deepmech[book] @ git+https://github.com/o/r"' in first
 
 
 def test_what_binder_runs_is_there():

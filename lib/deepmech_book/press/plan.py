@@ -19,7 +19,7 @@ def prices(folder: Path, words: str = "") -> Iterator[dict[str, Any]]:
     The price of a sweep that does not ship is that of the most similar one here; cells of larger networks, with more
     data or longer walks take longer than that.
     """
-    for path in sorted(folder.glob(f"*{words}*.nc")):
+    for path in sorted(path for path in folder.glob("*.nc") if words in path.stem):
         entry = record.entry_of(path)
         sizes = whole_numbers(sweep_of(read_netcdf(path)).fixed)
         yield {
