@@ -328,6 +328,15 @@ def test_every_figure_can_be_taken_away_and_is_in_the_gallery(book):
     assert names == gallery and names
 
 
+def test_every_page_says_what_it_is_to_those_who_only_quote_it(book):
+    for page in (p for p in book.pages if book.soup(p).select("article h1") and p != "py-modindex.html"):
+        words = {
+            tag.get("name") or tag.get("property"): tag["content"] for tag in book.soup(page).select("meta[content]")
+        }
+        assert words["description"] == words["og:description"] and len(words["description"]) < 210, page
+        assert words["og:title"], page
+
+
 def of_kind(book, kind: str) -> tuple[str, list[list[str]]]:
     """A page with a question that is answered in this way (an input, or buttons), and what may be answered there."""
     asks = f"form.dm-check-answer:has({kind})"
