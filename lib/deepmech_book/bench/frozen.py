@@ -10,9 +10,9 @@ from typing import Any
 from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
-COMMITS = {"front_loaded": "934e190"}
-"""In which predictions were committed that came after those of :data:`FIRST`, before their networks were trained."""
-FIRST = "e3c385d"
+FIRST = "balanced_noise", "equal_separation", "generalisation", "inside_a_layer", "solid_and_liquid"
+COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff", "front_loaded": "934e190"}
+"""In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {
     "question": "Question",
     "law": "The law",
@@ -24,9 +24,8 @@ ASKED = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one file of ``book/laws`` says, frozen in ``commit``; ``claims`` are as in the ledger."""
+    """What one file of ``book/laws`` says; ``claims`` are as in the ledger, ``commit`` is where it was frozen."""
 
-    commit: str
     title: str
     papers: list[str]
     question: str
@@ -35,10 +34,11 @@ class Prediction:
     rival: str
     rule: str
     claims: list[dict[str, Any]]
+    commit: str
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<dt>{words}</dt><dd>{escape(getattr(self, name))}</dd>" for name, words in ASKED.items())
-        told = f"What was foretold before the networks were trained (frozen in commit <code>{self.commit}</code>)"
+        told = f"What was foretold before anything was trained (frozen in commit <code>{self.commit}</code>)"
         return f"<details><summary>{told}</summary><dl>{rows}</dl></details>"
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ def prediction(name: str) -> Prediction:
     file = book() / "laws" / f"{name}.yml"
     if not file.is_file():
         raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(all_names())}")
-    return Prediction(COMMITS.get(name, FIRST), **written(file.read_text(encoding="utf-8")))
+    return Prediction(**written(file.read_text(encoding="utf-8")), commit=COMMITS[name])
 
 
 def all_names() -> list[str]:

@@ -192,8 +192,9 @@ def installed(package: str) -> ModuleType:
     """A package of the extra ``zoo``; a DataMissing if it cannot be imported, a DataCorrupt for other weights."""
     try:
         found = importlib.import_module(package)
-    except ImportError as error:
-        raise DataMissing(f"{package}: cannot be imported ({error}); pip install 'deepmech[zoo]'") from None
+    except (ImportError, OSError) as error:  # an OSError: torchaudio for CUDA beside a torch without it
+        hint = "; torchaudio must be of the same build as torch" if "torchaudio" in str(error) else ""
+        raise DataMissing(f"{package}: cannot be imported ({error}); pip install 'deepmech[zoo]'{hint}") from None
     weights = files(package).joinpath(NETWORKS[package].weights).read_bytes()
     if (sha := hashlib.sha256(weights).hexdigest()[:16]) != NETWORKS[package].sha256:
         raise DataCorrupt(f"{package}: its weights are {sha}…, the results were made with {NETWORKS[package].sha256}…")

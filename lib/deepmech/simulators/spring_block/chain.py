@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align
-from deepmech.core.spec import Spec
+from deepmech.core.labels import Batch, Number, Spec, align
 
 #: What results hold, and in what units: pure numbers, as the parameters are.
 WORDS = {

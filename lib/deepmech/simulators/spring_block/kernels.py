@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from deepmech.core.compiled import INSIDE, KERNEL, njit
-from deepmech.core.philox import LOW, S32, box_muller, philox
+from deepmech.core.random import LOW, S32, box_muller, philox
 
 FIRST, SECOND, LANGEVIN = 0, 1, 2
 ATTEMPT = np.uint64(65536)
