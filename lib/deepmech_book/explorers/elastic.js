@@ -2,12 +2,108 @@
 // Jupyter, and a page without kernel or network. The model holds the parameters (see elastic.py); this view holds the points.
 
 import { digits, help, sliders } from "./controls.js";
-import { html, number, power, symbol } from "./dom.js";
-import { CloudPlot } from "./elastic_cloud.js";
-import { Cloud, STEP, separation } from "./elastic_model.js";
-import { EffectPlane } from "./elastic_plane.js";
+import { html, number, path, power, set, svg, symbol, symbolText } from "./dom.js";
+import { Cloud, separation, STEP } from "./elastic_model.js";
+import { Plane } from "./plane.js";
 import { Player } from "./player.js";
 import { hosted } from "./view.js";
+
+// The points in the plane, with a line between every two classes that a line can separate. Shapes tell classes apart as well
+// as colours do. The view follows the mean of all points and grows with them.
+const SIZE = 5.5;
+/** Pictures above one another are lower, so that the points stay in sight while the sliders are moved. */
+const BESIDE = 300, ABOVE = 220;
+
+/** Marks around the origin: circle, square, triangle, diamond. */
+const SHAPES = [
+  () => svg("circle", { r: SIZE }),
+  () => svg("rect", { x: -SIZE * 0.9, y: -SIZE * 0.9, width: SIZE * 1.8, height: SIZE * 1.8 }),
+  () => svg("path", { d: `M0,${-SIZE * 1.2}L${SIZE * 1.1},${SIZE * 0.8}L${-SIZE * 1.1},${SIZE * 0.8}Z` }),
+  () => svg("path", { d: `M0,${-SIZE * 1.3}L${SIZE * 1.3},0L0,${SIZE * 1.3}L${-SIZE * 1.3},0Z` }),
+];
+
+class CloudPlot {
+  constructor() {
+    this.box = svg("rect", { class: "box" });
+    this.lines = svg("g", { class: "between" });
+    this.marks = svg("g", { class: "marks" });
+    this.inside = svg("svg", { overflow: "hidden" }, this.lines, this.marks);
+    this.root = svg("svg", { class: "cloud", "aria-hidden": "true" }, this.inside, this.box);
+  }
+
+  layout(width, cloud, stacked) {
+    [this.width, this.height] = [width, stacked ? ABOVE : BESIDE];
+    set(this.root, { height: this.height });
+    set(this.box, { x: 0.5, y: 0.5, width: Math.max(0, width - 1), height: this.height - 1 });
+    set(this.inside, { x: 0, y: 0, width, height: this.height });
+    if (this.marks.childElementCount === cloud.K && this.marks.firstChild.childElementCount === cloud.n) return;
+    this.marks.replaceChildren(
+      ...Array.from({ length: cloud.K }, (_, k) =>
+        svg("g", { class: `class${k}` }, ...Array.from({ length: cloud.n }, () => SHAPES[k]())),
+      ),
+    );
+  }
+
+  /** Draw the cloud; `pairs` are the results of `separation` for the pairs that are separable. */
+  update(cloud, pairs) {
+    const { middle, reach } = cloud.extent();
+    const unit = (Math.min(this.width, this.height) / 2 - 12) / Math.max(reach, 1e-9);
+    const px = (v) => this.width / 2 + (v - middle[0]) * unit, py = (v) => this.height / 2 - (v - middle[1]) * unit;
+    for (let k = 0; k < cloud.K; k++) {
+      const group = this.marks.children[k];
+      for (let i = 0; i < cloud.n; i++) {
+        const j = 2 * (k * cloud.n + i);
+        set(group.children[i], { transform: `translate(${px(cloud.x[j]).toFixed(1)},${py(cloud.x[j + 1]).toFixed(1)})` });
+      }
+    }
+    while (this.lines.childElementCount > pairs.length) this.lines.lastChild.remove();
+    while (this.lines.childElementCount < pairs.length) this.lines.append(svg("line"));
+    pairs.forEach(({ normal: [u, v], middle: at }, i) => {
+      // The point of the line nearest to the middle of the view, and far out along the line from there.
+      const off = at - u * middle[0] - v * middle[1], far = 3 * (this.width + this.height);
+      const [x, y] = [this.width / 2 + off * u * unit, this.height / 2 - off * v * unit];
+      set(this.lines.children[i], {
+        x1: (x - far * v).toFixed(1), y1: (y - far * u).toFixed(1), x2: (x + far * v).toFixed(1), y2: (y + far * u).toFixed(1),
+      });
+    });
+  }
+}
+
+// The plane of the two effects, with the current pair as a handle to drag. Above the diagonal classes come apart.
+class EffectPlane extends Plane {
+  /** Ranges are [low, high, step]; `onMove({inter, intra})` is called while the handle moves. */
+  constructor(inter, intra, onMove) {
+    super({
+      height: 300, onMove,
+      label: "Point in the plane of effects. Arrow keys: left and right for the effect between classes, up and down for the effect within",
+      across: {
+        name: "inter", range: inter, title: ["effect between classes ", ...symbolText("β")], ticks: 5, digits: 2, words: "between classes",
+      },
+      up: {
+        name: "intra", range: intra, title: ["effect within classes ", ...symbolText("α")], ticks: 4, digits: 2, words: "within classes",
+      },
+    });
+    this.areas = [svg("path", { class: "apart" }), svg("path", { class: "together" })];
+    this.diagonal = svg("path", { class: "contour" });
+    this.names = [svg("text", {}, "classes part"), svg("text", { "text-anchor": "end" }, "classes mix")];
+    this.svg.append(...this.areas, this.grid, this.diagonal, ...this.names);
+  }
+
+  layout(width) {
+    const inter = this.across.range, intra = this.up.range;
+    this.frame(width, inter, intra);
+    const { x, y, box } = this;
+    // The diagonal alpha = beta, where it lies in the box.
+    const low = Math.max(inter[0], intra[0]), high = Math.min(inter[1], intra[1]);
+    const ends = [x(low), y(low), x(high), y(high)];
+    this.diagonal.setAttribute("d", path(ends));
+    const closed = (points) => path(points) + "Z";
+    this.areas[0].setAttribute("d", closed([box.left, box.bottom, ...ends, box.right, box.top, box.left, box.top]));
+    this.areas[1].setAttribute("d", closed([...ends, box.right, box.top, box.right, box.bottom]));
+    set(this.names[0], { x: box.left + 8, y: box.top + 18 });
+    set(this.names[1], { x: box.right - 8, y: box.bottom - 10 });
+  }
+}
 
 const PHYSICS = ["intra", "inter", "n_classes", "n_samples", "noise"];
 /** Steps of the button "Step": half a unit of time. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ def prices(folder: Path, words: str = "") -> Iterator[dict[str, Any]]:
         }
 
 
-def whole_numbers(fixed: dict[str, Any]) -> dict[str, int]:
+def whole_numbers(fixed: Mapping[str, Any]) -> dict[str, int]:
     """Parameters that are whole numbers above ten, nested ones too, by their own names.
 
     Examples
@@ -41,7 +41,7 @@ def whole_numbers(fixed: dict[str, Any]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for name, value in fixed.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             found |= whole_numbers(value)
         elif type(value) is int and value > 10:
             found[name] = value
