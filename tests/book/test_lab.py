@@ -10,6 +10,7 @@ from miniature import ROOT
 
 from deepmech import cli
 from deepmech_book.press import lab
+from deepmech_book.press.extension import launches
 from deepmech_book.press.sources import BookError, Checkout
 
 HOUSE = Checkout(ROOT)
@@ -84,6 +85,19 @@ def test_without_jupyterlab_a_line_says_how_to_get_it(checkout, monkeypatch, cap
     assert capsys.readouterr().err.endswith(
         "deepmech lab: needs JupyterLab: pip install '.[lab]' in the folder of the repository\n"
     )
+
+
+def test_launches_need_an_address_and_take_it_from_one_place(checkout):
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    address = yaml.safe_load(config.replace('&address ""', '&address "https://github.com/o/r"'))
+    assert address["sphinx"]["config"]["html_theme_options"]["repository_url"] == address["repository"]["url"]
+    assert yaml.safe_load(config)["repository"]["url"] == "", "an address appears here: say so in this test"
+    links = launches(address["repository"]["url"], "glass/ageing")
+    for there in ("gh/o/r/HEAD?urlpath=lab/tree/lab/glass/ageing.ipynb", "o/r/blob/notebooks/glass/ageing.ipynb"):
+        assert there in links
+    assert "o/r/edit/HEAD/notebooks/glass/ageing.md" in links
+    first = lab.copy(lab.Words(checkout), "springs/one", "https://github.com/o/r").cells[0].source
+    assert 'is None:\n    %pip install --quiet "deepmech[book] @ git+https://github.com/o/r"' in first
 
 
 def test_what_binder_runs_is_there():

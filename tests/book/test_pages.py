@@ -8,7 +8,7 @@ import re
 import statistics
 import threading
 from pathlib import Path
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -209,6 +209,51 @@ def test_search_finds(book, chromium):
         assert visit.complaints == []
 
 
+#: What somebody types, and the pages of which one must come first.
+QUERIES = {
+    "GPU": "howto",
+    "install": "howto",
+    "how to cite": "howto",
+    "verify": "howto",
+    "papermill": "papermill",
+    "cluster": "cluster",
+    "glossary": "glossary",
+    "load_curve": "generated/api/metrics",
+    "friction": "generated/spring_block/chain glossary",
+    "dropout": "generated/spring_block/dropout_diagram glossary",
+    "learning rate": "generated/spring_block/noise_diagrams glossary",
+    "phase diagram": "generated/spring_block/phase_diagram glossary",
+    "folding ruler": "generated/spring_block/folding_ruler",
+    "neural collapse": "generated/elastic_sde/collapse glossary",
+    "imbalance": "generated/elastic_sde/imbalance",
+    "tau90": "generated/glass/relaxation",
+    "decorrelation time": "generated/glass/relaxation glossary",
+    "aging": "generated/glass/ageing",
+    "CIFAR-10": "generated/spring_block/cifar generated/glass/cifar",
+    "train my network": "generated/beyond/train_one",
+    "measure my own model": "generated/beyond/your_network",
+}
+
+
+def test_what_is_asked_leads_to_the_right_page_first(book, chromium):
+    """Twenty-one queries, from disk; those whose page is built."""
+    wrong = {}
+    with Visit(chromium, book) as visit:
+        for query, expected in QUERIES.items():
+            pages = [f"{page}.html" for page in expected.split()]
+            if not (book.folder / pages[0]).is_file():
+                continue
+            visit.tab.goto(f"{book.url}search.html?q={quote(query)}")
+            visit.tab.wait_for_selector("#search-results ul.search li a")
+            visit.tab.wait_for_function(
+                "document.querySelector('#search-results .search-summary')?.textContent.match(/\\d/)"
+            )
+            first = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")
+            if re.split("[?#]", first)[0] not in pages:
+                wrong[query] = first
+    assert wrong == {}
+
+
 def test_every_internal_link_leads_somewhere(book):
     anchors = {p: {t["id"] for t in book.soup(p).select("[id]")} for p in [*book.pages, "search.html", "genindex.html"]}
     broken = []
@@ -281,6 +326,15 @@ def test_every_figure_can_be_taken_away_and_is_in_the_gallery(book):
             assert number in line.select_one("details p").text and number in line.select_one("pre").text
             names.add(figure["id"])
     assert names == gallery and names
+
+
+def test_every_page_says_what_it_is_to_those_who_only_quote_it(book):
+    for page in (p for p in book.pages if book.soup(p).select("article h1") and p != "py-modindex.html"):
+        words = {
+            tag.get("name") or tag.get("property"): tag["content"] for tag in book.soup(page).select("meta[content]")
+        }
+        assert words["description"] == words["og:description"] and len(words["description"]) < 210, page
+        assert words["og:title"], page
 
 
 def of_kind(book, kind: str) -> tuple[str, list[list[str]]]:

@@ -1,6 +1,7 @@
 """The build is strict: what Sphinx would only warn of, and what it would never notice, stops it."""
 
 import json
+import os
 import re
 import shutil
 
@@ -71,6 +72,42 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     (html / site.SEAL).unlink()
     build()
     assert len(again) == 2, "a site without seal was not finished"
+
+
+def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
+    (ready.html / "generated").mkdir(parents=True)
+    page = ready.html / "generated" / "a.html"
+    built: list[int] = []
+
+    def print_pages(checkout, made):
+        built.append(1)
+        page.parent.mkdir(parents=True, exist_ok=True)
+        (checkout.html / "index.html").write_text("<p>0.562</p>")
+        page.write_text("<p>1.5</p>")
+
+    def forge():
+        times = page.stat()
+        page.write_text("<p>1.6</p>")
+        os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def half():
+        (ready.html / site.SEAL).write_text((ready.html / site.SEAL).read_text().split()[0])
+
+    monkeypatch.setattr(site, "_jupyter_book", print_pages)
+    sheets = press.press(ready)
+    site.build(ready, sheets, "quick", whole=False)
+    harms = [forge, page.unlink, lambda: page.rename(page.with_name("b.html")), half]
+    harms += [
+        lambda: (ready.html / "stray.html").write_text("x"),
+        lambda: (ready.html / site.SEAL).write_bytes(b"\xff"),
+    ]
+    for number, harm in enumerate(harms, 2):
+        site.build(ready, sheets, "quick", whole=False)
+        assert len(built) == number - 1, "what nobody touched is not built again"
+        harm()
+        site.build(ready, sheets, "quick", whole=False)
+        assert len(built) == number
+        assert page.read_text() == "<p>1.5</p>" and not (ready.html / "stray.html").exists()
 
 
 @pytest.mark.parametrize("there", ["a link", "a link to nothing", "a file"])

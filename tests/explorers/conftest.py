@@ -11,7 +11,7 @@ import pytest
 from deepmech_book import explorers
 from deepmech_book.explorers.page import bundle
 
-WAITING = {kind: {"running": False} for kind in ("chain", "elastic")}
+WAITING = {kind: {"running": False} for kind in ("chain", "elastic", "ruler")}
 """How explorers of something that moves are made to wait for the reader."""
 
 
@@ -78,6 +78,12 @@ def chain_engine(chromium: Any) -> Iterator[Any]:
 def elastic_engine(chromium: Any) -> Iterator[Any]:
     """The same for the other explorer."""
     yield from module(chromium, bundle("elastic") + "\nexport { Cloud, separation };\n")
+
+
+@pytest.fixture(scope="session")
+def ruler_engine(chromium: Any) -> Iterator[Any]:
+    """The same for the folding ruler."""
+    yield from module(chromium, bundle("ruler") + "\nexport { Normals, Ruler, slowProfile };\n")
 
 
 # What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.

@@ -9,7 +9,7 @@ import pytest
 from explorer_pages import frames, handle_at, numbers, resize, step
 
 from deepmech_book import explorers
-from deepmech_book.explorers import chain, elastic
+from deepmech_book.explorers import chain, elastic, ruler
 from deepmech_book.explorers.file import EXPLORERS
 from deepmech_book.explorers.page import ROOM, bundle
 
@@ -21,8 +21,8 @@ class Kind(NamedTuple):
     ranges: dict[str, tuple[float, float, float]]
     picture: str
     """What moves."""
-    across: tuple[str, int, str]
-    """The parameter along the plane's horizontal axis, which way it grows, and its words for a screen reader."""
+    across: tuple[str, int, str] | None
+    """The parameter along the plane's horizontal axis, which way it grows, its words for a screen reader; or None."""
 
 
 KINDS = {
@@ -33,6 +33,10 @@ KINDS = {
     "elastic": Kind(
         explorers.elastic_page, ["intra", "inter", "noise", "n_classes", "n_samples", "speed"],
         elastic.PRESETS, elastic.RANGES, "svg.cloud", ("inter", 1, "between classes {:.2f}"),
+    ),
+    "ruler": Kind(
+        explorers.ruler_page, ["duration", "jerk_speed", "shake_speed", "table_friction", "speed"],
+        ruler.PRESETS, ruler.RANGES, "svg.ruler", None,
     ),
 }  # fmt: skip
 
@@ -73,7 +77,11 @@ def test_mime_bundle(kind: str) -> None:
         ("elastic", {"n_classes": 5}, "n_classes = 5"),
         ("elastic", {"n_samples": 2.5}, "whole number"),
         ("elastic", {"seed": 100}, "seed = 100"),
-        ("chain", {"length": 3}, "chain explorer: no parameter 'length'; its parameters are seed, friction_right"),
+        (
+            "ruler",
+            {"length": 3},
+            "ruler explorer: no parameter 'length'; its parameters are seed, duration, jerk_speed",
+        ),
         ("diagram", {"left": "2z"}, "left = '2z': must be one of chain, 1a"),
         ("diagram", {"right_cell": (11, 0)}, "right_cell = (11, 0): must be a row from 0 to 10"),
         ("diagram", {"shade": "red"}, "shade = 'red'"),
@@ -93,7 +101,7 @@ def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) ->
     path = explorers.cli_explore(kind, tmp_path / "page.html")
     assert opened == [path.as_uri()] and f"data-deepmech-{kind}" in path.read_text(encoding="utf-8")
     with pytest.raises(
-        ValueError, match="explorer = 'glass': must be one of chain, elastic, relaxation, training, diagram"
+        ValueError, match="explorer = 'glass': must be one of chain, elastic, ruler, relaxation, training, diagram"
     ):
         explorers.cli_explore("glass")
 
@@ -123,7 +131,7 @@ def test_keyboard_moves_every_slider(visit: Any, still: Any, kind: str) -> None:
         assert float(output) == pytest.approx(float(slider.input_value()))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].across])
 def test_keyboard_moves_the_handle(visit: Any, still: Any, kind: str) -> None:
     page = visit().open(still(kind))
     name, sign, told = KINDS[kind].across
@@ -146,7 +154,7 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached[-1]
     wanted = [
         *KINDS[kind].sliders,
-        "handle",
+        *["handle"] * bool(KINDS[kind].across),
         "Start",
         "Step",
         "Reset",
@@ -171,7 +179,7 @@ def test_fits_the_page(visit: Any, still: Any, kind: str) -> None:
         assert all(button.bounding_box()["height"] >= 40 for button in page.get_by_role("button").all())
 
 
-@pytest.mark.parametrize("kind", ["diagram", *KINDS])
+@pytest.mark.parametrize("kind", ["diagram", *(kind for kind in KINDS if KINDS[kind].across)])
 def test_nothing_stands_out_of_a_page_that_is_not_laid_out_anew_yet(visit: Any, still: Any, kind: str) -> None:
     """What the reader sees between a resize and the explorer's answer to it, kept for as long as one likes."""
     one = visit()
@@ -205,7 +213,7 @@ def test_focus_is_never_hidden_on_a_phone(visit: Any, still: Any, kind: str) -> 
         seen, name = page.evaluate(middle)
         assert seen, name
         reached.append(name)
-    assert {"handle", *KINDS[kind].sliders} < set(reached)
+    assert {*["handle"] * bool(KINDS[kind].across), *KINDS[kind].sliders} < set(reached)
 
 
 def test_remarks_on_sliders_take_one_line(visit: Any, still: Any, kind: str) -> None:
@@ -274,6 +282,7 @@ def test_presets_start_anew(visit: Any, still: Any, kind: str) -> None:
 ADDRESSES = {
     "chain": ("noise=0.01&friction_right=0.05&seed=3", {"noise": "0.01", "friction_right": "0.05"}),
     "elastic": ("intra=0.4&n_classes=4", {"intra": "0.4", "n_classes": "4"}),
+    "ruler": ("duration=400&table_friction=0.5", {"duration": "400", "table_friction": "0.5"}),
     "relaxation": ("phase=overparameterised+mnist&temperature=0.1", {}),
     "training": ("slope=0.3&batch_size=100", {"slope": "0.3", "batch_size": "2"}),  # the third of the choices
     "diagram": ("left=1a&shade=outcome&left_row=2", {}),

@@ -14,6 +14,7 @@ from deepmech_book.explorers.elastic import elastic_state
 PAGES = {
     "ChainExplorer": explorers.chain_page,
     "ElasticExplorer": explorers.elastic_page,
+    "RulerExplorer": explorers.ruler_page,
 }
 
 
@@ -35,10 +36,11 @@ def test_python_reads_and_sets() -> None:
 
 
 def test_bad_values_are_refused(name: str) -> None:
+    explorer, trait = getattr(explorers, name)(), "jerk_speed" if name == "RulerExplorer" else "noise"
     with pytest.raises(traitlets.TraitError):
-        getattr(explorers, name)().noise = 5.0
-    with pytest.raises(ValueError, match="noise"):
-        getattr(explorers, name)(noise=5.0)
+        setattr(explorer, trait, 5.0)
+    with pytest.raises(ValueError, match=trait):
+        getattr(explorers, name)(**{trait: 5.0})
 
 
 def test_unknown_name_of_the_room() -> None:

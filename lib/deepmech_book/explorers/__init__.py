@@ -1,10 +1,11 @@
 """Pictures to play with: the same component on a page without kernel and, as a widget, live in Jupyter.
 
-- :func:`chain_page`, :func:`elastic_page`: a spring–block chain, locally elastic points; :func:`diagram_page`,
-  :func:`relaxation_page`: the phase diagrams and the walks that ship with the book; :func:`training_page`: a network
-  that trains. Each is self-contained HTML, for the book and for files.
-- :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`DiagramExplorer`, :class:`RelaxationExplorer`,
-  :class:`TrainOne`: the same in Jupyter, their state shared with Python (need the extra ``deepmech[book]``).
+- :func:`chain_page`, :func:`elastic_page`, :func:`ruler_page`: a spring–block chain, locally elastic points, a folding
+  ruler; :func:`diagram_page`, :func:`relaxation_page`: the phase diagrams and the walks that ship with the book;
+  :func:`training_page`: a network that trains. Each is self-contained HTML, for the book and for files.
+- :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
+  :class:`RelaxationExplorer`, :class:`TrainOne`: the same in Jupyter, their state shared with Python (need the extra
+  ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from deepmech_book.explorers.diagram import diagram_page
     from deepmech_book.explorers.elastic import elastic_page
     from deepmech_book.explorers.relaxation import relaxation_page
+    from deepmech_book.explorers.ruler import ruler_page
     from deepmech_book.explorers.training import training_page
     from deepmech_book.explorers.widgets import (
         ChainExplorer,
         DiagramExplorer,
         ElasticExplorer,
         RelaxationExplorer,
+        RulerExplorer,
         TrainOne,
     )
 
@@ -34,12 +37,14 @@ __all__ = [
     "ElasticExplorer",
     "Page",
     "RelaxationExplorer",
+    "RulerExplorer",
     "TrainOne",
     "chain_page",
     "cli_explore",
     "diagram_page",
     "elastic_page",
     "relaxation_page",
+    "ruler_page",
     "training_page",
 ]
 

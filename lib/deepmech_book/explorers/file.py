@@ -12,6 +12,7 @@ from deepmech_book import explorers
 EXPLORERS = {
     "chain": ("spring-block-chain.html", "A spring–block chain to play with"),
     "elastic": ("elastic-points.html", "Locally elastic points to play with"),
+    "ruler": ("folding-ruler.html", "A folding ruler to pull and shake"),
     "relaxation": ("walking-weights.html", "Weights that walk"),
     "training": ("training.html", "A network in training, beside the chain"),
     "diagram": ("phase-diagrams.html", "Phase diagrams, cell by cell"),

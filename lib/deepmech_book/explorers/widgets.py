@@ -12,12 +12,14 @@ import xarray as xr
 
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.elastic_sde import ElasticSDE
+from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
 from deepmech_book.explorers.chain import chain_of, chain_state
 from deepmech_book.explorers.diagram import SHADES, SIDES, SOURCES, diagram, diagram_state
 from deepmech_book.explorers.elastic import elastic_state, model_of
 from deepmech_book.explorers.page import SEEDS, bundle, style
 from deepmech_book.explorers.relaxation import PHASES, phase_run, relaxation_state
+from deepmech_book.explorers.ruler import ruler_state, specs_of
 from deepmech_book.explorers.training import training_state
 
 _TRAITS: dict[type, Any] = {
@@ -116,6 +118,24 @@ class ElasticExplorer(Explorer):
     def model_spec(self) -> ElasticSDE:
         """The parameters as they stand, as the spec that :func:`~deepmech.simulators.elastic_sde.simulate` takes."""
         return model_of(self.values("intra", "inter", "n_classes", "noise"))
+
+
+class RulerExplorer(Explorer):
+    """A folding ruler (paper A's supplement): :func:`~deepmech_book.explorers.ruler_page` live.
+
+    ``time`` and ``position``, the nodes from pin to hand, follow as those of the chain.
+
+    Examples
+    --------
+    >>> RulerExplorer(shake_speed=0.5).specs()[1].shake_speed
+    0.5
+    """
+
+    kind, state = "ruler", staticmethod(ruler_state)
+
+    def specs(self) -> tuple[Ruler, Pull]:
+        """The parameters as they stand, as the specs that :func:`~deepmech.simulators.folding_ruler.simulate` takes."""
+        return specs_of(self.values("duration", "jerk_speed", "shake_speed", "table_friction"))
 
 
 class DiagramExplorer(Explorer):

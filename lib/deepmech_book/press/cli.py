@@ -163,10 +163,11 @@ def _bench(options: argparse.Namespace) -> int:
 @needs_book
 def _lab(options: argparse.Namespace) -> int:
     from deepmech_book.press import lab
-    from deepmech_book.press.sources import Checkout
+    from deepmech_book.press.sources import Checkout, mapping
 
-    folder = Path(options.out)
-    say(f"{len(lab.write(Checkout.find(), folder, say))} notebooks are copied into {folder}")
+    checkout, folder = Checkout.find(), Path(options.out)
+    url = (mapping(checkout.root / "_config.yml").get("repository") or {}).get("url") or ""
+    say(f"{len(lab.write(checkout, folder, url, say))} notebooks are copied into {folder}")
     if options.no_browser:
         return 0
     if importlib.util.find_spec("jupyterlab") is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -17,8 +18,31 @@ from deepmech_book.press import api, gallery
 from deepmech_book.press.sources import REFERENCE, clock
 
 
-def stamp(made: dict[str, Any], download: str) -> str:
-    """The line below a page's title: profile, time, date, and the executed notebook to take away."""
+def launches(url: str, name: str) -> str:
+    """Links that open a notebook elsewhere and its source, of a repository with a public address; without one, nothing.
+
+    Binder makes the copies itself (``.binder/postBuild``), Colab takes them from the branch that CI pushes.
+
+    Examples
+    --------
+    >>> launches("", "glass/ageing")
+    ''
+    >>> launches("https://github.com/o/r", "glass/ageing").count("<a ")
+    3
+    """
+    if not url:
+        return ""
+    repository = url.removesuffix("/").removesuffix(".git").partition("github.com/")[2]
+    links = {
+        "Binder": f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/lab/{name}.ipynb",
+        "Colab": f"https://colab.research.google.com/github/{repository}/blob/notebooks/{name}.ipynb",
+        "edit": f"https://github.com/{repository}/edit/HEAD/notebooks/{name}.md",
+    }
+    return " ".join(f'<a href="{html.escape(to)}">{words}</a>' for words, to in links.items())
+
+
+def stamp(made: dict[str, Any], download: str, elsewhere: str = "") -> str:
+    """The line below a page's title: profile, time, date, the executed notebook to take away, and where it can run."""
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
     results = "".join(f"<li>{_said(one)}</li>" for one in made["results"])
@@ -26,7 +50,7 @@ def stamp(made: dict[str, Any], download: str) -> str:
     return (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
         f"<span>{details}</span> "
-        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
+        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a> {elsewhere}</p>'
         f"{f'<div class=dm-results>{listed}</div>' if listed else ''}"
     )
 
@@ -63,7 +87,8 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
     if (made := gallery.executed(app, name)) is not None:
         title = next(iter(doctree.findall(nodes.title)))
         download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        line = nodes.raw("", stamp(made, download), format="html")
+        elsewhere = launches(app.config.html_theme_options.get("repository_url", ""), name.removeprefix("generated/"))
+        line = nodes.raw("", stamp(made, download, elsewhere), format="html")
         title.parent.insert(title.parent.index(title) + 1, line)
         title.parent.append(nodes.raw("", foot(made), format="html"))
 
@@ -128,6 +153,7 @@ class Answer(SphinxDirective):
 
 
 GLOSSARY = "glossary"
+SITE = "The Mechanics of Feature Learning"
 
 
 def meanings(glossary: nodes.document) -> dict[str, str]:
@@ -168,6 +194,25 @@ def make_audible(app: Any, page: str, template: str, context: dict[str, Any], do
         context["body"] = context.get("body", "").replace(written, meant)
 
 
+def describe(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """What a search engine or a message shows of a page: its title, and its first sentences."""
+    if doctree is None:
+        return
+    said = next((" ".join(p.astext().split()) for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 60), "")
+    words = said if len(said) <= 200 else f"{said[:200].rpartition(' ')[0]} …"
+    title = app.env.titles[page].astext() if page in app.env.titles else app.config.project
+    tags = {"name": {"description": words, "twitter:card": "summary"}}
+    tags["property"] = {"og:title": title, "og:description": words, "og:type": "article", "og:site_name": SITE}
+    if app.config.html_baseurl:  # pictures of messages need a whole address
+        tags["property"]["og:url"] = f"{app.config.html_baseurl}{page}.html"
+        tags["property"]["og:image"] = f"{app.config.html_baseurl}_static/dropout_diagram.png"
+    context["metatags"] += "".join(
+        f'<meta {kind}="{name}" content="{html.escape(text)}">\n'
+        for kind, named in tags.items()
+        for name, text in named.items()
+    )
+
+
 def read_together(app: Any, env: Any, pages: list[str]) -> None:
     """Several processes read pages; they find the library imported, if its reference is one of them."""
     for extension in app.extensions.values():
@@ -176,6 +221,11 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
             extension.parallel_read_safe = True
     if any(page.startswith(f"generated/{REFERENCE}") for page in pages):
         api.library()
+
+
+def take_scores(app: Any) -> None:
+    """Sphinx puts our script between its own and the index; it finds the file wherever the build was started."""
+    app.config.html_search_scorer = str(Path(app.srcdir, "assets", "search.js"))
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -191,5 +241,7 @@ def setup(app: Any) -> dict[str, Any]:
         app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
     app.connect("doctree-resolved", gallery.put_beside)
+    app.connect("builder-inited", take_scores)
+    app.connect("html-page-context", describe)
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

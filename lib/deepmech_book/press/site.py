@@ -59,8 +59,8 @@ def build(
 ) -> Path:
     """Build the site from the sheets that have a result; returns the folder with ``index.html``.
 
-    Nothing is done when the site there was built from the same pages, configuration and assets. The build of a
-    ``whole`` book must produce every figure and claim that the registry names;
+    Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
+    is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
     otherwise only those of its own pages. A BookError if something is missing, before anything of the site is touched,
     and if Jupyter Book fails or warns.
     """
@@ -80,7 +80,7 @@ def build(
     made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, set(names))}
     seal = _seal(checkout, made, reference)
     mark = checkout.html / SEAL
-    if mark.is_file() and mark.read_text(encoding="utf-8") == seal:
+    if mark.is_file() and mark.read_bytes() == f"{seal} {_built(checkout.html)}".encode():
         say("the site is up to date")
         return checkout.html
     if partial:
@@ -93,7 +93,7 @@ def build(
         raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it") from None
     _jupyter_book(checkout, checkout.generated / ".site")
     _lighten(checkout.html)
-    write_whole(mark, seal)
+    write_whole(mark, f"{seal} {_built(checkout.html)}")
     return checkout.html
 
 
@@ -137,6 +137,11 @@ def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
     package = keys.tree_digest(Path(__file__).parent)
     library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
     return digest([prose, package, library, made])
+
+
+def _built(html: Path) -> str:
+    """Digest of all files of the site, so that none is edited or lost unseen."""
+    return keys.tree_digest(html, lambda name: name != SEAL)
 
 
 #: MathJax comes in many bundles, of which pages load one; what fetches others at need (menus, speech) stays.

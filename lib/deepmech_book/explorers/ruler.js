@@ -1,0 +1,177 @@
+// The folding-ruler explorer: pulled slowly, jerked, or shaken. One component, two hosts: an anywidget in Jupyter, and a page
+// without kernel or network. The model holds the parameters (see ruler.py); this view holds the moving ruler.
+
+import { digits, help, key, sliders } from "./controls.js";
+import { html, number, path, set, svg, symbol } from "./dom.js";
+import { LinePlot } from "./line_plot.js";
+import { Normals } from "./philox.js";
+import { Player } from "./player.js";
+import { Ruler, STEP, pullOf, slowProfile } from "./ruler_model.js";
+import { hosted } from "./view.js";
+
+const PHYSICS = ["duration", "jerk_speed", "shake_speed", "table_friction"];
+const HEIGHT = 130, GROUND = 96, PIN = 10;
+/** Below this share of a slow pull's unevenness the ruler counts as even. */
+const EVEN = 0.35;
+/** Where a pair is less open than the one before it by more than this, there is no order from pin to hand. */
+const FALL = 0.15;
+
+class Explorer extends Player {
+  constructor(model, el) {
+    super(model, { physics: PHYSICS, perUnit: Math.round(1 / STEP), stride: Math.round(5 / STEP), shown: "position", decimals: 0 });
+    this.setting = model.get("setting");
+    this.segments = svg("g", { class: "segments" });
+    this.joints = svg("g", { class: "joints" });
+    this.sway = svg("g", {}, this.segments, this.joints);
+    this.pin = svg("rect", { class: "pin", width: 10, height: 10 });
+    this.fist = svg("circle", { class: "hand", r: 6 });
+    this.labels = [svg("text", {}, "pin"), svg("text", { "text-anchor": "middle" }, "hand")];
+    this.drawing = svg("svg", { class: "ruler", height: HEIGHT, "aria-hidden": "true" }, this.sway, this.pin, this.fist, ...this.labels);
+    this.profile = new LinePlot(250, "profile");
+    this.path = new LinePlot(250, "pull");
+    this.controls = this.pullSliders();
+    this.begin(this.build(), el);
+  }
+
+  // What is on the page.
+
+  pullSliders() {
+    return sliders(this.model, this.cleanup, {
+      duration: { label: ["time of the pull"], say: String, note: () => "starts anew; long is slow" },
+      jerk_speed: { label: ["jerks of the hand"], say: digits(1), note: () => "along the line; starts anew" },
+      shake_speed: { label: ["shaking sideways ", symbol("c")], say: digits(2), note: () => "of the whole ruler" },
+      table_friction: { label: ["friction of the table ", symbol("f")], say: digits(2), note: () => "on each joint it carries" },
+      speed: { label: ["speed"], say: String, note: () => "units of time per second" },
+    });
+  }
+
+  build() {
+    return html(
+      "div", { class: "deepmech-explorer ruler", role: "group", "aria-label": "Folding ruler explorer" },
+      html("div", { class: "top" }, this.head(), this.drawing),
+      this.buttons({
+        step: "Go on by five units of time", reset: "Fold the ruler again", noise: "Another seed of the jerks, from the start",
+        presets: "Ways to pull", hold: "Hold the ruler where it is", move: "Pull",
+      }),
+      html(
+        "div", { class: "plots" },
+        html("div", { class: "plot" }, this.profile.root, html("div", { class: "legend" }, key("slow", "pulled infinitely slowly as far"))),
+        html("div", { class: "plot" }, this.path.root),
+      ),
+      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
+      help(
+        "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The darker a pair of " +
+          "segments, the further it is open.",
+        "Press Slow, then Start: the pairs near the hand open and those near the pin stay folded. Press Shaken: all open alike.",
+        "Unevenness: how much the extensions of the pairs differ (standard deviation), over what it is after an infinitely " +
+          "slow pull as far, the dashed line. Even: below " + number(EVEN, 2) + " of that. In lumps: a pair is less open than " +
+          "the one before it by more than " + number(FALL, 2) + ".",
+        "Shaken sideways, the ruler sways on the picture as a reminder; the model knows only how fast it is shaken.",
+        `Each step of ${STEP} is solved exactly, as the simulator does, with the same jerks.`,
+      ),
+      this.status,
+    );
+  }
+
+  // What moves.
+
+  start() {
+    const key = this.model.get("noise_keys")[this.model.get("seed")], stream = new Normals(key, this.model.get("purpose"));
+    const strengths = new Float64Array(this.model.get("ranges").duration[1] / this.setting.jerk_period + 8);
+    stream.draw(0, strengths.length - 4, strengths);
+    this.subject = new Ruler(this.parameters, this.setting, (turn) => Math.abs(strengths[turn]));
+    this.pulled = [[0, this.subject.x.at(-1)]];
+  }
+
+  get outdated() {
+    return this.subject.pull !== pullOf(this.parameters);
+  }
+
+  get last() {
+    return Math.ceil(this.parameters.duration / STEP - 1e-9);
+  }
+
+  get done() {
+    return this.subject.steps >= this.last;
+  }
+
+  advance(steps) {
+    const end = Math.min(this.subject.steps + steps, this.last), burst = Math.max(1, Math.round(this.last / 400));
+    while (this.subject.steps < end) {
+      const next = Math.min(end, (Math.floor(this.subject.steps / burst) + 1) * burst);
+      this.subject.advance(this.parameters, next - this.subject.steps);
+      if (next % burst === 0) this.pulled.push([this.subject.time, this.subject.x.at(-1)]);
+    }
+  }
+
+  /** How uneven the ruler is, over what a slow pull makes it. */
+  compare(u, slow) {
+    const mean = (a) => a.reduce((s, v) => s + v, 0) / a.length;
+    const spread = (a) => Math.sqrt(mean(a.map((v) => (v - mean(a)) ** 2)));
+    return spread(u) / spread(slow);
+  }
+
+  tell() {
+    const p = this.parameters;
+    return `Pull of ${p.duration}, jerks ${number(p.jerk_speed, 1)}, shaking ${number(p.shake_speed, 2)}.`;
+  }
+
+  draw() {
+    const p = this.parameters, { n, x } = this.subject, { fold, stop } = this.setting, u = this.subject.extensions();
+    const mean = x[n] / n, slow = slowProfile(n, p.table_friction, mean, fold, stop);
+    const uneven = this.compare(u, slow), fall = Math.max(...u.slice(1).map((v, i) => u[i] - v)), moved = mean > fold + 0.02;
+    this.drawRuler(u, p);
+    this.profile.draw([
+      { class: "slow", points: slow.map((v, i) => [i + 1, v]) }, { class: "mean", points: u.map((v, i) => [i + 1, v]), dots: 4.5 },
+    ]);
+    this.path.draw([{ class: "mean", points: this.pulled.map(([t, hand]) => [t, hand / n]) }]);
+    // On a table without friction the slow profile is even itself.
+    const known = moved && Number.isFinite(uneven) && p.table_friction > 0;
+    const [regime, word, meaning] = !moved ? ["", "Folded", "every pair stands as it began"]
+      : !known ? ["convex", "Even", "a table without friction holds nothing back"]
+      : uneven < EVEN ? ["convex", "Even", "all pairs open alike"]
+      : fall < FALL ? ["concave", "Uneven", "outer pairs open, inner ones stay folded"]
+      : ["", "In lumps", "open and folded pairs without order"];
+    this.show(regime, word, meaning, [
+      `t = ${number(this.subject.time, 1)}`, `mean extension ${number(mean, 2)}`, `unevenness ${known ? number(uneven, 2) : "–"}`,
+    ]);
+  }
+
+  drawRuler(u, p) {
+    const { x } = this.subject, unit = (this.width - PIN - 24) / (u.length * this.setting.stop), base = GROUND;
+    const at = (i) => PIN + 5 + unit * x[i], calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    u.forEach((v, i) => {
+      const apex = base - (unit / 2) * Math.sqrt(Math.max(0, 1 - v * v));
+      const d = path([at(i), base, (at(i) + at(i + 1)) / 2, apex, at(i + 1), base]);
+      set(this.segments.children[i], { d, style: `--share: ${Math.round(100 * v)}%` });
+      set(this.joints.children[i], { cx: ((at(i) + at(i + 1)) / 2).toFixed(2), cy: apex.toFixed(2) });
+    });
+    const swing = calm || this.done ? 0 : 5 * Math.min(1, 2 * p.shake_speed) * Math.sin(4 * this.subject.time);
+    set(this.sway, { transform: `translate(0,${swing.toFixed(2)})` });
+    set(this.pin, { x: PIN, y: base - 5 + swing });
+    set(this.fist, { cx: at(u.length).toFixed(2), cy: base + swing });
+    set(this.labels[1], { x: Math.min(at(u.length), this.width - 16).toFixed(2), y: base + 24 });
+  }
+
+  // What depends on parameters and width.
+
+  layout() {
+    const { n } = this.subject, p = this.parameters;
+    const fill = (g, make) => g.children.length === n || g.replaceChildren(...Array.from({ length: n }, make));
+    fill(this.segments, () => svg("path", {}));
+    fill(this.joints, () => svg("circle", { r: 2.5 }));
+    set(this.labels[0], { x: PIN, y: GROUND + 24 });
+    this.profile.layout(
+      this.profile.root.clientWidth,
+      { low: 1, high: n, title: ["pair, counted from the pin"], at: Array.from({ length: n }, (_, i) => i + 1) },
+      { low: 0, high: 1, title: ["extension (straight = 1)"] },
+    );
+    this.path.layout(
+      this.path.root.clientWidth, { low: 0, high: p.duration, title: ["time"] }, { low: 0, high: 1, title: ["hand, as mean extension"] },
+    );
+    for (const control of this.controls) control.show();
+  }
+}
+
+const { render, startPages } = hosted(Explorer, "ruler", [...PHYSICS, "seed"]);
+export default { render };
