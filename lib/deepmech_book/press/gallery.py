@@ -26,6 +26,8 @@ KINDS = {"svg": "SVG", "pdf": "PDF", "png": "PNG", "csv": "numbers as CSV", "nc"
 #: The picture to remember of each paper's chapter: the figure of this name.
 EMBLEMS = {"A": "fig-phases", "B": "fig-kernel-effects", "C": "fig-c-4a"}
 _IMAGE = re.compile(r'<img class="only-(light|dark)"([^>]*?) src="data:image/(svg|png)[^,"]*,([^"]*)">')
+#: The end of a part of a caption, outside of brackets.
+_END = re.compile(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))")
 _STEM = re.compile(r'class="deepmech-picture" data-files="([^"]*)"')
 
 
@@ -160,9 +162,7 @@ def _drawn(sheet: PageBuild) -> Iterator[tuple[str, str, str]]:
             text = "".join(output.get("data", {}).get("text/html", ""))
             if stem := _STEM.search(text):
                 caption, label = " ".join(options["caption"].split()), nodes.make_id(options["name"])
-                says = re.split(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))", f"{caption} ")[0].rstrip(
-                    "."
-                )
+                says = _END.split(f"{caption} ")[0]
                 images = "".join(image[0] for image in _IMAGE.finditer(text))
                 images = _with_files(images, label, "../", r' (?:alt|width|height)="[^"]*"')
                 paper = figures().get(stem[1].partition("-")[2])
