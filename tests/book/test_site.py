@@ -4,18 +4,19 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 import yaml
-from miniature import notebook_text, write_notebooks
+from docutils import nodes
+from miniature import ROOT, notebook_text, write_notebooks
+from sphinx import addnodes
 from sphinx.util.inventory import InventoryFile
 
 import deepmech
 from deepmech_book import ledger
 from deepmech_book.ledger import registry
-from deepmech_book.press import api, execution, press, site
+from deepmech_book.press import api, execution, gallery, pages, press, site
+from deepmech_book.press.extension import meanings
 from deepmech_book.press.sources import BookError, Checkout
 
 
@@ -131,21 +132,6 @@ def test_a_faulty_configuration_is_named(ready, text):
         build(ready)
 
 
-def test_jupyter_book_ends_with_the_press(tmp_path):
-    folder = tmp_path / "jupyter_book" / "cli"
-    folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").touch()
-    (folder / "__init__.py").touch()
-    (folder / "main.py").write_text("import time\ndef main(): print(1), time.sleep(600)\n")
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", site._PRINT], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdout.readline() == b"1\n" and process.poll() is None
-    process.stdin.close()  # as when the press is killed
-    assert process.wait(timeout=20) == 1
-    process.stdout.close()
-
-
 @pytest.mark.slow
 def test_what_leads_nowhere_stops_the_build_again_and_again(ready):
     intro = ready.book / "intro.md"
@@ -235,3 +221,40 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     without = {"cells": [{**cell, "outputs": outputs[1:2]}]}
     (alone,) = json.loads(site._printable(press.PageBuild(sheet.source, {}, "", without)))["cells"]
     assert alone["outputs"][0]["data"]["text/html"].startswith('<details class="dm-claim'), "rows without a card stay"
+
+
+CHAPTERS = {
+    entry["file"]: [page["file"] for page in entry["sections"]]
+    for part in Checkout(ROOT).toc["parts"]
+    for entry in part["chapters"]
+    if "sections" in entry and not entry["file"].startswith("generated/")
+}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_map_of_a_chapter_shows_all_its_pages_in_their_order(chapter):
+    rows = re.findall(r"^\| (\{doc\}.*?) \|", (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8"), re.M)
+    assert re.findall(r"\{doc\}`/([\w/]+)`", " ".join(rows)) == CHAPTERS[chapter]
+
+
+def test_the_emblem_of_each_chapter_is_a_figure_of_the_book():
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*/*.md")]
+    for name in gallery.EMBLEMS.values():
+        assert sum(f"    name: {name}\n" in page for page in pages) == 1, name
+
+
+def test_the_explorer_is_taken_from_its_page():
+    source = Checkout(ROOT).source("spring_block/explorer")
+    output = {"output_type": "display_data", "data": {"text/html": ["<div data-deepmech-chain>", "x</div>"]}}
+    sheet = press.PageBuild(
+        source, {}, "", {"cells": [{"cell_type": "markdown", "metadata": {}}, {"outputs": [output], "metadata": {}}]}
+    )
+    assert pages.pieces([sheet], [])["explorer.html"] == "<div data-deepmech-chain>x</div>"
+    assert "not part of this build" in pages.pieces([], [])["explorer.html"]
+
+
+def test_a_term_means_the_first_sentence_of_its_definition():
+    term = nodes.term("", "cage", ids=["term-cage"])
+    said = nodes.definition("", nodes.paragraph("", "What holds\na particle. It shows as a plateau."))
+    glossary = addnodes.glossary("", nodes.definition_list("", nodes.definition_list_item("", term, said)))
+    assert meanings(nodes.section("", glossary)) == {"term-cage": "What holds a particle."}
