@@ -2,13 +2,16 @@
 
 import itertools
 
+import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
 from deepmech.plots.panels import legend, panels, rows_of
+from deepmech_book import figures
 
 
 @settings(max_examples=30, deadline=None)
@@ -55,3 +58,9 @@ def test_titles_of_panels_side_by_side_do_not_touch():
         fig.draw_without_rendering()
     boxes = [ax._left_title.get_window_extent() for ax in axes]
     assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes)) and boxes[-1].x1 <= fig.bbox.x1
+
+
+def test_ticks_between_two_layers_name_none():
+    curve = xr.DataArray(np.arange(4.0), {"layer": np.arange(4)}, "layer")
+    axes = figures.lines({"one": curve, "two": curve}, x="layer", y_label="y", alt="Two short curves.").render().axes
+    assert all(tick == round(tick) for ax in axes for tick in ax.get_xticks())

@@ -120,8 +120,8 @@ def lines(
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
         ax.grid(axis="y")
     logarithmic("lines", axes, log)
-    for ax in axes if not single else []:
-        few_ticks(ax, columns, log)
+    for ax, arrays in zip(axes, ready.values(), strict=True) if not single else []:
+        few_ticks(ax, columns, log, whole=arrays["data"][x].dtype.kind in "iu")
     key = axes[0]
     if legend or not single:
         for v in values if by else []:

@@ -91,13 +91,13 @@ def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
         ax.add_artist(ticks)
 
 
-def few_ticks(ax: Axes, columns: int, log: str = "") -> None:
-    """As many numbers along the abscissa as a panel of a row of ``columns`` has room for."""
+def few_ticks(ax: Axes, columns: int, log: str = "", whole: bool = False) -> None:
+    """As many numbers along the abscissa as a panel of a row of ``columns`` has room for; ``whole`` ones of layers."""
     if "x" in log:
         if columns > 2:
             ax.xaxis.get_major_locator().set_params(numticks=4)  # type: ignore[call-arg]
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2))
+        ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2, integer=whole))
 
 
 def end_labels(
