@@ -61,6 +61,6 @@ def test_titles_of_panels_side_by_side_do_not_touch():
 
 
 def test_ticks_between_two_layers_name_none():
-    curve = xr.DataArray(np.arange(4.0), {"layer": np.arange(4)}, "layer")
+    curve = xr.DataArray(np.arange(6.0), {"layer": np.arange(6)}, "layer")
     axes = figures.lines({"one": curve, "two": curve}, x="layer", y_label="y", alt="Two short curves.").render().axes
     assert all(tick == round(tick) for ax in axes for tick in ax.get_xticks())

@@ -1,4 +1,4 @@
-"""A picture: one drawing function, rendered for light and for dark pages, with words that stand for it and its numbers."""
+"""A picture: one drawing function for light and dark pages, with words that stand for it and its numbers."""
 
 from __future__ import annotations
 
