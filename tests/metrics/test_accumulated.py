@@ -8,8 +8,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from deepmech.core.random import Stream
-from deepmech.metrics.intervals import without
 from deepmech.metrics.load_curve import LoadCurve, answers, load_curve, views
+from deepmech.metrics.reading import without
 
 N, WIDTH, CLASSES = 96, 8, 3
 

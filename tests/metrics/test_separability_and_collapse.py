@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.metrics.collapse import etf_distance
-from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
+from deepmech.metrics.separability import best_direction, etf_distance, linearly_separable, separable, separated_along
 
 
 def points(*shape, key=0):

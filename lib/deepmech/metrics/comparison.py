@@ -12,8 +12,8 @@ from torch import nn
 from deepmech.core.estimates import Estimate, jackknife, stack
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import restore
-from deepmech.metrics.intervals import NONE, without
 from deepmech.metrics.load_curve import load_curve
+from deepmech.metrics.reading import NONE, without
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,11 +21,10 @@ from deepmech.core.estimates import Estimate
 from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
 from deepmech.metrics.evaluation import evaluation, unwrap
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
-from deepmech.metrics.intervals import estimate
 from deepmech.metrics.layers import BLOCKS, Selection, choose, describe, plain_attention, stream
 from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite, separation_ceiling
 from deepmech.metrics.probing import Call, LayerProbe
-from deepmech.metrics.reading import Enough, Reading, enough, read
+from deepmech.metrics.reading import Enough, Reading, enough, estimate, read
 from deepmech.metrics.regression import probe_error
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def load_curve(
         a probe have the plain form only.
     groups
         Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
-        each of them (:mod:`deepmech.metrics.intervals`): of D, not of D̂ and not with weights ``"printed"``. 1: none.
+        each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂ and not with weights ``"printed"``. 1: none.
     over
         ``"classes"``: intervals for other classes of the same kind, from the curve without each class.
     parts
@@ -509,7 +508,7 @@ class LoadCurveAccessor:
 
     def estimate(self, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
         """D, or a function of the curve such as ``curvature``, with its interval: see
-        :func:`deepmech.metrics.intervals.estimate`."""
+        :func:`deepmech.metrics.reading.estimate`."""
         return estimate(self._curve, of)
 
     def parts(self) -> xr.DataArray:

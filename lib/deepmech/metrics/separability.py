@@ -2,7 +2,7 @@
 
 Paper B's Definitions C.1 to C.5 differ in what the hyperplane may depend on. :func:`separable` lets it depend on the
 pair of classes; :func:`separated_along` holds its direction fixed; :func:`best_direction` finds the direction that
-serves all pairs at once (Eq. C.23).
+serves all pairs at once (Eq. C.23). :func:`etf_distance` says whether class means form a simplex: neural collapse.
 """
 
 from __future__ import annotations
@@ -214,3 +214,44 @@ def _per_pair(features: xr.DataArray, values: np.ndarray, pairs: list[tuple[int,
     like = features.isel({"class": 0, "sample": 0, "feature": 0}, drop=True)
     labels = [f"{k}-{l}" for k, l in pairs]
     return xr.DataArray(values, dims=(*like.dims, "pair"), coords={**like.coords, "pair": labels}, name="separable")
+
+
+def etf_distance(means: Any, centred: bool = False) -> Any:
+    r"""How far the directions of class means are from an equiangular tight frame.
+
+    In such a frame (paper B, Eq. 10) every two of K unit vectors have cosine −1/(K − 1): corners of a simplex.
+    With the Gram matrix G of the unit vectors and :math:`T=\frac{K}{K-1}(1-\frac1K\mathbf 1\mathbf 1^T)`, the
+    distance is :math:`|G-T|/|T|` in the Frobenius norm: 0 for the frame, independent of lengths and of rotations.
+
+    Parameters
+    ----------
+    means
+        Class means, dimensions (…, class, feature); a plain array of shape (…, K, p) will do.
+    centred
+        Measure from the mean over classes, as neural collapse does. Paper B's Proposition 3.4 measures from the origin.
+
+    Returns
+    -------
+    float, ndarray or DataArray of the leading shape
+        nan where a mean has no length, hence no direction.
+
+    Examples
+    --------
+    >>> corners = np.array([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
+    >>> bool(etf_distance(corners) < 1e-12), round(float(etf_distance(np.eye(3))), 4)
+    (True, 0.5774)
+    """
+    m = with_dims("etf_distance: means", means, "class", "feature")
+    x = checks.array("etf_distance: means", m.values)
+    if x.shape[-2] < 2:
+        raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
+    if centred:
+        x = x - x.mean(-2, keepdims=True)
+    k = x.shape[-2]
+    length = np.linalg.norm(x, axis=-1, keepdims=True)
+    unit = np.divide(x, length, out=np.full_like(x, np.nan), where=length > 0)
+    frame = k / (k - 1) * (np.eye(k) - 1 / k)
+    gap = np.linalg.norm(unit @ unit.swapaxes(-1, -2) - frame, axis=(-2, -1)) / np.linalg.norm(frame)
+    if isinstance(means, xr.DataArray):
+        return m.isel({"class": 0, "feature": 0}, drop=True).copy(data=gap).rename("etf")
+    return gap if gap.ndim else float(gap)

@@ -25,7 +25,7 @@ from deepmech.core.compiled import njit
 from deepmech.core.labels import over
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.metrics.collapse import etf_distance
+from deepmech.metrics.separability import etf_distance
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
