@@ -86,7 +86,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [
         Words("two classes of two points each", DOUBLE),
-        Words("Euler steps of 0.01", "a setting in JavaScript: STEP of explorers/elastic_model.js"),
+        Words("Euler steps of 0.01", "a setting in JavaScript: STEP of explorers/elastic.js"),
     ],
     "elastic_sde/extensions": [
         Words("about ten searches", "two or three from each guess of the shares, of which there are a few a rule"),

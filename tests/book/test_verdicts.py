@@ -1,7 +1,10 @@
 """Verdicts and numbers under version control: what moves stops the build and is named, and only --accept writes."""
 
 import dataclasses
+import json
+from collections import Counter
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,9 +13,10 @@ from miniature import ROOT, notebook_text, write_notebooks
 from deepmech import cli
 from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
-from deepmech_book.ledger import tables
-from deepmech_book.press import site, verdicts
-from deepmech_book.press.sources import BookError
+from deepmech_book.bench.frozen import all_names, book, prediction
+from deepmech_book.ledger import registry, tables
+from deepmech_book.press import claims, site, verdicts
+from deepmech_book.press.sources import BookError, Checkout
 from deepmech_book.press.verdicts import Row
 
 PAGE = "spring_block/phase_diagram"
@@ -225,3 +229,63 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
     with open(checkout.book / verdicts.FILE, "a") as table:
         table.write("A.3.eq8\tholds\t-0.05\t-\t-\t-\t-\n")
     assert book("--chapters", "springs")[0] == 0 and len(built) == 2, "the table of other pages is no part of the site"
+
+
+REAL = Checkout.find()
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return [json.loads(line) for line in (book() / "ledger" / "claims.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_line_fits_the_schema(lines):
+    schema = json.loads((book() / "ledger" / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for line in lines:
+        jsonschema.validate(line, schema)
+    assert set(schema["required"]) == set(schema["properties"]) == set(lines[0])
+
+
+def test_the_file_is_what_the_ledger_says(lines):
+    assert lines == claims.entries(REAL), "write it anew: deepmech book --accept"
+    judged = {line["id"] for line in lines}
+    assert judged <= set(registry.claims()) and len(judged) == len(lines)
+
+
+def test_a_claim_s_half_depends_on_its_id_alone(lines):
+    counts = Counter(line["split"] for line in lines)
+    assert abs(counts[claims.OPEN] - counts[claims.HELD_OUT]) < 4 * len(lines) ** 0.5
+    assert {claims.split_of(line["id"]) for line in lines[:9]} <= set(claims.SPLITS)
+
+
+def test_the_cell_named_makes_the_claim(lines):
+    named = [line for line in lines if line["cell"] is not None]
+    assert len(named) > 0.8 * len(lines)
+
+
+def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
+    file = tmp_path / "predictions.jsonl"
+    file.write_text("".join(json.dumps({k: line[k] for k in ("id", "verdict")}) + "\n" for line in lines))
+    assert "predictions: 100.0% right, Brier score 0.000" in claims.score(file, REAL)
+    file.write_text(json.dumps({"id": lines[0]["id"], "probabilities": {"holds": 0.5, "fails": 0.5}}))
+    assert "Brier score" in claims.score(file, REAL)
+    for wrong in (
+        '{"id": "A.0.none", "verdict": "holds"}',
+        "holds",
+        '{"id": "A.3.eq8", "probabilities": {"holds": 2}}',
+    ):
+        file.write_text(wrong)
+        with pytest.raises(ValueError, match="line 1: must be an id of the ledger"):
+            claims.score(file, REAL)
+
+
+@pytest.mark.parametrize("name", all_names())
+def test_claims_of_laws_are_those_that_were_frozen(name):
+    frozen = prediction(name)
+    for claim in frozen.claims:
+        known = registry.claim(claim["id"])
+        assert known.rule == registry.Rule.parse(claim["rule"]) and known.page == claim["page"] == f"laws/{name}"
+        for field in ("where", "statement", "measure", "against", "better_than_null"):
+            assert getattr(known, field) == claim.get(field, getattr(registry.Claim, field, None)), (claim["id"], field)
+    assert frozen.question in repr(frozen) and frozen.title

@@ -2,12 +2,24 @@
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
+from torch import nn
 
-from deepmech.metrics.curvature import curvature
+from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import networks
+from deepmech_book.experiments.spring_block import (
+    asymmetric_noise,
+    metrics_compared,
+    networks,
+    networks_in_time,
+    without_norm,
+)
+from deepmech_book.experiments.spring_block.beside_the_print import printed
+from deepmech_book.experiments.spring_block.data import sweep
+from deepmech_book.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
 from deepmech_book.experiments.spring_block.networks import diagram, figure_1, untrained
+from deepmech_book.experiments.spring_block.without_norm import SCALED, Times, constants
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}
@@ -87,3 +99,149 @@ def test_bad_requests_are_named(arguments, message):
 def test_a_figure_that_is_no_diagram_is_named():
     with pytest.raises(ValueError, match=r"figure = 'S4'.*S5a"):
         diagram("S4")
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.4])
+@pytest.mark.parametrize("scaled", SCALED)
+def test_constants_bring_every_layer_to_what_they_say(scaled: str, slope: float) -> None:
+    x = 0.3 * torch.rand((400, 30), generator=torch.Generator().manual_seed(1))
+    network = constants(x, slope, scaled=scaled, depth=5, width=40)
+    seen = [z.detach() for i, z in enumerate(_layers(network, x)) if isinstance(network[i], Times)]
+    of = (lambda z: z.var(0).mean()) if scaled == SCALED[0] else (lambda z: (z**2).mean())
+    expected = float((x**2).mean()) if scaled == SCALED[2] else 1.0
+    assert [float(of(z)) for z in seen] == pytest.approx([expected] * 4, rel=1e-4)
+
+
+def _layers(network: nn.Sequential, x: torch.Tensor) -> list[torch.Tensor]:
+    found = []
+    for layer in network:
+        x = layer(x)
+        found.append(x)
+    return found
+
+
+def test_networks_with_constants_train_and_do_not_depend_on_their_chunks() -> None:
+    data = {"name": "digits", "n_train": 100, "n_test": 50}
+    sweep = without_norm.lazy_corner(data, [1e-3], n_seeds=2, epochs=3)
+    one, many = run(sweep, chunk=1), run(sweep, chunk=6)
+    assert dict(one.sizes) == {"scaled": 3, "learning_rate": 1, "seed": 2, "layer": 8}
+    assert one.seed.values.tolist() == [10, 11] and not one["diverged"].any()
+    np.testing.assert_allclose(one["load_curve"], many["load_curve"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("panel", networks.PANELS)
+def test_every_printed_panel_has_the_cells_of_ours(panel):
+    one = printed(panel)
+    np.testing.assert_array_equal(one[panel], networks.PANELS[panel].values)
+    assert one.sizes == {"slope": 6, panel: 8, "layer": 8}
+    assert np.isclose(one["load_curve"].max("layer"), 1).all() and np.isclose(one["load_curve"].min("layer"), 0).all()
+    assert (one["accuracy"] > 0.8).all() and (one["accuracy"] < 0.95).all()
+    # Property (i), where there is no noise.
+    assert (one["curvature"].isel({panel: 0}).diff("slope") < 0).all()
+
+
+def test_a_panel_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match=r"panel = 'x'.*dropout"):
+        printed("x")
+
+
+def test_relative_noise_is_that_of_the_draws_over_that_of_the_samples():
+    random = np.random.default_rng(0)
+    signal = random.normal(size=(2, 1, 1, 300, 20)) * np.array([2.0, 3.0]).reshape(2, 1, 1, 1, 1)
+    draws = signal + 0.5 * random.normal(size=(2, 50, 1, 300, 20))
+    np.testing.assert_allclose(asymmetric_noise.relative(draws)[:, 0], [0.25 / 4, 0.25 / 9], rtol=0.03)
+
+
+def test_dropout_reaches_no_activation_before_it_and_chunks_do_not_matter():
+    small = {"name": "digits", "n_train": 700, "n_test": 50}
+    sweep = asymmetric_noise.noise_by_layer(small, [0.4], 2, at=(0, 2), n_draws=4)
+    one, many = run(sweep, chunk=1), run(sweep, chunk=7)
+    xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())
+    first = one["relative"].sel(noise="dropout", layer=1)
+    assert (first.sel(signal="activations") < 1e-6).all() and (first.sel(signal="gradients") > 0.01).all()
+    assert (one["relative"].sel(layer=slice(2, None)) > 0).all()
+
+
+def test_networks_seen_on_their_way_end_as_those_of_the_figure():
+    data = {"name": "digits", "n_train": 100, "n_test": 50}
+    cells = {"slope": [0.0], "data_noise": [0.3], "seed": range(2)}
+    timed = run(
+        sweep(
+            "doc", "deepmech_book.experiments.spring_block.beside_the_print:train_in_time", cells, data, epochs=[2, 5]
+        )
+    )
+    figure = run(networks.figure_1("data_noise", data, [0.3], [0.0], 2, training={"epochs": 5}))
+    for name in ("load_curve", "accuracy"):
+        np.testing.assert_array_equal(timed[name].isel(at_epoch=-1), figure[name])
+
+
+FEW = {"n_seeds": 1, "network": SMALL, "training": {"epochs": 4}}
+
+
+def test_two_metrics_measures_the_very_networks_of_figure_1():
+    both = run(metrics_compared.two_metrics(TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
+    one = run(figure_1("dropout", TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
+    straight = both.sel(metric="D", drop=True)
+    for name in ("load_curve", "curvature", "accuracy"):
+        np.testing.assert_array_equal(straight[name].transpose(*one[name].dims), one[name], err_msg=name)
+    assert abs(both["load_curve"].diff("metric")).min() > 0.01
+
+
+def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
+    """With fewer units than classes every layer is an invertible map of the one before it, which D̂ cannot see."""
+    few = {"n_seeds": 1, "training": {"epochs": 30}}
+    narrow, wide = (
+        run(metrics_compared.two_metrics(TINY, [0.0], [1.0], network={"width": width, "depth": 4}, **few))["load_curve"]
+        .sel(layer=slice(1, None))
+        .squeeze()
+        for width in (6, 40)
+    )
+    narrow, wide = (curves.max("layer") - curves.min("layer") for curves in (narrow, wide))
+    assert narrow.sel(metric="D_hat") < 1e-3 < 0.1 < narrow.sel(metric="D")
+    assert wide.sel(metric="D_hat") > 0.01
+
+
+def test_linear_networks_share_the_work_alike_and_follow_time_not_steps():
+    """Near gradient flow every layer adds the same to D, and halving the step at twice their number changes nothing."""
+    coarse, fine = (trained(0.05 / k, 200 * k, n=20, depth=5) for k in (1, 2))
+    step = steps(coarse["load_curve"])
+    np.testing.assert_allclose(step, step.mean(), rtol=0.05)
+    assert step.mean() > 0.3
+    np.testing.assert_allclose(coarse["load_curve"], fine["load_curve"], atol=0.01)
+
+
+def test_dropout_bends_a_linear_network():
+    straight, bent = (trained(0.05, 200, dropout=p, n=20, depth=5, seeds=range(3))["curvature"] for p in (0.0, 0.2))
+    assert float(bent.mean()) < -0.02 < float(straight.min())
+
+
+def test_orthonormal_data_are_white_and_differ_between_seeds():
+    one, other = orthonormal(30), orthonormal(30, seed=1)
+    np.testing.assert_allclose(one.x_train @ one.x_train.T, np.eye(30), atol=1e-6)
+    assert abs(one.x_train - other.x_train).max() > 0.1 and one.fingerprint != other.fingerprint
+
+
+def test_regimes_and_both_sets_keep_their_records_and_labels():
+    regimes = run(networks_in_time.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
+    assert dict(regimes["load_curve"].sizes) == {"regime": 3, "seed": 2, "at_epoch": 3, "layer": 8}
+    assert regimes.at_epoch.values.tolist() == [1, 3, 5]
+    np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))
+    assert (regimes.loss.isel(regime=0).diff("at_epoch") < 0).all()  # small steps, no dropout
+    both = run(networks_in_time.on_both_sets(TINY, width=12, epochs=3))
+    assert dict(both["load_curve"].sizes) == {"learning_rate": 3, "seed": 1, "split": 2, "layer": 8}
+    assert abs(both["load_curve"].diff("split")).max() > 0
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        networks_in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+        networks_in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
+        figure_5a(0.1, duration=1.0, large_steps=5, n=10, n_seeds=2),
+        over_step_size([0.1, 1.0], "mse", 5, n=10, n_seeds=2),
+    ],
+    ids=lambda s: s.name,
+)
+def test_cells_do_not_know_their_chunk(sweep):
+    one, many = run(sweep, chunk=1), run(sweep, chunk=7)
+    xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())

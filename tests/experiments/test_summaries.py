@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from deepmech.core.estimates import estimate
-from deepmech_book.experiments.spring_block import summaries
+from deepmech.sweeps import run
+from deepmech_book.experiments.spring_block import networks, summaries, tuning
 from deepmech_book.experiments.spring_block.summaries import NetworkDiagram
 
 NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
@@ -14,7 +17,7 @@ NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
 BEND = 0.26 - NOISE - 0.31 * SLOPE[:, None]
 
 
-def made_up(bend, accuracy, name="dropout", values=None, n=10) -> xr.Dataset:
+def diagram(bend, accuracy, name="dropout", values=None, n=10) -> xr.Dataset:
     dims = ("slope", name)
     coords = {"slope": SLOPE[: len(bend)], name: np.arange(bend.shape[1]) / 10 if values is None else values}
     return xr.Dataset({"curvature": (dims, bend), "accuracy": (dims, accuracy)}, coords).expand_dims(seed=n)
@@ -22,7 +25,7 @@ def made_up(bend, accuracy, name="dropout", values=None, n=10) -> xr.Dataset:
 
 @pytest.mark.parametrize(("name", "values"), [("dropout", NOISE), ("batch_size", [400, 300, 200, 100])])
 def test_numbers_of_an_ideal_diagram(name, values):
-    found = NetworkDiagram(made_up(BEND, 1 - np.abs(BEND), name, values))
+    found = NetworkDiagram(diagram(BEND, 1 - np.abs(BEND), name, values))
     assert found.bends_with_noise.value.values.tolist() == pytest.approx([-1] * 3)
     assert found.bends_with_slope.value.values.tolist() == pytest.approx([-1] * 4)
     assert found.lazy_corner.value == pytest.approx(0.26)
@@ -41,7 +44,7 @@ def test_numbers_of_an_ideal_diagram(name, values):
 
 @pytest.mark.parametrize("straight", [-0.1, 0.0, 0.12])
 def test_the_curvature_of_best_accuracy_is_found_wherever_it_is(straight):
-    found = NetworkDiagram(made_up(BEND, 1 - abs(BEND - straight))).straightest
+    found = NetworkDiagram(diagram(BEND, 1 - abs(BEND - straight))).straightest
     assert found.value == pytest.approx(straight, abs=0.02) and found.known
 
 
@@ -49,23 +52,23 @@ def test_the_rival_knows_the_other_rows_only_and_wins_where_all_rows_are_alike()
     noise = np.arange(5.0)
     peaked = np.tile(1 - abs(noise - 2) / 10 - noise / 1000, (3, 1))
     wild = np.random.default_rng(0).normal(size=(3, 5))
-    rival = NetworkDiagram(made_up(wild, peaked)).falls_in_rows.null
+    rival = NetworkDiagram(diagram(wild, peaked)).falls_in_rows.null
     assert rival == pytest.approx(-0.95, abs=0.03)  # pairs at one distance are ties
     # What a row itself says does not reach its rival.
     alone = peaked.copy()
     alone[0] = 0.5 + 0.001 * noise
-    assert NetworkDiagram(made_up(wild, alone)).falls_in_rows.null == pytest.approx(2 / 3 * rival, abs=0.01)
+    assert NetworkDiagram(diagram(wild, alone)).falls_in_rows.null == pytest.approx(2 / 3 * rival, abs=0.01)
 
 
 def test_the_rival_follows_a_best_column_that_tilts():
     noise, best = np.arange(7.0), np.array([1.0, 3.0, 5.0])[:, None]
     tilted = 1 - abs(noise - best) / 10 - noise / 1000
     wild = np.random.default_rng(0).normal(size=(3, 7))
-    assert NetworkDiagram(made_up(wild, tilted)).falls_in_rows.null < -0.9
+    assert NetworkDiagram(diagram(wild, tilted)).falls_in_rows.null < -0.9
 
 
 def test_the_best_bent_cell_is_judged_by_seeds_that_did_not_choose_it():
-    made = made_up(BEND, 1 - abs(BEND))
+    made = diagram(BEND, 1 - abs(BEND))
     bent = np.where(abs(BEND) > summaries.STRAIGHT, abs(BEND), np.inf).min()
     assert NetworkDiagram(made).bent_gains.value == pytest.approx(100 * (abs(BEND).min() - bent))
     # Where accuracy is chance, a choice by the judging seeds themselves would find a gain among the many bent cells.
@@ -77,8 +80,8 @@ def test_the_best_bent_cell_is_judged_by_seeds_that_did_not_choose_it():
 
 def test_a_cell_with_a_network_that_diverged_has_no_numbers_and_is_counted():
     accuracy = 1 - abs(BEND)
-    assert "cells left out" not in summaries.table({"a": made_up(BEND, accuracy)}).index
-    made = made_up(BEND, accuracy).copy(deep=True)
+    assert "cells left out" not in summaries.table({"a": diagram(BEND, accuracy)}).index
+    made = diagram(BEND, accuracy).copy(deep=True)
     made["accuracy"] = made["accuracy"].where(~((made.seed == 0) & (made.dropout > 0.15) & (made.slope == 0)))
     found = NetworkDiagram(made)
     assert found.left_out == 2 and found.falls.value == pytest.approx(-1)
@@ -87,7 +90,7 @@ def test_a_cell_with_a_network_that_diverged_has_no_numbers_and_is_counted():
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_too_few_seeds_have_no_interval(n):
-    made = made_up(BEND, 1 - abs(BEND), n=n)
+    made = diagram(BEND, 1 - abs(BEND), n=n)
     assert f"too few runs for an interval: {n}," in NetworkDiagram(made).falls.why
     assert "[" not in summaries.table({"few": made}).loc["rank correlation of accuracy with |curvature|", "few"]
 
@@ -105,3 +108,75 @@ def test_two_looks_widen_an_interval_as_half_the_error_does():
     reach = student.ppf(0.9875, 9) * runs.std(ddof=1) / np.sqrt(10)
     np.testing.assert_allclose(summaries.wider(one, looks=2).interval, (runs.mean() - reach, runs.mean() + reach))
     np.testing.assert_allclose(summaries.wider(one, looks=1).interval, one.interval)
+
+
+DIMS = ("slope", "dropout", "seed")
+
+
+def made_up(accuracy, **scores):
+    """A sweep over slope, dropout and seed from arrays of that shape."""
+    coords = {d: np.arange(n) for d, n in zip(DIMS, np.shape(accuracy), strict=True)}
+    return xr.Dataset({k: (DIMS, np.asarray(v, float)) for k, v in {"accuracy": accuracy, **scores}.items()}, coords)
+
+
+cells = st.lists(st.floats(0, 1), min_size=6, max_size=6)
+
+
+@given(cells)
+def test_without_luck_a_rule_that_sees_accuracy_costs_nothing(values):
+    """If all seeds agree, choosing by accuracy is free and choosing blindly costs the distance from best to mean."""
+    made = made_up(np.repeat(np.reshape(values, (2, 3, 1)), 4, axis=2))
+    np.testing.assert_allclose(tuning.regrets(made, made.accuracy), 0, atol=1e-12)
+    np.testing.assert_allclose(tuning.regrets(made, made.accuracy.isel(seed=0)), 0, atol=1e-12)  # looks at no run
+    np.testing.assert_allclose(tuning.regrets(made, -made.accuracy), max(values) - min(values), atol=1e-12)
+    np.testing.assert_allclose(tuning.regrets(made, None), max(values) - np.mean(values), atol=1e-12)
+
+
+def test_a_rule_is_not_paid_for_the_luck_of_the_run_it_saw():
+    """One seed is lucky in a poor cell: the rule that sees it picks the cell and pays its worth in the other seeds."""
+    accuracy = np.full((1, 2, 4), 0.5)
+    accuracy[0, 1] = 0.2
+    accuracy[0, 1, 0] = 1.0
+    made = made_up(accuracy)
+    assert tuning.regrets(made, made.accuracy)[0] == pytest.approx(0.3)
+
+
+def test_an_interval_leaves_out_all_that_a_run_says():
+    """Also the worth of the cells that others chose; and it needs ten runs."""
+    accuracy, score = np.random.default_rng(0).uniform(size=(2, 2, 3, 10))
+    made = made_up(accuracy, rule=score)
+    both = tuning.mean_regret([made, made], "rule", "blindly")
+    one = tuning.mean_regret([made], "rule", "blindly")
+    assert one.known and one.low < one.value < one.high
+    assert (one.value, one.low, one.high) == pytest.approx((both.value, both.low, both.high))
+    assert one.value == pytest.approx(100 * (tuning.regrets(made, made["rule"]) - tuning.regrets(made, None)).mean())
+    few = tuning.mean_regret([made.isel(seed=[0, 1, 2])], "rule")
+    assert few.why.startswith("too few runs for an interval: 3")
+
+
+def test_diverged_networks_are_not_chosen():
+    accuracy = np.full((1, 2, 2), 0.5)
+    accuracy[0, 1] = np.nan
+    made = made_up(accuracy)
+    assert (tuning.regrets(made, made.accuracy) == 0).all() and (tuning.regrets(made, None) > 0).all()
+
+
+@settings(max_examples=10)
+@given(st.permutations([0, 1, 2]))
+def test_the_order_of_cells_and_dimensions_does_not_matter(order):
+    values = np.arange(12.0).reshape(2, 3, 2) ** 2 % 7 / 7
+    made = made_up(values, rule=values[::-1])
+    other = made.isel(dropout=list(order)).transpose("seed", ...)
+    np.testing.assert_allclose(tuning.regrets(made, made["rule"]), tuning.regrets(other, other["rule"]), atol=1e-12)
+
+
+def test_networks_are_trained_on_the_first_samples_and_validated_on_the_others():
+    short = {"values": [0.0, 0.2], "slopes": [0.0], "n_seeds": 2}
+    part = tuning.validated("dropout", "digits", **short, training={"epochs": 40})
+    accuracy = run(part)["accuracy_validation"]
+    # 200 of the 1,000 digits are held out.
+    np.testing.assert_allclose((accuracy * 200) % 1, 0, atol=1e-9)
+    assert part.grid.shape == networks.figure_1("dropout", "digits", **short).grid.shape
+    assert float(accuracy.min()) > 0.5
+    with pytest.raises(ValueError, match="held_out"):
+        tuning.validated(held_out=1.0)

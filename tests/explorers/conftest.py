@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deepmech_book import explorers
-from deepmech_book.explorers.bundle import bundle
+from deepmech_book.explorers.page import bundle
 
 WAITING = {kind: {"running": False} for kind in ("chain", "elastic", "ruler")}
 """How explorers of something that moves are made to wait for the reader."""

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import traitlets
-from explorer_pages import handle_at, resize, tap
+from explorer_pages import handle_at, tap
 
 from deepmech import result
 from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
 from deepmech_book.experiments.spring_block import chains, networks
-from deepmech_book.explorers.bundle import bundle
 from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_state
+from deepmech_book.explorers.page import bundle
 
 FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.facts').innerText.replaceAll('\\n', ' ')"
 
@@ -47,10 +47,6 @@ def test_rows_and_columns_lie_as_in_the_paper() -> None:
     assert chain.noise.values[0] == chains.DIAGRAMS["A.3"].noise_range and chain.friction_right.values[0] == 0
     again = curvature(chain["load_curve"], dim="layer")
     np.testing.assert_allclose(chain["curvature"], again, atol=1e-12)
-
-
-def test_the_page_is_small(still: Any) -> None:
-    assert still("diagram").stat().st_size < 300_000
 
 
 def test_keys_point_at_cells_and_their_numbers_are_the_results(visit: Any, still: Any) -> None:
@@ -104,41 +100,12 @@ def test_another_diagram_and_another_shade(visit: Any, still: Any) -> None:
     assert "elastic energy" in page.evaluate(FACTS, 1)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_fits_every_width(visit: Any, still: Any, theme: str) -> None:
-    page = visit(color_scheme=theme).open(still("diagram"))
-    for key in SOURCES:
-        page.select_option("select[name=left]", key)
-        for width in (320, 660, 900):
-            resize(page, width)
-            sides = (
-                "[...document.querySelectorAll('.side svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
-            )
-            sides += (
-                " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
-            )
-            assert page.evaluate(f"{sides}.map((t) => t.textContent)") == [], (key, width)
-
-
 def test_on_paper_it_is_a_still_picture(visit: Any, still: Any) -> None:
     page = visit(color_scheme="dark").open(still("diagram"))
     page.emulate_media(media="print")
     assert not page.get_by_role("button").first.is_visible()
     assert page.locator(".phase svg").first.is_visible()
     assert page.evaluate("getComputedStyle(document.querySelector('.axes text')).fill") == "rgb(72, 86, 107)"
-
-
-@pytest.mark.parametrize(
-    "parameters, told",
-    [
-        ({"left": "2z"}, "left = '2z': must be one of chain, 1a"),
-        ({"right_cell": (11, 0)}, "right_cell = (11, 0): must be a row from 0 to 10"),
-        ({"shade": "red"}, "shade = 'red'"),
-    ],
-)
-def test_bad_values_are_named(parameters: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(told)):
-        explorers.diagram_page(**parameters)
 
 
 def test_the_widget_is_the_same_picture_and_python_reads_the_cell(jupyter: Any) -> None:

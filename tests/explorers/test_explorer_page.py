@@ -1,7 +1,6 @@
 """What holds for every explorer on a page without kernel and without network."""
 
 import re
-import resource
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +10,8 @@ from explorer_pages import frames, handle_at, numbers, resize, step
 
 from deepmech_book import explorers
 from deepmech_book.explorers import chain, elastic, ruler
-from deepmech_book.explorers.bundle import ROOM, bundle
 from deepmech_book.explorers.file import EXPLORERS
+from deepmech_book.explorers.page import ROOM, bundle
 
 
 class Kind(NamedTuple):
@@ -83,18 +82,17 @@ def test_mime_bundle(kind: str) -> None:
             {"length": 3},
             "ruler explorer: no parameter 'length'; its parameters are seed, duration, jerk_speed",
         ),
+        ("diagram", {"left": "2z"}, "left = '2z': must be one of chain, 1a"),
+        ("diagram", {"right_cell": (11, 0)}, "right_cell = (11, 0): must be a row from 0 to 10"),
+        ("diagram", {"shade": "red"}, "shade = 'red'"),
+        ("relaxation", {"phase": "liquid"}, "phase = 'liquid': must be one of regularised mnist"),
+        ("relaxation", {"temperature": 0.2}, "temperature = 0.2: must be one of 0, 1e-08"),
+        ("relaxation", {"waiting": 5}, "waiting = 5: must be one of 10000, 20000, 50000, 100000"),
     ],
 )
 def test_bad_values_are_named(kind: str, parameters: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=re.escape(told)):
-        KINDS[kind].page(**parameters)
-
-
-def test_presets_lie_within_the_sliders(kind: str) -> None:
-    for values in KINDS[kind].presets.values():
-        for name in set(values) - {"explain"}:
-            low, high, _ = KINDS[kind].ranges[name]
-            assert low <= values[name] <= high
+        getattr(explorers, f"{kind}_page")(**parameters)
 
 
 def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) -> None:
@@ -108,18 +106,6 @@ def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) ->
         explorers.cli_explore("glass")
 
 
-def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
-    path = explorers.cli_explore("chain", tmp_path / "page.html", show=False)
-    old, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # as on a full disk, after a thousand bytes
-    try:
-        with pytest.raises(OSError, match="too large"):
-            explorers.cli_explore("chain", path, show=False, n_blocks=3)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert path.read_bytes() == old and list(tmp_path.iterdir()) == [path]
-
-
 def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str) -> None:
     page = visit().open(explorers.cli_explore(kind, tmp_path / "page.html", show=False, speed=5, running=True))
     page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.slice(4)) > 0.5")
@@ -129,13 +115,6 @@ def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str
     assert numbers(page)["t"] == there
     page.get_by_role("button", name="Reset").click()
     assert numbers(page)["t"] == 0
-
-
-def test_waits_for_readers_who_want_less_motion(visit: Any, tmp_path: Path, kind: str) -> None:
-    page = visit(reduced_motion="reduce").open(explorers.cli_explore(kind, tmp_path / "page.html", show=False))
-    frames(page, 10)
-    assert numbers(page)["t"] == 0
-    assert page.get_by_role("button", name="Start").is_visible()
 
 
 def test_keyboard_moves_every_slider(visit: Any, still: Any, kind: str) -> None:
@@ -186,9 +165,10 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
     assert sorted(wanted) == sorted(reached[1:-1])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_fits_the_page(visit: Any, still: Any, kind: str, theme: str) -> None:
-    page = visit(color_scheme=theme).open(still(kind))
+@pytest.mark.parametrize("kind", ["chain", "elastic", "diagram", "relaxation"])
+def test_fits_the_page(visit: Any, still: Any, kind: str) -> None:
+    assert still(kind).stat().st_size < 300_000
+    page = visit().open(still(kind))
     clipped = """() => [...document.querySelectorAll(".deepmech-explorer svg text")].filter((text) => {
       const inside = text.getBoundingClientRect(), outside = text.closest("svg").getBoundingClientRect();
       return inside.left < outside.left - 1 || inside.right > outside.right + 1 || inside.bottom > outside.bottom + 1;
@@ -196,7 +176,7 @@ def test_fits_the_page(visit: Any, still: Any, kind: str, theme: str) -> None:
     for width in (320, 360, 660, 900):
         resize(page, width)
         assert page.evaluate(clipped) == []
-        assert min(button.bounding_box()["height"] for button in page.get_by_role("button").all()) >= 40
+        assert all(button.bounding_box()["height"] >= 40 for button in page.get_by_role("button").all())
 
 
 @pytest.mark.parametrize("kind", ["diagram", *(kind for kind in KINDS if KINDS[kind].across)])
@@ -337,17 +317,3 @@ def test_what_a_reader_sets_stands_in_the_address_and_is_read_from_it(visit: Any
     again.wait_for_selector(".deepmech-explorer")
     values = "[...document.querySelectorAll('input[type=range], select')].map((e) => e.name === 'speed' || e.value)"
     assert again.evaluate(values) == page.evaluate(values)
-
-
-@pytest.mark.parametrize("kind", sorted(ADDRESSES))
-def test_nothing_stands_out_of_the_page_in_any_frame_after_a_resize(visit: Any, still: Any, kind: str) -> None:
-    page = visit(width=1280).open(still(kind))
-    page.evaluate(
-        """() => { window.widest = 0; (function next() {
-          window.widest = Math.max(window.widest, document.documentElement.scrollWidth - innerWidth);
-          requestAnimationFrame(next); })(); }"""
-    )
-    for width in (900, 600, 360, 1280, 320):
-        page.set_viewport_size({"width": width, "height": 900})
-        frames(page, 4)
-    assert page.evaluate("window.widest") <= 0

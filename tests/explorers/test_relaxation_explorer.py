@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import resize
 
 from deepmech.simulators.brownian import free_time
 from deepmech_book import explorers
 from deepmech_book.experiments.glass import phases, walks
-from deepmech_book.explorers.bundle import bundle
+from deepmech_book.explorers.page import bundle
 from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_state
 
 
@@ -64,31 +63,6 @@ def test_another_phase_goes_to_the_nearest_record(visit: Any, still: Any) -> Non
         for end in ("Home", "End"):
             page.locator("input[name=temperature]").focus()
             page.keyboard.press(end)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_fits_every_width(visit: Any, still: Any, theme: str) -> None:
-    page = visit(color_scheme=theme).open(still("relaxation"))
-    for width in (320, 360, 660, 900):
-        resize(page, width)
-        outside = "[...document.querySelectorAll('svg text')].filter((t) => { const a = t.getBoundingClientRect(),"
-        outside += (
-            " b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; })"
-        )
-        assert page.evaluate(f"{outside}.map((t) => t.textContent)") == []
-
-
-@pytest.mark.parametrize(
-    "parameters, told",
-    [
-        ({"phase": "liquid"}, "phase = 'liquid': must be one of regularised mnist"),
-        ({"temperature": 0.2}, "temperature = 0.2: must be one of 0, 1e-08"),
-        ({"waiting": 5}, "waiting = 5: must be one of 10000, 20000, 50000, 100000"),
-    ],
-)
-def test_bad_values_are_named(parameters: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(told)):
-        explorers.relaxation_page(**parameters)
 
 
 def test_the_widget_is_the_same_picture_and_python_reads_the_walk(jupyter: Any) -> None:

@@ -11,8 +11,8 @@ from deepmech import MLP, Training, load, simulate, train
 from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
 from deepmech_book.experiments.spring_block.networks import PANELS
-from deepmech_book.explorers.bundle import bundle
 from deepmech_book.explorers.chain import chain_of
+from deepmech_book.explorers.page import bundle
 from deepmech_book.explorers.training import FIG_3, MOST_DROPOUT, N_TEST, N_TRAIN, training_state
 
 EPOCHS = 3

@@ -1,13 +1,28 @@
 """The registry's tables are whole: sections and figures beside their pages, choices, and the papers' sentences."""
 
+import ast
+import pkgutil
+import re
+import sys
+from pathlib import Path
+
 import pytest
 
 from deepmech_book import ledger
-from deepmech_book.ledger import figures
+from deepmech_book.ledger import claim, claims, figures
 from deepmech_book.ledger.display import badge
 from deepmech_book.ledger.registry import Section, Sentence, choices, formulas, ours, sections, sentences
-from deepmech_book.ledger.rules import FAILS
-from deepmech_book.ledger.tables import done_markdown, papers_markdown, sentences_markdown
+from deepmech_book.ledger.rules import FAILS, HOLDS
+from deepmech_book.ledger.tables import (
+    Finding,
+    done_markdown,
+    findings,
+    findings_markdown,
+    formulas_markdown,
+    papers_markdown,
+    sentences_markdown,
+)
+from deepmech_book.press import verdicts
 from deepmech_book.press.sources import Checkout
 
 HOUSE = Checkout.find()
@@ -76,3 +91,136 @@ def test_every_claim_stands_among_the_sentences_once_as_the_papers_or_as_ours_wi
     (row,) = (r for r in sentences_markdown([record], {}).splitlines() if one.says in r)
     assert badge(FAILS) in row
     assert "not in this build" in sentences_markdown([], {})
+
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "lib"
+#: Which papers a room of the library speaks of, by words of its path.
+PAPERS = {
+    "A": "spring_block metrics/load_curve metrics/separation metrics/moments trainers sketches chain",
+    "B": "elastic metrics/collapse metrics/separability metrics/tails",
+    "C": "glass brownian langevin trainers/specs",
+}
+
+
+NUMBER = r"[A-H]?\.?\d+"
+CITED = re.compile(rf"Eqs?\.\s*({NUMBER}(?:(?:\s*[–-]\s*|,\s*|,?\s+and\s+){NUMBER})*)")
+
+
+def cited(text: str) -> set[str]:
+    """The numbers of equations that a text cites, as ids without their paper."""
+    found = set()
+    for match in CITED.finditer(text):
+        for one in re.split(r",?\s+and\s+|,\s*", match[1]):
+            ends = [n.replace(".", "") for n in re.split(r"\s*[–-]\s*", one)]
+            letter = "".join(c for c in ends[0] if c.isalpha())
+            first, last = (int("".join(c for c in n if c.isdigit())) for n in (ends[0], ends[-1]))
+            found |= {f"{letter}{n}" for n in range(first, last + 1)}
+    return found
+
+
+def test_citations_are_understood():
+    assert cited("Chains (Eqs. 4–6 and 11; Fig. 3), directions (Eq. C.23).") == {"4", "5", "6", "11", "C23"}
+
+
+def documented():
+    """(module's path, docstring) of every object of the library."""
+    for path in sorted(LIBRARY.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and (text := ast.get_docstring(node)):
+                yield path.relative_to(LIBRARY).as_posix(), text
+
+
+@pytest.mark.parametrize("formula", formulas().values(), ids=lambda f: f.id)
+def test_the_code_exists_and_cites_the_formula(formula):
+    found = pkgutil.resolve_name(formula.code)
+    module = sys.modules[(found.fget if isinstance(found, property) else found).__module__]
+    assert formula.id.split(".")[1] in cited(f"{found.__doc__}\n{module.__doc__}"), formula.code
+
+
+def test_every_formula_that_the_library_cites_is_in_the_index():
+    known = set(formulas())
+    absent = set()
+    for path, text in documented():
+        numbers = cited(text) if "ledger/" not in path and "explorers/widget" not in path else set()
+        if numbers:
+            papers = [p for p, words in PAPERS.items() if any(w in path for w in words.split())]
+            absent |= {(path, n) for n in numbers if not any(f"{p}.{n}" in known for p in papers)}
+    assert absent == set()
+
+
+def test_a_table_has_four_cells_in_each_row_and_links_to_the_pages_of_the_build():
+    text = formulas_markdown({"glass/relaxation": "x"}, lambda name, words: None)
+    rows = [r for r in text.splitlines() if r[:1] == "|"]
+    assert {r.count("|") for r in rows} == {5}
+    assert len(rows) == len(formulas()) + 6
+    (overlap,) = [r for r in rows if r.startswith("| 6 | Overlap of a free walk")]
+    assert "{doc}`/generated/glass/relaxation`" in overlap
+    assert any("not in this build" in r for r in rows)
+
+
+TABLE = verdicts.read(Checkout.find().book / verdicts.FILE)
+PAGES = {c.page: c.page for c in claims().values()}
+
+
+def record(name, **more):
+    row = TABLE[name]
+    interval = None if row.low is None else [row.low, row.high]
+    numbers = {"measured": row.measured, "expected": row.expected, "null": row.null, "interval": interval}
+    return {"claim": {"id": name, "verdict": row.verdict, **numbers, **more}, "page": claim(name).page}
+
+
+def heads(text):
+    return [line.partition("</summary>")[0] for line in text.splitlines() if "dm-finding" in line]
+
+
+@pytest.mark.parametrize("finding", findings(), ids=lambda f: f.claims[0])
+def test_a_sentence_is_written_for_the_verdict_that_the_book_finds(finding):
+    said = finding.sentences([record(name)["claim"] for name in finding.claims])
+    assert len(said) == 1, "the claims of a finding have different verdicts: split it"
+    assert said[0][0] == TABLE[finding.claims[0]].verdict
+    assert "{" not in said[0][1] and "Measured:" not in said[0][1], "no sentence is written for this verdict"
+
+
+def test_another_verdict_never_gets_the_sentence_of_this_one():
+    one = findings()[0]
+    flipped = [record(name) for name in one.claims]
+    flipped[1]["claim"]["verdict"] = FAILS
+    lines = heads(findings_markdown(flipped, "A", PAGES))
+    assert len([line for line in lines if badge(FAILS) in line]) == 1
+    assert all(claim(name).statement in "".join(lines) for name in one.claims), "each claim speaks for itself"
+    assert "whether it comes from" not in "".join(lines)
+
+
+def test_a_finding_may_quote_the_claim_that_is_nearest_to_failing():
+    one = Finding(("A.1.c.dropout_bends", "A.1.a.noise_bends"), holds="{worst.measured:.1f}")
+    records = [
+        {"id": name, "verdict": HOLDS, "measured": at} for name, at in zip(one.claims, (-1.0, -0.6), strict=True)
+    ]
+    assert one.sentences(records)[0][1] == "−0.6"
+
+
+def test_the_front_page_shows_six_findings_what_stands_and_what_falls():
+    front = [f for f in findings() if f.front]
+    assert [f.paper for f in front] == list("AABBCC")
+    assert {HOLDS, FAILS} <= {TABLE[f.claims[0]].verdict for f in front}
+    for f in front:
+        text = findings_markdown([record(name) for name in f.claims], f.paper, PAGES, front=True)
+        (head,) = heads(text)
+        assert head.count("[") == 1, "one number with its interval"
+        assert all(claim(name).answered(TABLE[name].verdict) in text.replace("&quot;", '"') for name in f.claims)
+        assert all(f'href="generated/{claim(name).page}.html#claim-{name}"' in text for name in f.claims)
+        if TABLE[f.claims[0]].verdict != HOLDS:
+            assert "The authors could answer" in text
+
+
+def test_findings_of_pages_that_are_not_built_are_counted():
+    (line,) = findings_markdown([], "B", {}).split()[:1]
+    assert line == str(sum(f.paper == "B" for f in findings()))
+
+
+def test_a_finding_rests_on_one_paper_and_names_only_numbers_that_there_are():
+    with pytest.raises(ValueError, match="one paper"):
+        Finding(("A.3.eq8", "B.3.below"))
+    with pytest.raises(ValueError, match="does not have"):
+        Finding(("A.3.convex",), holds="{0.null:.2f}").sentences([record("A.3.convex")["claim"]])

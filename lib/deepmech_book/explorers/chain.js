@@ -1,16 +1,185 @@
 // The spring-block explorer. One component, two hosts: an anywidget in Jupyter, and a page without kernel or network.
 // The model holds the parameters (see chain.py); this view holds the moving chain.
 
-import { ChainDrawing, shade } from "./chain_drawing.js";
-import { button, guess, key } from "./controls.js";
-import { html, number, symbolText } from "./dom.js";
+import { button, digits, guess, help, key, sliders } from "./controls.js";
+import { html, number, path, set, svg, symbol, symbolText } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
-import { chainHelp, chainSliders } from "./panels.js";
 import { Normals } from "./philox.js";
-import { PhasePlot } from "./phase_plot.js";
+import { Plane } from "./plane.js";
 import { Player } from "./player.js";
-import { Chain, DiagramRun, ETA, curvature, equilibrium, largeNoiseLimit } from "./spring_block.js";
+import { Chain, curvature, DiagramRun, equilibrium, ETA, largeNoiseLimit } from "./spring_block.js";
 import { hosted } from "./view.js";
+
+// The chain itself: wall, blocks, springs, target, and a table whose teeth lean like the friction.
+const HEIGHT = 118, GROUND = 84, WALL = 14;
+
+/** Where a block or a dot lies between the colours of the shallowest and the deepest block, in percent. */
+const shade = (l, L) => `--share: ${L > 1 ? Math.round((100 * (l - 1)) / (L - 1)) : 50}%`;
+
+class ChainDrawing {
+  constructor() {
+    this.table = svg("path", { class: "ground" });
+    this.fixed = svg("g", {});
+    this.springs = svg("g", { class: "springs" });
+    this.blocks = svg("g", { class: "blocks" });
+    this.root = svg(
+      "svg", { class: "chain", height: HEIGHT, "aria-hidden": "true" }, this.table, this.fixed, this.springs, this.blocks,
+    );
+  }
+
+  /** Measure and rebuild for this width, these parameters, and positions up to `reach`. */
+  layout(width, p, reach) {
+    const L = p.n_blocks;
+    this.size = Math.max(10, Math.min(34, (0.42 * width) / L));
+    const room = width - 2 * WALL - L * this.size - 8;
+    this.unit = room / Math.max(1, reach);
+    const target = WALL + L * this.size + this.unit;
+    this.fixed.replaceChildren(
+      svg("rect", { class: "wall", x: 0, y: 18, width: WALL, height: GROUND - 18 }),
+      svg("line", { class: "target", x1: target, x2: target, y1: 18, y2: GROUND }),
+      svg("circle", { class: "ring", cx: target, cy: this.axis(), r: 4 }),
+      svg("text", { x: 0, y: 11 }, "wall"),
+      svg("text", { x: target, y: 11, "text-anchor": "middle" }, "target"),
+    );
+    this.target = target;
+    this.springs.replaceChildren(...Array.from({ length: L + 1 }, () => svg("path", {})));
+    this.blocks.replaceChildren(
+      ...Array.from({ length: L }, (_, i) => {
+        const box = svg("rect", { width: this.size - 2, height: Math.min(this.size + 6, 34), x: 1, rx: 4 });
+        box.setAttribute("y", GROUND - 2 - Number(box.getAttribute("height")));
+        const name = svg("text", { x: this.size / 2, y: this.axis() + 4.5, "text-anchor": "middle" }, String(i + 1));
+        return svg("g", { style: shade(i + 1, L) }, box, ...(this.size >= 16 ? [name] : []));
+      }),
+    );
+    this.drawTable(width, p);
+  }
+
+  axis() {
+    return GROUND - 2 - Math.min(this.size + 6, 34) / 2;
+  }
+
+  /** Saw teeth: steep on the side that blocks must climb against the larger friction, flat table without any. */
+  drawTable(width, p) {
+    const right = p.friction_right, left = p.friction_left, both = right + left;
+    const period = 12, height = Math.min(14, 34 * both), rise = both > 0 ? (period * left) / both : 0;
+    const points = [0, GROUND];
+    if (height > 0) {
+      for (let at = 0; at < width; at += period) {
+        points.push(at, GROUND + height, at + rise, GROUND, at + period, GROUND + height);
+      }
+    }
+    points.push(width, GROUND, width, GROUND + 24, 0, GROUND + 24);
+    this.table.setAttribute("d", path(points) + "Z");
+  }
+
+  update(chain, p) {
+    const { size, unit } = this, L = p.n_blocks, y = this.axis();
+    let end = WALL;
+    for (let l = 1; l <= L + 1; l++) {
+      const left = l > L ? this.target : WALL + (l - 1) * size + chain.x[l] * unit;
+      set(this.springs.children[l - 1], { d: this.coil(end, left, y) });
+      if (l > L) break;
+      set(this.blocks.children[l - 1], {
+        transform: `translate(${left.toFixed(2)},0)`,
+        class: chain.held(p, l) ? "held" : "free",
+      });
+      end = left + size;
+    }
+  }
+
+  coil(from, to, y) {
+    const turns = this.unit < 200 ? 5 : 8, lead = Math.sign(to - from) * Math.min(4, Math.abs(to - from) / 4);
+    const pitch = (to - from - 2 * lead) / turns, points = [from, y, from + lead, y];
+    for (let i = 0; i < turns; i++) points.push(from + lead + (i + 0.5) * pitch, y + (i % 2 ? 6 : -6));
+    points.push(to - lead, y, to, y);
+    return path(points);
+  }
+}
+
+// The sliders of the spring-block explorer, and its instructions.
+/** One slider for each parameter and for the speed; `parameters()` gives the chain as it stands. */
+function chainSliders(model, cleanup, parameters) {
+  const moving = () => {
+    const p = parameters(), n = equilibrium(p).moving;
+    return `without noise ${n === p.n_blocks ? `all ${n} move` : `${n} of ${p.n_blocks} move`}`;
+  };
+  return sliders(model, cleanup, {
+    friction_right: { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving },
+    friction_left: { label: ["friction left ", symbol("μ", "←")], say: digits(3), note: () => "felt only with noise" },
+    noise: {
+      label: ["noise ", symbol("ε")], say: digits(4),
+      note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
+    },
+    stiffness: { label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1" },
+    n_blocks: { label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall" },
+    speed: { label: ["speed"], say: String, note: () => "units of time per second" },
+  });
+}
+
+/** What the picture shows; `linear` and `memory` are the rules by which the words are chosen. */
+function chainHelp(linear, memory) {
+  return help(
+    ["A spring joins each block to the next; the last one pulls towards the target. Block ", symbol("ℓ"),
+      " stands for layer ", symbol("ℓ"), " of a network, its distance to the target for the load still to be carried."],
+    "Hollow blocks: friction holds them against their springs; only noise can move them.",
+    "The teeth of the table are steep where friction is large: their left faces resist motion to the right, " +
+      "their right faces motion to the left.",
+    "Drag the ring through the phase diagram, or move it with the arrow keys (with Shift five times as far). " +
+      "On the solid line the load curve is straight at the time written below.",
+    "Curvature: how far the load curve lies above its chord (below: negative), on average, as a share of its range. " +
+      "Energy: what the springs hold, half of k times their elongations squared.",
+    `The words and the curvature follow a running mean over ${memory} units of time; a curvature within ` +
+      `${linear} of zero counts as linear.`,
+    `In each step of ${ETA} a block moves by the step times what friction lets through of spring force and noise ` +
+      "(Eqs. 5 and 6).",
+  );
+}
+
+// The phase diagram: signed curvature over noise and friction, with the current point as a handle to drag.
+// Noise is strongest on the left, as in paper A's Figure 3.
+class PhasePlot extends Plane {
+  /** Ranges are [low, high, step]; `onMove({noise, friction_right})` is called while the handle moves. */
+  constructor(diagram, noise, friction, onMove) {
+    super({
+      height: 276, onMove,
+      label: "Point in the phase diagram. Arrow keys: left for more noise, right for less, up for more friction, down for less",
+      across: { name: "noise", range: noise, title: ["← noise ", ...symbolText("ε")], ticks: 4, digits: 4, words: "noise" },
+      up: {
+        name: "friction_right", range: friction, title: ["friction right ", ...symbolText("μ", "→")], ticks: 5, digits: 3,
+        words: "friction right",
+      },
+    });
+    this.noise = diagram.noise;
+    this.friction = diagram.friction_right;
+    this.neutral = svg("rect", { class: "neutral" });
+    this.even = svg("path", { class: "even" });
+    this.evenName = svg("text", { class: "even-name" }, ...symbolText("μ", "→"), " = ", ...symbolText("μ", "←"));
+    this.svg.append(this.neutral, this.grid, this.cells, this.even, this.evenName, this.contour);
+  }
+
+  layout(width) {
+    const { noise, friction } = this, [dx, dy] = [noise[1] - noise[0], friction[1] - friction[0]];
+    this.frame(width, [noise.at(-1) + dx / 2, noise[0] - dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
+    const { left, right, top, bottom } = this.box;
+    set(this.neutral, { x: left, y: top, width: right - left, height: bottom - top });
+    this.draw(this.curvature, this.largest);
+  }
+
+  /** Show these curvatures, rows of friction and columns of noise, on a colour scale up to `largest`. */
+  draw(curvature, largest) {
+    [this.curvature, this.largest] = [curvature, largest];
+    if (!this.x || !curvature) return;
+    const look = (c) => ({ class: c > 0 ? "concave" : "convex", opacity: Math.min(1, Math.abs(c) / largest) });
+    this.shadeCells(curvature, this.noise.map(this.x), this.friction.map(this.y), look);
+  }
+
+  update(p) {
+    super.update(p);
+    const y = this.y(p.friction_left), visible = y > this.box.top + 2;
+    this.even.setAttribute("d", visible ? path([this.box.left, y, this.box.right, y]) : "");
+    set(this.evenName, { x: this.box.left + 6, y: y - 6, visibility: y > this.box.top + 18 ? "visible" : "hidden" });
+  }
+}
 
 const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blocks"];
 /** A curvature below this counts as none. */

@@ -14,8 +14,7 @@ from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.experiments.spring_block import beside_the_print, chains, networks
-from deepmech_book.explorers.packed import packed
-from deepmech_book.explorers.page import Page, page_of
+from deepmech_book.explorers.page import Page, packed, page_of
 
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""

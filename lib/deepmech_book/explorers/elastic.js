@@ -2,12 +2,239 @@
 // Jupyter, and a page without kernel or network. The model holds the parameters (see elastic.py); this view holds the points.
 
 import { digits, help, sliders } from "./controls.js";
-import { html, number, power, symbol } from "./dom.js";
-import { CloudPlot } from "./elastic_cloud.js";
-import { Cloud, STEP, separation } from "./elastic_model.js";
-import { EffectPlane } from "./elastic_plane.js";
+import { html, number, path, power, set, svg, symbol, symbolText } from "./dom.js";
+import { Normals } from "./philox.js";
+import { Plane } from "./plane.js";
 import { Player } from "./player.js";
 import { hosted } from "./view.js";
+
+// Locally elastic features in the plane (paper B, Eq. 2) by Euler steps, with the random numbers that deepmech draws, and whether a straight line separates two classes of them. `p` is an object with intra, inter, noise.
+/** Length of an Euler step. */
+const STEP = 0.01;
+
+/** K classes of n samples, each with two features: x[2 (k n + i)], x[2 (k n + i) + 1]. */
+class Cloud {
+  /** `stream` has key, start and noise (words of the two purposes); class means start at `corners`, [x, y] each. */
+  constructor(nSamples, corners, spread, stream) {
+    const K = corners.length, size = 2 * K * nSamples;
+    this.K = K;
+    this.n = nSamples;
+    this.random = new Float64Array(size + 4);
+    this.x = new Float64Array(size);
+    this.means = new Float64Array(2 * K);
+    this.normals = new Normals(stream.key, stream.noise);
+    new Normals(stream.key, stream.start).draw(0, size, this.random);
+    for (let j = 0; j < size; j++) {
+      this.x[j] = corners[Math.floor(j / (2 * nSamples))][j % 2] + spread * this.random[j];
+    }
+    this.steps = 0;
+    this.measure();
+  }
+
+  get time() {
+    return this.steps * STEP;
+  }
+
+  measure() {
+    const { K, n, x, means } = this;
+    means.fill(0);
+    for (let k = 0; k < K; k++) {
+      for (let i = 0; i < n; i++) {
+        means[2 * k] += x[2 * (k * n + i)] / n;
+        means[2 * k + 1] += x[2 * (k * n + i) + 1] / n;
+      }
+    }
+  }
+
+  /** Class k moves by STEP (alpha X_k + beta sum of the others) / K; every sample has noise of its own. */
+  advance(p, steps) {
+    const { K, n, x, means, random } = this, kick = p.noise * Math.sqrt(STEP);
+    for (let s = 0; s < steps; s++, this.steps++) {
+      this.measure();
+      if (kick > 0) this.normals.draw(this.steps, x.length, random);
+      for (let a = 0; a < 2; a++) {
+        let all = 0;
+        for (let k = 0; k < K; k++) all += means[2 * k + a];
+        for (let k = 0; k < K; k++) {
+          const pull = (STEP * ((p.intra - p.inter) * means[2 * k + a] + p.inter * all)) / K;
+          for (let i = 0; i < n; i++) {
+            const j = 2 * (k * n + i) + a;
+            x[j] += pull + (kick > 0 ? kick * random[j] : 0);
+          }
+        }
+      }
+    }
+    this.measure();
+  }
+
+  points(k) {
+    return Array.from({ length: this.n }, (_, i) => [this.x[2 * (k * this.n + i)], this.x[2 * (k * this.n + i) + 1]]);
+  }
+
+  /** Mean of all samples, and the largest distance of a coordinate from it. */
+  extent() {
+    const middle = [0, 0], { x } = this;
+    for (let j = 0; j < x.length; j++) middle[j % 2] += (2 * x[j]) / x.length;
+    let reach = 0;
+    for (let j = 0; j < x.length; j++) reach = Math.max(reach, Math.abs(x[j] - middle[j % 2]));
+    return { middle, reach };
+  }
+
+  /** Smallest distance of two class means over the width of a class along one feature. */
+  signal() {
+    const { K, n, x, means } = this;
+    let variance = 0, nearest = Infinity;
+    for (let k = 0; k < K; k++) {
+      for (let j = 2 * k * n; j < 2 * (k + 1) * n; j++) variance += (x[j] - means[2 * k + (j % 2)]) ** 2;
+      for (let l = 0; l < k; l++) {
+        nearest = Math.min(nearest, Math.hypot(means[2 * k] - means[2 * l], means[2 * k + 1] - means[2 * l + 1]));
+      }
+    }
+    // n − 1 of n, as the mean is that of the same samples; a single sample has no width to speak of.
+    return n > 1 ? nearest / Math.sqrt(variance / (2 * K * (n - 1))) : Infinity;
+  }
+}
+
+/** The convex hull of points [x, y], counter-clockwise (Andrew's monotone chain). */
+function hull(points) {
+  const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const turn = (o, a, b) => (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
+  const half = (list) => {
+    const out = [];
+    for (const p of list) {
+      while (out.length > 1 && turn(out.at(-2), out.at(-1), p) <= 0) out.pop();
+      out.push(p);
+    }
+    return out.slice(0, -1);
+  };
+  return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
+}
+
+/**
+ * The widest of the gaps that a straight line can lie in: {gap, normal, middle}, gap > 0 where classes are separable.
+ * Two convex polygons in the plane that do not touch have a gap along the normal of one of their edges; where both are
+ * points or segments on one line, along it.
+ */
+function separation(first, second) {
+  const a = hull(first), b = hull(second);
+  let best = { gap: -Infinity, normal: [1, 0], middle: 0 };
+  const attempt = (u, v) => {
+    const length = Math.hypot(u, v);
+    if (length === 0) return;
+    const normal = [u / length, v / length], on = (p) => normal[0] * p[0] + normal[1] * p[1];
+    const [aLow, aHigh] = [Math.min(...a.map(on)), Math.max(...a.map(on))];
+    const [bLow, bHigh] = [Math.min(...b.map(on)), Math.max(...b.map(on))];
+    const after = bLow - aHigh, before = aLow - bHigh;
+    if (Math.max(after, before) <= best.gap) return;
+    best = { gap: Math.max(after, before), normal, middle: (after > before ? bLow + aHigh : aLow + bHigh) / 2 };
+  };
+  for (const h of [a, b]) {
+    for (let i = 0; i < h.length; i++) {
+      const next = h[(i + 1) % h.length];
+      attempt(next[1] - h[i][1], h[i][0] - next[0]);
+      if (h.length < 3) attempt(next[0] - h[i][0], next[1] - h[i][1]);
+    }
+  }
+  if (a.length < 3 || b.length < 3) for (const p of a) for (const q of b) attempt(q[0] - p[0], q[1] - p[1]);
+  return best;
+}
+
+// The points in the plane, with a line between every two classes that a line can separate. Shapes tell classes apart as well
+// as colours do. The view follows the mean of all points and grows with them.
+const SIZE = 5.5;
+/** Pictures above one another are lower, so that the points stay in sight while the sliders are moved. */
+const BESIDE = 300, ABOVE = 220;
+
+/** Marks around the origin: circle, square, triangle, diamond. */
+const SHAPES = [
+  () => svg("circle", { r: SIZE }),
+  () => svg("rect", { x: -SIZE * 0.9, y: -SIZE * 0.9, width: SIZE * 1.8, height: SIZE * 1.8 }),
+  () => svg("path", { d: `M0,${-SIZE * 1.2}L${SIZE * 1.1},${SIZE * 0.8}L${-SIZE * 1.1},${SIZE * 0.8}Z` }),
+  () => svg("path", { d: `M0,${-SIZE * 1.3}L${SIZE * 1.3},0L0,${SIZE * 1.3}L${-SIZE * 1.3},0Z` }),
+];
+
+class CloudPlot {
+  constructor() {
+    this.box = svg("rect", { class: "box" });
+    this.lines = svg("g", { class: "between" });
+    this.marks = svg("g", { class: "marks" });
+    this.inside = svg("svg", { overflow: "hidden" }, this.lines, this.marks);
+    this.root = svg("svg", { class: "cloud", "aria-hidden": "true" }, this.inside, this.box);
+  }
+
+  layout(width, cloud, stacked) {
+    [this.width, this.height] = [width, stacked ? ABOVE : BESIDE];
+    set(this.root, { height: this.height });
+    set(this.box, { x: 0.5, y: 0.5, width: Math.max(0, width - 1), height: this.height - 1 });
+    set(this.inside, { x: 0, y: 0, width, height: this.height });
+    if (this.marks.childElementCount === cloud.K && this.marks.firstChild.childElementCount === cloud.n) return;
+    this.marks.replaceChildren(
+      ...Array.from({ length: cloud.K }, (_, k) =>
+        svg("g", { class: `class${k}` }, ...Array.from({ length: cloud.n }, () => SHAPES[k]())),
+      ),
+    );
+  }
+
+  /** Draw the cloud; `pairs` are the results of `separation` for the pairs that are separable. */
+  update(cloud, pairs) {
+    const { middle, reach } = cloud.extent();
+    const unit = (Math.min(this.width, this.height) / 2 - 12) / Math.max(reach, 1e-9);
+    const px = (v) => this.width / 2 + (v - middle[0]) * unit, py = (v) => this.height / 2 - (v - middle[1]) * unit;
+    for (let k = 0; k < cloud.K; k++) {
+      const group = this.marks.children[k];
+      for (let i = 0; i < cloud.n; i++) {
+        const j = 2 * (k * cloud.n + i);
+        set(group.children[i], { transform: `translate(${px(cloud.x[j]).toFixed(1)},${py(cloud.x[j + 1]).toFixed(1)})` });
+      }
+    }
+    while (this.lines.childElementCount > pairs.length) this.lines.lastChild.remove();
+    while (this.lines.childElementCount < pairs.length) this.lines.append(svg("line"));
+    pairs.forEach(({ normal: [u, v], middle: at }, i) => {
+      // The point of the line nearest to the middle of the view, and far out along the line from there.
+      const off = at - u * middle[0] - v * middle[1], far = 3 * (this.width + this.height);
+      const [x, y] = [this.width / 2 + off * u * unit, this.height / 2 - off * v * unit];
+      set(this.lines.children[i], {
+        x1: (x - far * v).toFixed(1), y1: (y - far * u).toFixed(1), x2: (x + far * v).toFixed(1), y2: (y + far * u).toFixed(1),
+      });
+    });
+  }
+}
+
+// The plane of the two effects, with the current pair as a handle to drag. Above the diagonal classes come apart.
+class EffectPlane extends Plane {
+  /** Ranges are [low, high, step]; `onMove({inter, intra})` is called while the handle moves. */
+  constructor(inter, intra, onMove) {
+    super({
+      height: 300, onMove,
+      label: "Point in the plane of effects. Arrow keys: left and right for the effect between classes, up and down for the effect within",
+      across: {
+        name: "inter", range: inter, title: ["effect between classes ", ...symbolText("β")], ticks: 5, digits: 2, words: "between classes",
+      },
+      up: {
+        name: "intra", range: intra, title: ["effect within classes ", ...symbolText("α")], ticks: 4, digits: 2, words: "within classes",
+      },
+    });
+    this.areas = [svg("path", { class: "apart" }), svg("path", { class: "together" })];
+    this.diagonal = svg("path", { class: "contour" });
+    this.names = [svg("text", {}, "classes part"), svg("text", { "text-anchor": "end" }, "classes mix")];
+    this.svg.append(...this.areas, this.grid, this.diagonal, ...this.names);
+  }
+
+  layout(width) {
+    const inter = this.across.range, intra = this.up.range;
+    this.frame(width, inter, intra);
+    const { x, y, box } = this;
+    // The diagonal alpha = beta, where it lies in the box.
+    const low = Math.max(inter[0], intra[0]), high = Math.min(inter[1], intra[1]);
+    const ends = [x(low), y(low), x(high), y(high)];
+    this.diagonal.setAttribute("d", path(ends));
+    const closed = (points) => path(points) + "Z";
+    this.areas[0].setAttribute("d", closed([box.left, box.bottom, ...ends, box.right, box.top, box.left, box.top]));
+    this.areas[1].setAttribute("d", closed([...ends, box.right, box.top, box.right, box.bottom]));
+    set(this.names[0], { x: box.left + 8, y: box.top + 18 });
+    set(this.names[1], { x: box.right - 8, y: box.bottom - 10 });
+  }
+}
 
 const PHYSICS = ["intra", "inter", "n_classes", "n_samples", "noise"];
 /** Steps of the button "Step": half a unit of time. */

@@ -3,15 +3,23 @@ together."""
 
 from __future__ import annotations
 
+import base64
 import html
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from deepmech.core.random import Stream
-from deepmech_book.explorers.bundle import ROOM, bundle
+import numpy as np
 
+from deepmech.core.random import Stream
+
+ROOM = Path(__file__).parent
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
+_EXPORT = re.compile(r"^export (?=(?:class|const|function) (\w+))", re.M)
 Ranges = Mapping[str, tuple[float, float, float]]
 """Smallest value, largest value and step of every slider."""
 
@@ -101,3 +109,58 @@ def common_state(
     if experiment:
         state |= {"presets": presets, "noise_keys": [key(experiment, s, 0) for s in range(SEEDS)], "time": 0.0}
     return state
+
+
+@cache
+def bundle(entry: str) -> str:
+    """The module ``<entry>.js`` of this room with everything that it imports, as the text of one ES module.
+
+    Each imported module becomes a function that is called once, so that names private to one module stay private; the
+    entry itself stands at the end, unchanged but for its imports.
+
+    Examples
+    --------
+    >>> text = bundle("chain")
+    >>> "export default { render };" in text, "import " in text
+    (True, False)
+    """
+    parts: dict[str, str] = {}
+
+    def visit(name: str, wrap: bool) -> None:
+        text = (ROOM / f"{name}.js").read_text(encoding="utf-8")
+        for other in _IMPORT.findall(text):
+            if other[1] not in parts:
+                visit(other[1], True)
+        text = _IMPORT.sub(r"const \1 = $\2;", text)
+        if wrap:
+            names = ", ".join(_EXPORT.findall(text))
+            text = f"const ${name} = (() => {{\n{_EXPORT.sub('', text)}return {{ {names} }};\n}})();\n"
+        parts[name] = text
+
+    visit(entry, False)
+    return "\n".join(parts.values())
+
+
+MISSING = -32768
+"""Stands for what is not a number."""
+
+
+def packed(values: Any, step: float) -> dict[str, Any]:
+    """Numbers as 16-bit multiples of ``step``, flat, row by row; ``packed.js`` reads them.
+
+    Raises
+    ------
+    ValueError
+        If a number is too large for this step.
+
+    Examples
+    --------
+    >>> packed([0.1234, 1.0], 0.001)
+    {'step': 0.001, 'data': 'ewDoAw=='}
+    """
+    values = np.asarray(values, float).ravel()
+    counts = np.where(np.isfinite(values), np.round(values / step), MISSING)
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest > 32767 * step:
+        raise ValueError(f"packed: step = {step}: two bytes hold numbers up to {32767 * step:g}; one is {largest:g}")
+    return {"step": step, "data": base64.b64encode(counts.astype("<i2").tobytes()).decode("ascii")}

@@ -11,8 +11,7 @@ import xarray as xr
 from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
 from deepmech_book.experiments.glass import phases, walks
-from deepmech_book.explorers.packed import packed
-from deepmech_book.explorers.page import Page, page_of
+from deepmech_book.explorers.page import Page, packed, page_of
 
 STEPS = {"overlap": 0.0001, "log_msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""

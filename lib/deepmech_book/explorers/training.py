@@ -9,8 +9,7 @@ import numpy as np
 from deepmech.core.random import purpose_word
 from deepmech.data import load
 from deepmech_book.experiments.spring_block.chains import DIAGRAMS
-from deepmech_book.explorers.packed import packed
-from deepmech_book.explorers.page import SEEDS, Page, common_state, key, page_of
+from deepmech_book.explorers.page import SEEDS, Page, common_state, key, packed, page_of
 
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28

@@ -14,11 +14,10 @@ from deepmech.metrics.curvature import curvature
 from deepmech.simulators.elastic_sde import ElasticSDE
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
-from deepmech_book.explorers.bundle import bundle
 from deepmech_book.explorers.chain import chain_of, chain_state
 from deepmech_book.explorers.diagram import SHADES, SIDES, SOURCES, diagram, diagram_state
 from deepmech_book.explorers.elastic import elastic_state, model_of
-from deepmech_book.explorers.page import SEEDS, style
+from deepmech_book.explorers.page import SEEDS, bundle, style
 from deepmech_book.explorers.relaxation import PHASES, phase_run, relaxation_state
 from deepmech_book.explorers.ruler import ruler_state, specs_of
 from deepmech_book.explorers.training import training_state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -63,7 +62,6 @@ def check(
     *,
     expected: Any = None,
     null: Any = None,
-    along: Hashable | None = None,
     seeds: int | None = None,
     detail: str = "",
     not_testable: str | None = None,
@@ -79,14 +77,11 @@ def check(
         (with its labels, if it has any). The claim is decided only if the whole interval of an estimate lies on one
         side of the rule, and not testable if it has none. An estimate brings its runs (as ``seeds``), too, and where
         the claim names a null its own null and the interval of their difference, in which the claim has to be better.
-        For rules on curves it is an estimate of the curve's steps.
+        For rules on curves it is the steps of the curve, ``curve.diff(dim)``.
     expected : number or array, optional
         What a ``within`` rule compares with; broadcasts against ``measured``. Not needed where the registry has it.
     null : Estimate, number or array, optional
         The same measurement of the claim's null. Required if the claim names a null.
-    along : str, optional
-        For rules on curves: the dimension along which a DataArray with several dimensions is a curve. Plain arrays are
-        curves along their last axis.
     seeds : int, optional
         Number of independent seeds behind the measurement.
     detail : str
@@ -114,7 +109,6 @@ def check(
     """
     c = registry.claim(claim)
     interval = difference = None
-    steps = c.rule.of_curve and not isinstance(_one(measured), Estimate)
     if isinstance(measured := _one(measured), Estimate):
         found = measured
         measured, interval, seeds = found.value, found.interval, found.n if seeds is None else seeds
@@ -139,8 +133,6 @@ def check(
         why = "the claim names no null in the registry; leave it out"
     if why:
         raise ValueError(f"ledger.check({claim!r}): {why}")
-    if steps:
-        measured, null = _steps(claim, measured, along), None if null is None else _steps(claim, null, along)
     low, high = (None, None) if interval is None else interval
     less, more = (None, None) if difference is None else difference
     given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high,
@@ -189,16 +181,6 @@ def _one(measured: Any) -> Any:
     """Several estimates as one."""
     several = isinstance(measured, list | tuple) and measured and all(isinstance(m, Estimate) for m in measured)
     return stack(measured) if several else measured
-
-
-def _steps(claim: str, curve: Any, along: Hashable | None) -> Any:
-    if not isinstance(curve, xr.DataArray):
-        return np.diff(np.asarray(curve, dtype=float), axis=-1)
-    if along is None and curve.ndim > 1:
-        raise ValueError(
-            f"ledger.check({claim!r}): say along which of the dimensions {curve.dims} the curve runs (along=)"
-        )
-    return curve.diff(along if along is not None else curve.dims[0])
 
 
 def _finite(claim: str, name: str, value: Any, like: xr.DataArray) -> np.ndarray:

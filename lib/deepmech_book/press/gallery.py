@@ -26,6 +26,8 @@ KINDS = {"svg": "SVG", "pdf": "PDF", "png": "PNG", "csv": "numbers as CSV", "nc"
 #: The picture to remember of each paper's chapter: the figure of this name.
 EMBLEMS = {"A": "fig-phases", "B": "fig-kernel-effects", "C": "fig-c-4a"}
 _IMAGE = re.compile(r'<img class="only-(light|dark)"([^>]*?) src="data:image/(svg|png)[^,"]*,([^"]*)">')
+#: The end of a part of a caption, outside of brackets.
+_END = re.compile(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))")
 _STEM = re.compile(r'class="deepmech-picture" data-files="([^"]*)"')
 
 
@@ -114,23 +116,6 @@ def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], 
     return f"<details><summary>cite{unseen}</summary><p>{words}</p>{box}</details>"
 
 
-def _first(caption: str) -> str:
-    """What stands before the first full stop, colon or semicolon that ends a part of a caption, brackets whole.
-
-    Examples
-    --------
-    >>> _first("Loads as in Fig. 3(b), at $T = 1$: mean of ten. Dashed: theory.")
-    'Loads as in Fig. 3(b), at $T = 1$'
-    >>> _first("Times (dashed: theory). Below: noise.")
-    'Times (dashed: theory)'
-    """
-    for end in re.finditer(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;](?=\s|$)", caption):
-        before = caption[: end.start()]
-        if before.count("(") == before.count(")"):
-            return before
-    return caption
-
-
 HEAD = """\
 All figures of this book: large the one to remember of each chapter, then page by page all others, with what they show.
 A click leads to the figure on its page. Below it there are links to take it away as SVG, PDF or PNG, with the numbers
@@ -176,7 +161,8 @@ def _drawn(sheet: PageBuild) -> Iterator[tuple[str, str, str]]:
         for output in cell.get("outputs", []) if options else []:
             text = "".join(output.get("data", {}).get("text/html", ""))
             if stem := _STEM.search(text):
-                says, label = _first(" ".join(options["caption"].split())), nodes.make_id(options["name"])
+                caption, label = " ".join(options["caption"].split()), nodes.make_id(options["name"])
+                says = _END.split(f"{caption} ")[0]
                 images = "".join(image[0] for image in _IMAGE.finditer(text))
                 images = _with_files(images, label, "../", r' (?:alt|width|height)="[^"]*"')
                 paper = figures().get(stem[1].partition("-")[2])

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -149,13 +149,6 @@ def mapping(path: str | Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BookError(f"{path}: must set names to values, one a line")
     return found
-
-
-def files_of(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Every page of a table of contents, or of an entry of it, in order."""
-    yield from (entry[key] for key in ("root", "file") if key in entry)
-    for below in (below for key in ("parts", "chapters", "sections") for below in entry.get(key, ())):
-        yield from files_of(below)
 
 
 @dataclass(frozen=True)
