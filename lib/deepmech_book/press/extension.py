@@ -76,8 +76,11 @@ def _counted(results: list[dict[str, Any]]) -> str:
     parts = [f"{len(results) - len(shipped)} computed for this page"] if len(shipped) < len(results) else []
     if shipped:
         cells, of = sum(len(one["cells"]) for one in shipped), sum(one["of"] for one in shipped)
-        equal = ": equal" if cells else ""
-        parts.append(f"{len(shipped)} shipped with the book (recomputed {cells} of {of} cells in this build{equal})")
+        why = "; ".join(dict.fromkeys(one["reason"] for one in shipped if one["reason"]))
+        again = (
+            f"recomputed {cells} of {of} cells in this build: equal" if cells else f"{of} cells, not recomputed: {why}"
+        )
+        parts.append(f"{len(shipped)} shipped with the book ({again})")
     return f"Results drawn here: {', '.join(parts)}"
 
 
