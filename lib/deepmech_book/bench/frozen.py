@@ -11,7 +11,7 @@ from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
 FIRST = "balanced_noise", "equal_separation", "generalisation", "inside_a_layer", "solid_and_liquid"
-COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff"}
+COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff", "front_loaded": "934e190"}
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {
     "question": "Question",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy
 import xarray as xr
+from scipy.special import stdtrit
 
 from deepmech.core.estimates import LEVEL, Estimate
 from deepmech.core.random import Stream
@@ -19,6 +20,21 @@ from deepmech_book.experiments.zoo import SIZE
 
 DRAWS = 400
 DATA = ("mnist", "fashion-mnist")
+
+
+@cache
+def _picks(n: int) -> np.ndarray:
+    """Which of n stars are drawn, (draw, n)."""
+    stream = Stream.of("stars")
+    return np.stack([(stream.uniform("picks", draw, n) * n).astype(int) for draw in range(DRAWS)])
+
+
+def _around(found: Any, drawn: Any, n: int) -> Estimate:
+    """The estimate of a number and of its null, (2, …), and what n stars drawn anew give of both, (draw, 2, …)."""
+    (value, null), spread = found, (np.std(drawn[:, 0], 0), np.std(drawn[:, 0] - drawn[:, 1], 0))
+    reach, apart = (stdtrit(n - 1, (1 + LEVEL) / 2) * s for s in spread)
+    less = value - null
+    return Estimate(value, value - reach, value + reach, n, "", null, (less - apart, less + apart))
 
 
 def over_stars(record: xr.Dataset, statistic: Callable[[np.ndarray], tuple[Any, Any]]) -> Estimate:
@@ -30,31 +46,30 @@ def over_stars(record: xr.Dataset, statistic: Callable[[np.ndarray], tuple[Any, 
     star = record.number.values // SIZE
     names, starts = np.unique(star, return_index=True)
     groups = np.split(np.arange(len(star)), starts[1:])
-    value, null = (np.asarray(v, float) for v in statistic(np.arange(len(star))))
-    drawn = []
-    for draw in range(DRAWS):
-        picks = (Stream.of("stars").uniform("picks", draw, len(names)) * len(names)).astype(int)
-        drawn.append(np.stack(statistic(np.concatenate([groups[i] for i in picks]))))
-    spread = np.std(drawn, 0), np.std([one[0] - one[1] for one in drawn], 0)
-    reach, apart = (scipy.stats.t.ppf((1 + LEVEL) / 2, len(names) - 1) * s for s in spread)
-    less = value - null
-    return Estimate(value, value - reach[0], value + reach[0], len(names), "", null, (less - apart, less + apart))
+    drawn = [statistic(np.concatenate([groups[i] for i in picks])) for picks in _picks(len(names))]
+    return _around(np.array(statistic(np.arange(len(star))), float), np.array(drawn, float), len(names))
 
 
 def means(record: xr.Dataset, value: xr.DataArray, null: xr.DataArray | float = np.nan) -> Estimate:
-    """Mean over networks, per data set; networks whose number is not finite are left out."""
-    data, n = record.data.values, np.broadcast_to(np.asarray(null, float), value.shape)
-    v = value.values.astype(float)
+    """Mean over networks, per data set; networks whose number is not finite are left out.
 
-    def statistic(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        which = [at[data[at] == name] for name in DATA if (data == name).any()]
-        return np.array([_mean(v[i]) for i in which]), np.array([_mean(n[i]) for i in which])
-
-    return labelled(over_stars(record, statistic), [name for name in DATA if (data == name).any()])
+    As :func:`over_stars` gives it; sums over each star are taken once.
+    """
+    names, star = np.unique(record.number.values // SIZE, return_inverse=True)
+    which = [name for name in DATA if (record.data == name).any()]
+    both = np.array([value.values, np.broadcast_to(np.asarray(null, float), value.shape)], float)
+    mine = np.isfinite(both) & (record.data.values == np.array(which)[:, None, None])  # (data, 2, number)
+    sums, counts = np.zeros((2, len(names), 2, len(which)))
+    np.add.at(sums, star, np.where(mine, both, 0.0).T)
+    np.add.at(counts, star, mine.T)
+    times = np.stack([np.bincount(picks, minlength=len(names)) for picks in _picks(len(names))])
+    with np.errstate(invalid="ignore"):  # where no number is finite there is no mean
+        drawn = np.tensordot(times, sums, 1) / np.tensordot(times, counts, 1)
+        return labelled(_around(sums.sum(0) / counts.sum(0), drawn, len(names)), which)
 
 
 def labelled(estimate: Estimate, names: list[str]) -> Estimate:
-    """Ends of an estimate of several data sets, with their names."""
+    """An estimate of a number for each of several data sets, with their names."""
 
     def along(end: np.ndarray) -> xr.DataArray:
         return xr.DataArray(end, {"data": names}, ["data"])
@@ -62,8 +77,3 @@ def labelled(estimate: Estimate, names: list[str]) -> Estimate:
     low, high = estimate.difference or (estimate.low, estimate.high)
     named = estimate.map(along)
     return replace(named, null=along(estimate.null), difference=(along(low), along(high)))
-
-
-def _mean(values: np.ndarray) -> float:
-    values = values[np.isfinite(values)]
-    return float(values.mean()) if len(values) else np.nan

@@ -8,19 +8,19 @@ statistics of many settings ask for (:mod:`deepmech_book.bench`): pairs of netwo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from deepmech import trainers
 from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.sweeps import Sweep, each, recomputed
-from deepmech.trainers import MLP, Training
-from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
-from deepmech_book.experiments.anatomy import Anatomy
 from deepmech_book.experiments.spring_block.data import sweep
+
+if TYPE_CHECKING:  # who reads what ships waits for no engine
+    from deepmech.trainers.member import Member
 
 VERSION = "zoo-1"
 STARS = 420
@@ -80,10 +80,12 @@ def settings_of(number: int) -> dict[str, Any]:
 
 def member_of(number: int, seed: int = 0) -> Member:
     """The network of a number and how it is trained; another ``seed`` gives other initial weights and batches."""
+    from deepmech.trainers.member import Member
+
     s = settings_of(number)
     rate = RATES[s["optimizer"]] * s["rate"]
-    network = MLP(**{name: s[name] for name in ("depth", "width", "slope", "dropout", "batch_norm")})
-    training = Training(
+    network = trainers.MLP(**{name: s[name] for name in ("depth", "width", "slope", "dropout", "batch_norm")})
+    training = trainers.Training(
         optimizer=s["optimizer"], learning_rate=rate, momentum=MOMENTUM if s["optimizer"] == "sgd" else 0.0,
         batch_size=s["batch_size"], epochs=EPOCHS, data_noise=s["data_noise"], label_noise=0.0,
         weight_decay=s["shrinkage"] / rate, stop_loss=0.0, stop_change=0.0,
@@ -133,21 +135,21 @@ def made(number: int, seed: int = 0) -> xr.Dataset:
 
 
 def _trained(members: list[Member], data: dict[str, Any], epochs: int, stop_loss: float) -> xr.Dataset:
+    from deepmech.trainers.engines.compiled.mlp import Fused
+    from deepmech_book.experiments.anatomy import Anatomy
+
     images = load(**data)
     shared = Fused.prepare(images, "float32")
-    found = [_measured(member, images, shared, epochs, stop_loss) for member in members]
+    engines = (Fused(member, shared) for member in members)
+    found = [_measured(e, Anatomy(e, images, VALIDATION, WIDEST), epochs, stop_loss) for e in engines]
     dims = Anatomy.DIMS | {"epoch": ()}
     out = {name: (("cell", "stop", *dims[name]), np.stack([one[name] for one in found])) for name in found[0]}
     whole = xr.Dataset(out, {"stop": list(STOPS), **Anatomy.COORDS}, {"device": "cpu", "dtype": "float32"})
     return whole.assign(diverged=~np.isfinite(whole["loss"].sel(stop="epochs", split="train", drop=True)))
 
 
-def _measured(
-    member: Member, images: Any, shared: dict[str, Any], epochs: int, stop_loss: float
-) -> dict[str, np.ndarray]:
+def _measured(engine: Any, anatomy: Any, epochs: int, stop_loss: float) -> dict[str, np.ndarray]:
     """Everything of one network, each (stop, …)."""
-    engine = Fused(member, shared)
-    anatomy = Anatomy(engine, images, VALIDATION, WIDEST)
     nothing: dict[str, Any] = anatomy.nothing() | {"epoch": np.float32(np.nan)}
     at = {stop: nothing for stop in STOPS}
     at["start"] = anatomy.measured(untrained=True) | {"epoch": np.float32(0)}
