@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from slices import cells
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
@@ -104,3 +105,11 @@ def test_training_lays_out_the_last_layer_along_the_target(made):
     assert (last.sel(regime="ii: large steps") < 0.5 * last.sel(regime="untrained")).all()
     before = made["load_curve"].sel(regime="untrained")
     assert (before.isel(layer=-1) > before.isel(layer=1)).all()  # random layers only lose what was known
+
+
+def test_a_regression_that_diverges_is_a_cell_without_numbers():
+    regimes = {"calm": {"learning_rate": 1e-3, "dropout": 0.0}, "wild": {"learning_rate": 1e30, "dropout": 0.0}}
+    both = cells(*({"regime": name, "seed": 0} for name in regimes))
+    made = regression.train_regressions(both, regimes=regimes, epochs=3, width=6)
+    for name in ("load_curve", "error", "loss", "curvature"):
+        assert np.isfinite(made[name][0]).all() and np.isnan(made[name][1]).all(), name

@@ -208,3 +208,49 @@ def test_as_many_are_chosen_in_every_way():
     assert slow.sum() == 4
     assert all(which.sum() == 4 for many in chosen.values() for which in many)
     assert all(which[9:].sum() == slow[9:].sum() for which in chosen["random"])
+
+
+def test_survivors_say_how_many_did_not():
+    grid = {"temperature": [0.0, 1.0], "seed": range(4)}
+    lost = np.zeros((2, 4), bool)
+    lost[1, [0, 2]] = True
+    loss = np.full((2, 4, 1), 0.1)
+    loss[0, 3] = loss[1, 3] = 0.5
+    every = {"diverged": (tuple(grid), lost), "loss_waited": ((*grid, "waiting"), loss)}
+    run_ = phases.survivors(xr.Dataset(every, grid))
+    assert run_.sizes["seed"] == 1 and run_.attrs["left_out"] == 2 and run_.attrs["fallen"] == 1
+    spec = walks.standard("regularised", "mnist").to_json()
+    run_ = run_.assign(n_weights=("seed", [322])).assign_attrs(spec=json.dumps(spec))
+    assert phases.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
+    assert phases.origin(phases.survivors(run_)).endswith("1 initial conditions.")
+    with pytest.raises(ValueError, match=r"glass-regularised-mnist: of 1 initial conditions 1 diverged.*n_seeds"):
+        phases.survivors(run_.assign(diverged=~run_.diverged))
+
+
+def at_rest() -> xr.Dataset:
+    sweep = transitions.plane(SMALL, [4, 6, 8], [0.0, 0.01, 0.1], 3)
+    loss = np.full(sweep.grid.shape, 0.5)
+    loss[:, 0] = np.array([1e-1, 1e-3, 1e-5])[:, None]
+    loss[:, 1, :] = [0.1, 0.2, 0.5]
+    loss[0, 1, 2] = np.nan  # width 4, λ = 0.01, seed 2
+    loss[2, 0, 0] = np.nan  # width 8, λ = 0, seed 0
+    grid = {"width": [4, 6, 8], "regularisation": [0.0, 0.01, 0.1], "seed": range(3)}
+    data = {"data_loss": (tuple(grid), loss), "diverged": (tuple(grid), np.isnan(loss))}
+    return xr.Dataset(data, grid, {"spec": json.dumps(sweep.to_json())})
+
+
+def test_networks_that_never_came_to_rest_are_counted():
+    made = at_rest()
+    middle = transitions.typical(transitions.by_ratio(made))
+    np.testing.assert_allclose(middle, [1e-1, 1e-3, 1e-5])
+    assert middle.attrs["left_out"] == 1
+    assert "2 of 27 diverged" in transitions.origin(made)
+    assert transitions.single_and_mean(made, 2).attrs["left_out"] == 1
+
+
+def test_a_network_that_diverges_while_it_settles_has_no_error():
+    sweep = transitions.plane(SMALL, [4], [0.0], 2, {"sgd_steps": 400, "learning_rate": 1e6})
+    made = sweeps.run(sweep)
+    assert made["diverged"].all()
+    for name in ("loss", "data_loss", "error", "norm"):
+        assert made[name].isnull().all(), name

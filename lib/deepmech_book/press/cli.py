@@ -61,7 +61,7 @@ def commands(parsers: Any) -> None:
     add("--no-browser", action="store_true", help="only write the copies")
 
     add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
-    names = "chain (the default), elastic, relaxation, training or diagram"
+    names = "chain (the default), elastic, ruler, relaxation, training or diagram"
     add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
     add("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
     add("--no-browser", action="store_true", help="only write the file")
