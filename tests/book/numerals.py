@@ -192,7 +192,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     ],
     "spring_block/fashion": [Paper("a step size of 0.001 and 1,000 epochs")],
     "spring_block/folding_ruler": [
-        Setting("almost straight ($u=0.99$)", ("deepmech.simulators.folding_ruler.ruler",)),
+        Setting("almost straight ($u=0.99$)", ("deepmech.simulators.folding_ruler",)),
         Setting("a mean extension of 0.6"),
         Setting("Table friction $f = 0.2$"),
     ],

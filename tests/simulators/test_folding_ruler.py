@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import over
-from deepmech.simulators.folding_ruler import Pull, Ruler, simulate, slow_profile
-from deepmech.simulators.folding_ruler.friction import step
+from deepmech.simulators.folding_ruler import Pull, Ruler, simulate, slow_profile, step
 
 FRICTIONS = over("table_friction", [0.0, 0.05, 0.2, 0.5])
 START = np.cos(np.radians(80.0))

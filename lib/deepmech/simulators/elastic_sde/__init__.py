@@ -10,12 +10,9 @@
   in numbers.
 """
 
-from deepmech.simulators.elastic_sde.discrete import train_discrete
-from deepmech.simulators.elastic_sde.model import ElasticSDE, drift_matrix, mixed_logits
-from deepmech.simulators.elastic_sde.paths import tabulated_paths
-from deepmech.simulators.elastic_sde.rates import PowerLaw
-from deepmech.simulators.elastic_sde.simulate import simulate
-from deepmech.simulators.elastic_sde.solution import mean_solution
+from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, drift_matrix, mixed_logits
+from deepmech.simulators.elastic_sde.simulate import simulate, train_discrete
+from deepmech.simulators.elastic_sde.solution import mean_solution, tabulated_paths
 from deepmech.simulators.elastic_sde.theory import (
     critical_strength,
     mean_over_noise,

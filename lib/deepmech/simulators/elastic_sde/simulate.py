@@ -1,4 +1,4 @@
-"""Many runs of the SDE at once, exact in law at the recorded times."""
+"""Many runs at once: of the SDE, exact in law at the recorded times, and of the training of which it is the limit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
+from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.labels import Batch
-from deepmech.core.random import Stream
+from deepmech.core.random import LOW, S32, Stream, box_muller, philox, purpose_word
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import beginnings, labelled, mean_solution, transitions
 
@@ -108,3 +109,116 @@ def _apply(matrix: np.ndarray, means: np.ndarray, classes_only: bool) -> np.ndar
         return np.einsum("nkc,nrcp->nrkp", matrix, means)
     n, runs, k, p = means.shape
     return np.einsum("nij,nrj->nri", matrix, means.reshape(n, runs, k * p)).reshape(means.shape)
+
+
+def train_discrete(
+    model: ElasticSDE,
+    times: Any,
+    start: Any,
+    step: float,
+    n_samples: int = 100,
+    n_runs: int = 1,
+    start_spread: float = 0.0,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Features under single-sample training with steps of length h (paper B, Eqs. 1 and 4).
+
+    At each step a class c is drawn (p_c), one of its n samples, and a label l (P_cl); every feature of class k then
+    moves by h E_kl H_kl times the drawn sample's feature, and by σ√h ζ. As h → 0 with t = mh the law tends to that of
+    the SDE; what is left of the drawing at finite h is a variance of order h.
+
+    Parameters
+    ----------
+    model, start, n_samples, n_runs, start_spread, seed : as for :func:`simulate`; samples at t = 0 are the same
+        numbers.
+    times : when to record; multiples of ``step``.
+    step : h > 0.
+
+    Returns
+    -------
+    Dataset
+        As of :func:`simulate`, and ``drawn`` (run, step, if the model has no dimensions): the class of every step.
+
+    Examples
+    --------
+    >>> model = ElasticSDE(intra=1.0, inter=0.0, noise=0.0)
+    >>> x = train_discrete(model, [1.0], [[1.0], [-1.0]], step=0.001, n_runs=200).feature_value.mean(("run", "sample"))
+    >>> bool(abs(x.sel({"class": 0}) - np.exp(0.5)).item() < 0.01)
+    True
+    """
+    began = time.perf_counter()
+    t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
+    checks.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
+    marks = np.rint(t / step).astype(np.int64)
+    if not np.allclose(marks * step, t, rtol=1e-9):
+        raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")
+    batch = model.batch()
+    clock = np.arange(marks[-1]) * step
+    rates = [np.ascontiguousarray(np.broadcast_to(r(clock), (batch.n, len(clock)))) for r, _ in model.rates(batch)]
+    mixing = np.broadcast_to(np.cumsum(model.mixing(batch), axis=2), (batch.n, *(2 * (model.n_classes,))))
+    factor = np.ones((model.n_classes,) * 2) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
+    noise = np.asarray(batch.flat["noise"], float) * np.sqrt(step)
+    purposes = np.array([purpose_word("drawn"), purpose_word("discrete noise")], np.uint64)
+    blocks = model.blocks() * factor[:, :, None, None]
+    out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
+    drawn = np.empty((batch.n, n_runs, len(clock)), np.int8)
+    for i in range(batch.n):
+        for r, stream in enumerate(streams):
+            x = first[r].copy()
+            _run(x, x.reshape(-1), blocks, rates[0][i], rates[1][i], np.cumsum(model.weights()), mixing[i], noise[i],
+                 step, np.uint64(stream.key), purposes, marks, out[i, r].reshape(len(t), -1), drawn[i, r],
+                 np.empty(x.shape[2]), np.empty(x.shape[2]))  # fmt: skip
+    setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
+               "start": x0.tolist()}  # fmt: skip
+    found = (out, "run", "time", "class", "sample", "feature")
+    return labelled(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
+
+
+@njit(**INSIDE)
+def _pick(u, cumulated):
+    """Index of the first entry of ``cumulated`` above u (the last one if rounding left none)."""
+    for i in range(cumulated.shape[0] - 1):
+        if u < cumulated[i]:
+            return i
+    return cumulated.shape[0] - 1
+
+
+@njit(**KERNEL, cache=True)
+def _run(x, flat, blocks, alpha, beta, classes, mixing, noise, h, key, purposes, marks, out, drawn, source, pull):
+    """One run; x: (K, n, p), flat: the same in one row, blocks: (K, K, p, p), mixing: rows of cumulated label
+    probabilities, out: (times, K n p), source, pull: (p,) working space."""
+    n_classes, n, p = x.shape
+    k0, k1 = key & LOW, key >> S32
+    total = flat.shape[0]
+    unit = 1.0 / 4294967296.0
+    recorded = 0
+    for m in range(marks[-1] + 1):
+        while recorded < marks.shape[0] and marks[recorded] == m:
+            for i in range(total):
+                out[recorded, i] = flat[i]
+            recorded += 1
+        if m == marks[-1]:
+            break
+        s0, s1 = np.uint64(m) & LOW, np.uint64(m) >> S32
+        w = philox(np.uint64(0), s0, s1, purposes[0], k0, k1)
+        c = _pick((np.float64(np.int64(w[0])) + 0.5) * unit, classes)
+        l = _pick((np.float64(np.int64(w[1])) + 0.5) * unit, mixing[c])
+        j = min(n - 1, np.int64((np.float64(np.int64(w[2])) + 0.5) * unit * n))
+        drawn[m] = c
+        for a in range(p):
+            source[a] = x[c, j, a]
+        for k in range(n_classes):
+            e = h * (alpha[m] if k == l else beta[m])
+            for a in range(p):
+                pull[a] = 0.0
+                for b in range(p):
+                    pull[a] += e * blocks[k, l, a, b] * source[b]
+            for i in range(n):
+                for a in range(p):
+                    x[k, i, a] += pull[a]
+        if noise > 0.0:
+            for q in range((total + 3) // 4):
+                w = philox(np.uint64(q), s0, s1, purposes[1], k0, k1)
+                z = box_muller(w[0], w[1]) + box_muller(w[2], w[3])
+                for i in range(min(4, total - 4 * q)):
+                    flat[4 * q + i] += noise * z[i]
