@@ -33,9 +33,9 @@ def install(always: bool = False) -> bool:
     numba.njit = lambda *found, **options: found[0] if found else (lambda function: function)
     numba.prange = range
     sys.modules["numba.extending"].intrinsic = lambda *found, **how: found[0] if found else (lambda function: function)  # type: ignore[attr-defined]
-    from deepmech.core import philox
+    from deepmech.core import random
 
-    philox.fill_bits, philox.fill_normal = _fill_bits, _fill_normal
+    random.fill_bits, random.fill_normal = _fill_bits, _fill_normal
     from deepmech.trainers.run import Call
 
     Call.choose = lambda self, unknown="", slow="": ("torch", "there is no numba")  # type: ignore[method-assign]
@@ -67,7 +67,7 @@ class _Thing:
 
 
 def _fill_bits(out: np.ndarray, key: np.uint64, step: np.uint64, purpose: np.uint64) -> None:
-    from deepmech.core.philox import LOW, S32, philox
+    from deepmech.core.random import LOW, S32, philox
 
     blocks = np.arange(-(-len(out) // 4), dtype=np.uint64)
     counters = (np.full_like(blocks, v) for v in (step & LOW, step >> S32, purpose))

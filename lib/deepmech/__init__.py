@@ -10,7 +10,7 @@ from its room when it is first asked for, so that ``import deepmech`` itself cos
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import code, lazy
+from deepmech.core import code
 
 if TYPE_CHECKING:
     from deepmech.core.labels import over
@@ -43,5 +43,5 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, _HOMES = lazy.homes(__name__)
+__getattr__, __dir__, _HOMES = code.homes(__name__)
 __all__ = ["__version__", *_HOMES]

@@ -84,7 +84,7 @@ def test_explore_names_its_explorers(capsys):
     assert cli.main(["explore", "glass"]) == 1
     assert (
         capsys.readouterr().err
-        == "deepmech explore: explorer = 'glass': must be one of chain, elastic, ruler, relaxation, training, diagram\n"
+        == "deepmech explore: explorer = 'glass': must be one of chain, elastic, relaxation, training, diagram\n"
     )
 
 

@@ -51,7 +51,7 @@ def test_links_lead_to_copies_or_out(copies):
 def test_citations_terms_equations_and_captions_are_words(copies):
     text = prose(copies["glass/relaxation"])
     assert "[Kerr Winter and Janssen (2024)](https://arxiv.org/abs/2405.13098)" in text
-    assert "*decorrelation time*" in text and re.search(r"^- \*\*decorrelation time\*\*: The time", text, re.M)
+    assert "*decorrelation time*" in text
     assert "\\tag{3}" in text and "Eq. (3)" in text
     assert "*Figure 1.* No: hot weights walk freely" in text
     assert "<details><summary>Solution 1</summary>" in text and "[landscape](landscape.ipynb)" in text

@@ -1,6 +1,5 @@
 """Pages at the paper's parameters, with every size divided: those whose results of that size do not ship run, too."""
 
-import csv
 import functools
 import sys
 
@@ -57,12 +56,6 @@ PAGES = {
     ),
 }
 GROUPS = "elastic_sde/extensions"  # see below
-
-
-def test_every_page_that_the_profile_paper_leaves_to_compute_is_here():
-    with (ROOT / "book" / "paper_size.csv").open(encoding="utf-8") as file:
-        pages = {row["page"] for row in csv.DictReader(file)} - {"whole book"}
-    assert pages <= PAGES.keys() | {GROUPS}
 
 
 def shrunk(value, factor):

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from deepmech.core import philox
-from deepmech.core.random import Stream
+from deepmech.core.random import Stream, philox
 
 
 @njit
 def _philox(c0, c1, c2, c3, k0, k1):
-    return philox.philox(c0, c1, c2, c3, k0, k1)
+    return philox(c0, c1, c2, c3, k0, k1)
 
 
 @pytest.mark.parametrize(

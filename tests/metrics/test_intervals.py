@@ -17,7 +17,8 @@ from deepmech.metrics.intervals import without
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.reading import enough, read
 from deepmech.metrics.separation import data_separation
-from deepmech_book.experiments import your_network as examples
+from deepmech.sweeps import result
+from deepmech_book.experiments import coverage
 
 seeds = st.integers(0, 2**31)
 
@@ -107,17 +108,21 @@ def test_a_deal_is_even_and_does_not_mind_batches():
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", examples.POPULATIONS)
-def test_intervals_cover_the_populations_separation(name):
-    """In 95 of 100 draws, but for what so many may be off by; the plain form, whose bias no interval sees, less."""
-    draws = 300
-    found = examples.coverage(name, draws)
-    slack = 3 * np.sqrt(0.95 * 0.05 / draws)
-    assert 0.95 - slack - 0.01 <= found["covered, debiased"] <= 0.95 + slack + 0.01
-    assert found["covered, plain"] <= found["covered, debiased"] + slack
-    error = 4 * found["scatter"] / np.sqrt(draws)
-    assert abs(found["bias, debiased"]) < error + found["scatter"] ** 2
-    assert found["bias, plain"] < error
+def test_intervals_cover_the_populations_separation():
+    """In 95 of 100 draws or more; the plain form, whose bias no interval sees, less often.
+
+    Not where features have no fourth moment, and D no variance: there the debiased form only does better.
+    """
+    found, draws = result(coverage.coverage()), 1000
+    mean = found.mean("block")
+    light = [name for name in coverage.POPULATIONS if "heavy" not in name]
+    plain, debiased = (mean["covered"].sel(estimate=form, drop=True) for form in coverage.FORMS)
+    assert debiased.sel(population=light).min() > 0.95 - 3 * np.sqrt(0.95 * 0.05 / draws)
+    assert (plain <= debiased).all() and plain.min() == 0
+    scatter = np.sqrt(mean["square"] - mean["error"] ** 2)
+    off = mean["error"].sel(estimate="debiased") - scatter.sel(estimate="debiased") ** 2 / 2
+    assert (abs(off.sel(population=light)) < 4 * scatter.sel(estimate="debiased") / np.sqrt(draws)).all()
+    assert (mean["error"].sel(estimate="plain") < 0).all() and (mean["unresolved"] == 0).all()
 
 
 def test_intervals_over_classes_cover_what_other_classes_give():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import suppress
+from importlib import import_module
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -162,3 +163,25 @@ def instance(what: str, value: Any, *kinds: type) -> None:
         names = [kind.__name__ for kind in kinds]
         wanted = f"a {names[0]}" if len(names) == 1 else f"one of {', '.join(names)}"
         raise ValueError(f"{what} is of type {type(value).__name__}: must be {wanted}")
+
+
+def named(reference: str, otherwise: str) -> Any:
+    """What ``"module:name"`` stands for; if there is no such thing, a ValueError: ``otherwise``, and why.
+
+    Examples
+    --------
+    >>> named("math:factorial", "a function is needed")(5)
+    120
+    """
+    where, _, name = reference.partition(":")
+    try:
+        found = import_module(where)
+    except ValueError as error:  # no name of a module
+        raise ValueError(f"{otherwise} ({error})") from None
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{where}.".startswith(f"{error.name}."):
+            raise  # it is there, and lacks something itself
+        raise ValueError(f"{otherwise} ({error})") from None
+    if not hasattr(found, name):
+        raise ValueError(f"{otherwise} (module {where!r} has no {name!r})")
+    return getattr(found, name)

@@ -15,8 +15,11 @@ import ast
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = __package__.partition(".")[0]
 #: Files as they were when their package, or the folder of a script, was first met; and modules known to be of them.
@@ -69,7 +72,7 @@ def reach(module: str) -> tuple[str, ...]:
     Examples
     --------
     >>> reach("deepmech.core.random")
-    ('deepmech.core', 'deepmech.core.code', 'deepmech.core.compiled', 'deepmech.core.philox', 'deepmech.core.random')
+    ('deepmech.core', 'deepmech.core.code', 'deepmech.core.compiled', 'deepmech.core.random')
     """
     found: set[str] = set()
     waiting = [module]
@@ -163,6 +166,39 @@ def _is_module(name: str) -> bool:
         return source(name).is_file()
     except ValueError:
         return False
+
+
+def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:
+    """``__getattr__`` and ``__dir__`` of a package, and the module of each name that it imports under TYPE_CHECKING.
+
+    Type checkers read those imports, and so does this: a name stands there and nowhere else. ``extra`` is the part of
+    ``deepmech[...]`` that brings what these modules need.
+
+    Examples
+    --------
+    >>> getattr_, dir_, home = homes("deepmech")
+    >>> home["over"], getattr_("over")("slope", [0.0, 1.0]).dims
+    ('deepmech.core.labels', ('slope',))
+    """
+    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
+    typed = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: str(node.module) for node in imports for alias in node.names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            value = getattr(import_module(home[name]), name)
+        except ModuleNotFoundError as missing:
+            if not extra:
+                raise
+            needs = f"{name} needs {missing.name}: pip install '.[{extra}]' in the folder of the repository"
+            raise ModuleNotFoundError(needs, name=missing.name) from None
+        setattr(sys.modules[package], name, value)  # the next time it is there
+        return value
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *home}), home
 
 
 remember(Path(__file__).parents[1])

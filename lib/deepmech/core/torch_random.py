@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from deepmech.core.philox import M0, M1, W0, W1
-from deepmech.core.random import purpose_word
+from deepmech.core.random import M0, M1, W0, W1, purpose_word
 
 _LOW = 0xFFFFFFFF
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepmech.core import checks
+from deepmech.core.labels import digest
 from deepmech.core.random import Stream
-from deepmech.core.spec import digest
 from deepmech.data import files, geomnist
 from deepmech.data.catalogue import BUNDLED, GEOMNIST, SOURCES
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from deepmech.core import checks
 from deepmech.core.compiled import njit
+from deepmech.core.labels import Spec
 from deepmech.core.random import Stream
-from deepmech.core.spec import Spec
 
 DEPTHS = np.array([[1.0, 1.5], [1.5, 0.5]])
 """ε of the pairs AA, AB, BB."""

@@ -17,10 +17,9 @@ import xarray as xr
 from scipy.special import erf, erfinv
 
 from deepmech.core import checks
-from deepmech.core.labels import described
+from deepmech.core.labels import Spec, described, encode
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.spec import Spec, encode
 
 #: What results hold, and in what units.
 WORDS = {

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
-from deepmech.core.checks import whole
-from deepmech.core.lazy import named
+from deepmech.core.checks import named, whole
 from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.results import ship
 from deepmech.sweeps.runner import run

@@ -13,9 +13,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks, code
-from deepmech.core.labels import Batch, align, each
-from deepmech.core.lazy import named
-from deepmech.core.spec import Spec, decode, digest
+from deepmech.core.checks import named
+from deepmech.core.labels import Batch, Spec, align, decode, digest, each
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
 

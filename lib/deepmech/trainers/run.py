@@ -24,8 +24,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from deepmech.core import checks, provenance
-from deepmech.core.labels import Batch, align
-from deepmech.core.spec import Spec
+from deepmech.core.labels import Batch, Spec, align
 
 T = TypeVar("T")
 

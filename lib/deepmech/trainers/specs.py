@@ -11,8 +11,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.labels import Number
-from deepmech.core.spec import Spec, encode
+from deepmech.core.labels import Number, Spec, encode
 from deepmech.trainers import rules
 
 #: What a schedule may change while a network is being trained.

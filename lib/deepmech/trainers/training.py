@@ -13,8 +13,7 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import checks
-from deepmech.core.labels import Number
-from deepmech.core.spec import Spec
+from deepmech.core.labels import Number, Spec
 from deepmech.metrics.moments import ClassMoments
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers.engines.compiled.mlp import Fused, unknown

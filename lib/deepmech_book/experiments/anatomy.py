@@ -76,7 +76,7 @@ class Anatomy:
     def training_loss(self) -> float:
         """Cross-entropy of the training samples, without any noise."""
         x, y = self.samples["train"]
-        return float(np.mean(_cross_entropy(self.engine.features(x)[1], y)))
+        return float(np.mean(cross_entropy(self.engine.features(x)[1], y)))
 
     @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def measured(self, untrained: bool = False) -> dict[str, np.ndarray]:
@@ -92,7 +92,7 @@ class Anatomy:
             if not all(np.isfinite(a).all() for a in (*activations, out)):
                 return self.nothing()
             found["accuracy"][s] = np.mean(out.argmax(1) == y)
-            found["loss"][s] = np.mean(_cross_entropy(out, y))
+            found["loss"][s] = np.mean(cross_entropy(out, y))
             classes = out.shape[1]
             if s < len(MEASURED):
                 found["load_curve"][s, : len(activations)] = [_separation(a, y, classes) for a in activations]
@@ -135,7 +135,7 @@ class Anatomy:
 
         def rise(changed: list[np.ndarray]) -> float:
             out = self._forward(x, gains, shifts, changed)[3]
-            return float(np.mean(_cross_entropy(out, y))) - loss
+            return float(np.mean(cross_entropy(out, y))) - loss
 
         shaken = []
         for draw in range(DRAWS):
@@ -197,7 +197,7 @@ def _separation(features: np.ndarray, y: np.ndarray, classes: int) -> float:
     return float(data_separation(features, y, n_classes=classes, debias=True))
 
 
-def _cross_entropy(out: np.ndarray, y: np.ndarray) -> np.ndarray:
+def cross_entropy(out: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Of each sample, float64."""
     out = out - out.max(1, keepdims=True)
     own = out[np.arange(len(y)), y].astype(np.float64)

@@ -16,10 +16,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
 from deepmech.data import Data
-from deepmech.metrics.groups import Deal, GroupMoments
 from deepmech.trainers.run import one_thread
 
 CLASSES = 10
@@ -236,45 +234,3 @@ def converted(model: nn.Module, kind: str) -> nn.Module:
         if kind == "quantised":
             return torch.ao.quantization.quantize_dynamic(model, {nn.Linear})
         return torch.jit.script(model) if kind == "scripted" else model
-
-
-#: Samples of each class, features, degrees of freedom of Student's t (None: normal), distance of class means.
-POPULATIONS: dict[str, tuple[list[int], int, int | None, float]] = {
-    "two classes, few samples": ([15] * 2, 10, None, 1.0),
-    "two classes, many samples": ([400] * 2, 10, None, 1.0),
-    "ten classes, few samples": ([6] * 10, 10, None, 1.0),
-    "ten classes": ([40] * 10, 10, None, 1.0),
-    "fifty classes": ([4] * 50, 20, None, 1.0),
-    "unequal classes": ([200, 60, 20, 6], 10, None, 1.0),
-    "heavy tails": ([60] * 10, 10, 5, 1.0),
-    "more features than samples": ([6] * 10, 300, None, 0.5),
-}
-
-
-def coverage(name: str, draws: int) -> dict[str, float]:
-    """How D of samples of a population lies to that of the population: bias and coverage of the 95 % interval.
-
-    Examples
-    --------
-    >>> list(coverage("ten classes", 3))
-    ['bias, plain', 'bias, debiased', 'scatter', 'covered, plain', 'covered, debiased']
-    """
-    sizes, d, freedom, distance = POPULATIONS[name]
-    s, y = Stream.of("test coverage", name), np.repeat(np.arange(len(sizes)), sizes)
-    means, p = distance * s.normal("means", 0, (len(sizes), d)), np.array(sizes) / len(y)
-    x = s.normal("noise", 0, (draws, len(y), d))
-    if freedom is not None:
-        squares = (s.normal("squares", 0, (draws, len(y), d, freedom)) ** 2).sum(-1)
-        x = x / np.sqrt(squares / freedom) * np.sqrt((freedom - 2) / freedom)
-    true = np.log(d) - np.log(p @ ((means - p @ means) ** 2).sum(1))
-    labels = torch.tensor(y)
-    groups, found = Deal()(labels), np.empty((2, 3, draws))
-    for i, one in enumerate(torch.tensor(means[y] + x)):
-        moments = GroupMoments(len(sizes)).update(one, labels, groups)
-        for debias in (False, True):
-            value = moments.separation(debias)
-            ends = jackknife(value, moments.without(debias), scatter="symmetric").interval
-            found[int(debias), :, i] = value, *ends
-    bias, covered = found[:, 0].mean(1) - true, ((found[:, 1] <= true) & (true <= found[:, 2])).mean(1)
-    words = ("bias, plain", "bias, debiased", "scatter", "covered, plain", "covered, debiased")
-    return dict(zip(words, map(float, (*bias, found[1, 0].std(), *covered)), strict=True))

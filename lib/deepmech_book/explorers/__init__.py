@@ -4,14 +4,14 @@
   ruler; :func:`diagram_page`, :func:`relaxation_page`: the phase diagrams and the walks that ship with the book;
   :func:`training_page`: a network that trains. Each is self-contained HTML, for the book and for files.
 - :class:`ChainExplorer`, :class:`ElasticExplorer`, :class:`RulerExplorer`, :class:`DiagramExplorer`,
-  :class:`RelaxationExplorer`, :class:`TrainOne`: the same in Jupyter, their state shared with Python, and
-  :func:`side_by_side` with one another (need the extra ``deepmech[book]``).
+  :class:`RelaxationExplorer`, :class:`TrainOne`: the same in Jupyter, their state shared with Python (need the extra
+  ``deepmech[book]``).
 - :func:`cli_explore`: write one to a file and open it.
 """
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import lazy
+from deepmech.core import code
 from deepmech_book.explorers.file import cli_explore
 from deepmech_book.explorers.page import Page
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         RelaxationExplorer,
         RulerExplorer,
         TrainOne,
-        side_by_side,
     )
 
 __all__ = [
@@ -46,9 +45,8 @@ __all__ = [
     "elastic_page",
     "relaxation_page",
     "ruler_page",
-    "side_by_side",
     "training_page",
 ]
 
 # Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
-__getattr__, __dir__, _ = lazy.homes(__name__, extra="book")
+__getattr__, __dir__, _ = code.homes(__name__, extra="book")

@@ -1,4 +1,4 @@
-// The counter-based random numbers of deepmech.core.philox, in JavaScript: Philox4x32-10 and the Box-Muller transform.
+// The counter-based random numbers of deepmech.core.random, in JavaScript: Philox4x32-10 and the Box-Muller transform.
 // A number is a pure function of (key, purpose, step, index), so the page and the Python simulator draw the same ones.
 
 /** High 32 bits of the product of two unsigned 32-bit numbers, from 16-bit halves (doubles hold only 53 bits). */

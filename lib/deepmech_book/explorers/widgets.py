@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import anywidget
-import ipywidgets
 import numpy as np
 import traitlets
 import xarray as xr
@@ -200,43 +199,3 @@ class TrainOne(Explorer):
         settings = self.values("slope", "dropout", "learning_rate", "batch_size", "seed")
         found = {"load_curve": made, "curvature": curvature(made), "accuracy": ("epoch", list(self.accuracy))}
         return xr.Dataset(found, attrs=settings)
-
-
-def side_by_side(*explorers: Explorer, shared: tuple[str, ...] = ()) -> ipywidgets.Box:
-    """Explorers beside one another; where one of ``shared`` is moved in one of them, it moves in all.
-
-    Parameters
-    ----------
-    *explorers : two or more, of any kinds.
-    shared : names of values that all of them have; those of the first hold at the start.
-
-    Returns
-    -------
-    ipywidgets.Box
-        The last line of a cell shows it.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two explorers, or one of them has no such value.
-
-    Examples
-    --------
-    >>> calm, shaken = ChainExplorer(noise=0.0), ChainExplorer(noise=0.01)
-    >>> box = side_by_side(calm, shaken, shared=("friction_right",))
-    >>> calm.friction_right = 0.05
-    >>> shaken.friction_right, shaken.noise
-    (0.05, 0.01)
-    """
-    if len(explorers) < 2:
-        raise ValueError(f"side_by_side: {len(explorers)} explorers: give two or more")
-    first, *others = explorers
-    for name in shared:
-        if lacking := [type(one).__name__ for one in explorers if not one.has_trait(name)]:
-            raise ValueError(f"side_by_side: shared = {name!r}: {', '.join(lacking)} has no such value")
-        for other in others:
-            ipywidgets.link((first, name), (other, name))
-    half = ipywidgets.Layout(flex="1 1 26em", min_width="0")
-    for one in explorers:
-        one.layout = half
-    return ipywidgets.Box(explorers, layout=ipywidgets.Layout(display="flex", flex_flow="row wrap"))

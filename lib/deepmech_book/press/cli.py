@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.cli import positive, say, verb
-from deepmech.core.files import write_whole
 
 PROFILES = ("quick", "laptop", "paper")
 
@@ -42,10 +41,8 @@ def commands(parsers: Any) -> None:
     add("--cell-minutes", **minutes)
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
-    add = verb(parsers, "plan", _plan, "say what a profile would compute, page by page, and what that costs")
-    add("--profile", **profile)
-    add("--chapters", nargs="+", metavar="NAME", help=some)
-    add("--csv", metavar="FILE", help="also write it as a table")
+    add = verb(parsers, "plan", _plan, "say what the cells of results that ship took to compute, and at which sizes")
+    add("words", nargs="?", default="", metavar="NAME", help="only results with this in their names, such as glass")
 
     add = verb(parsers, "zoo", _zoo, "say what a network of the zoo is and what was measured of it")
     add("number", type=int, metavar="NUMBER", help="which network, from 0")
@@ -64,7 +61,7 @@ def commands(parsers: Any) -> None:
     add("--no-browser", action="store_true", help="only write the copies")
 
     add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
-    names = "chain (the default), elastic, ruler, relaxation, training or diagram"
+    names = "chain (the default), elastic, relaxation, training or diagram"
     add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
     add("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
     add("--no-browser", action="store_true", help="only write the file")
@@ -107,15 +104,14 @@ def _book(options: argparse.Namespace) -> int:
 
 @needs_book
 def _plan(options: argparse.Namespace) -> int:
-    from deepmech_book.ledger import tables
-    from deepmech_book.press import plan
-    from deepmech_book.press.sources import Checkout, aligned
+    from deepmech.sweeps.results import folder
+    from deepmech_book.press.plan import prices
+    from deepmech_book.press.sources import aligned
 
-    rows = list(plan.by_page(plan.plan(Checkout.find(), options.profile, options.chapters, say=say)))
-    lines = [list(rows[0]), *(list(map(str, row.values())) for row in rows)] if rows else [["all ships"]]
-    sys.stdout.write("\n".join([*aligned(lines), ""]))
-    if options.csv:
-        write_whole(Path(options.csv), tables.csv_text(rows))
+    rows = [] if (where := folder()) is None else list(prices(where, options.words))
+    if not rows:
+        raise ValueError(f"no result that ships has {options.words!r} in its name")
+    sys.stdout.write("\n".join([*aligned([list(rows[0]), *(list(map(str, row.values())) for row in rows)]), ""]))
     return 0
 
 

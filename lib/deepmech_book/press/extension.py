@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -13,7 +14,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
-from deepmech_book.press import api, gallery, search
+from deepmech_book.press import api, gallery
 from deepmech_book.press.sources import REFERENCE, clock
 
 
@@ -222,6 +223,11 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
         api.library()
 
 
+def take_scores(app: Any) -> None:
+    """Sphinx puts our script between its own and the index; it finds the file wherever the build was started."""
+    app.config.html_search_scorer = str(Path(app.srcdir, "assets", "search.js"))
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
     app.add_directive("answer", Answer)
@@ -235,9 +241,7 @@ def setup(app: Any) -> dict[str, Any]:
         app.connect("autodoc-process-docstring", api.plain_bars)
     app.connect("doctree-resolved", explain_terms)
     app.connect("doctree-resolved", gallery.put_beside)
-    app.connect("builder-inited", search.take_scores)
-    app.connect("doctree-resolved", search.keep_text)
-    app.connect("build-finished", search.write_texts)
+    app.connect("builder-inited", take_scores)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

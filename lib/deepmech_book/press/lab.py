@@ -1,7 +1,7 @@
 """Copies of the notebooks for Jupyter, in words that any Jupyter shows: ``deepmech lab``.
 
 The notebooks are written for Sphinx, which knows roles, labels, terms and citations. A copy has links and words in
-their place, captions below figures, and a list of its words. Copies can be edited, run and broken; the originals stay.
+their place, and captions below figures. Copies can be edited, run and broken; the originals stay.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from pybtex.database import parse_file
 
 from deepmech.core.files import write_whole
 from deepmech_book.press.sources import BookError, Checkout
@@ -28,7 +30,7 @@ if importlib.util.find_spec("deepmech_book") is None:
 
 
 class Words:
-    """What the pages of a checkout call things: titles, figures and equations by label, references, terms."""
+    """What the pages of a checkout call things: titles, figures and equations by label, references."""
 
     def __init__(self, checkout: Checkout) -> None:
         self.checkout = checkout
@@ -46,11 +48,7 @@ class Words:
                         self.labels[label] = name, f"Eq. ({equations})"
                     for label, heading in re.findall(r"^\((\S+)\)=\n+#+ (.+)$", cell.source, re.M):
                         self.labels[label] = name, heading
-        self.references = dict(_references((checkout.book / "references.bib").read_text(encoding="utf-8")))
-        glossary = checkout.book / "glossary.md"
-        terms = glossary.read_text(encoding="utf-8") if glossary.is_file() else ""
-        said = re.findall(r"^(\S.*)\n((?:  .+\n)+)", terms, re.M)
-        self.terms = {term: " ".join(meaning.split()).partition(". ")[0].rstrip(".") for term, meaning in said}
+        self.references = dict(_references(checkout.book / "references.bib"))
 
     def link(self, words: str, target: str, here: str) -> str:
         """A link from the copy of ``here`` to that of another page; words alone for a page that is no notebook."""
@@ -100,16 +98,14 @@ class Words:
         return self.link(words, page if page in self.titles else self.labels.get(target, ("", ""))[0], here)
 
 
-def _references(bibliography: str) -> Iterator[tuple[str, str]]:
+def _references(bibliography: Path) -> Iterator[tuple[str, str]]:
     """Authors and year of each reference as people cite it, with a link where there is an address."""
-    for key, body in re.findall(r"^@\w+\{(\S+),\n(.*?)^\}", bibliography, re.M | re.S):
-        fields = re.findall(r"(\w+) = \{(.*?)\},?\n", body, re.S)
-        told = {name: " ".join(re.sub(r"\\.|[{}]", "", words).split()) for name, words in fields}
-        names = [one.partition(",")[0] for one in told["author"].split(" and ")]
+    for key, entry in parse_file(str(bibliography)).entries.items():
+        names, told = [" ".join(one.last_names) for one in entry.persons["author"]], entry.fields
         who = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
-        address = told.get("url") or (f"https://arxiv.org/abs/{told['eprint']}" if "eprint" in told else "")
-        address = f"https://doi.org/{told['doi']}" if "doi" in told else address
-        cited = f"{who} ({told['year']})"
+        known = {"doi": "https://doi.org/", "url": "", "eprint": "https://arxiv.org/abs/"}
+        address = next((start + told[name] for name, start in known.items() if name in told), "")
+        cited = re.sub(r"\\.|[{}]", "", f"{who} ({told['year']})")
         yield key, f"[{cited}]({address})" if address else cited
 
 
@@ -119,10 +115,8 @@ def copy(words: Words, name: str, url: str = "") -> Any:
 
     made = v4.new_notebook(metadata=dict(words.checkout.source(name).notebook.metadata))
     made.metadata.pop("jupytext", None)
-    used: dict[str, None] = {}
     for cell in words.checkout.source(name).notebook.cells:
         if cell.cell_type == "markdown":
-            used |= dict.fromkeys(m[3] or m[4] for m in _ROLE.finditer(cell.source) if m[1] == "term")
             made.cells.append(v4.new_markdown_cell(words.plain(cell.source, name)))
         else:
             figure = cell.metadata.get("mystnb", {}).get("figure")
@@ -130,9 +124,6 @@ def copy(words: Words, name: str, url: str = "") -> Any:
             if figure:
                 label = words.labels[figure["name"]][1]
                 made.cells.append(v4.new_markdown_cell(f"*{label}.* {words.plain(figure['caption'], name)}"))
-    told = [f"- **{term}**: {words.terms[term]}." for term in used if term in words.terms]
-    if told:
-        made.cells.append(v4.new_markdown_cell("\n".join(["## Words", "", *told])))
     if url:
         made.cells.insert(0, v4.new_code_cell(_INSTALL.format(url=url)))
     for i, cell in enumerate(made.cells):

@@ -10,8 +10,7 @@ import xarray as xr
 
 from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, njit
-from deepmech.core.philox import LOW, S32, box_muller, philox
-from deepmech.core.random import purpose_word
+from deepmech.core.random import LOW, S32, box_muller, philox, purpose_word
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import beginnings, labelled
 

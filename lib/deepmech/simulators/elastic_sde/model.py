@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align
-from deepmech.core.spec import Spec, decode
+from deepmech.core.labels import Batch, Number, Spec, align, decode
 from deepmech.simulators.elastic_sde.rates import Effect, PowerLaw, Rate, batch_fields, is_table, rate
 
 STRUCTURES = ("isotropic", "logits")

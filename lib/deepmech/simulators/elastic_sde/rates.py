@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import Number
-from deepmech.core.spec import Spec
+from deepmech.core.labels import Number, Spec
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 PANELS = 8

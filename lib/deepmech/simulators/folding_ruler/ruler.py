@@ -46,10 +46,9 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, align, described
+from deepmech.core.labels import Batch, Number, Spec, align, described
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.spec import Spec
 from deepmech.simulators.folding_ruler.friction import pull as drive
 
 _LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"

@@ -22,7 +22,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from deepmech.core.compiled import njit
-from deepmech.core.philox import fill_bits, fill_normal
+from deepmech.core.random import fill_bits, fill_normal
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
 
 ROWS, WIDE, SQUARE = 6, 4, 4

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.compiled import njit
-from deepmech.core.philox import LOW, S32, fill_bits, fill_normal, philox
+from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox
 from deepmech.trainers.engines.compiled.mlp_product import multiply, transpose, view
 from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS
 
