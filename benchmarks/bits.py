@@ -54,10 +54,10 @@ def adjusted() -> xr.Dataset:
     return train(network, training, blobs(300, 20), seed=over("seed", [0, 3]))
 
 
-def lenet(engine: str, iterations: int) -> xr.Dataset:
+def lenet(iterations: int) -> xr.Dataset:
     training = SingleSample(iterations=iterations, label_error=over("error", [0.0, 0.2]))
     data = load("geomnist", n_train=300)
-    return train_lenet(training, data, seed=over("trial", range(2)), engine=engine, record=iterations // 2)
+    return train_lenet(training, data, seed=over("trial", range(2)), record=iterations // 2)
 
 
 def langevin(engine: str, steps: int, **fields: Any) -> xr.Dataset:
@@ -84,8 +84,7 @@ CASES = {
     "langevin": lambda: langevin("compiled", 1000, temperature=over("temperature", [0.01, 0.1])),
     "langevin, batches": lambda: langevin("compiled", 1000, batch_size=64, regularisation=0.01, dtype="float64"),
     "langevin, torch": lambda: langevin("torch", 100, temperature=over("temperature", [0.01, 0.1])),
-    "lenet": lambda: lenet("compiled", 600),
-    "lenet, torch": lambda: lenet("torch", 60),
+    "lenet": lambda: lenet(600),
     "mlp": lambda: mlp("float64"),
     "mlp, float32": lambda: mlp("float32"),
     "mlp, torch": lambda: mlp("float32", engine="torch"),

@@ -4,7 +4,7 @@
 
 1. Every torch engine on the device beside plain autograd on the CPU (the tests' oracle).
 2. Rates, beside eager PyTorch on the same device, and as shares of the device's own products and memory bandwidth, all
-   measured here: networks of Fig. 1, LeNet trials, the convolutional network, Langevin steps at P_D = 60,000.
+   measured here: networks of Fig. 1, the convolutional network, Langevin steps at P_D = 60,000.
 3. Sweeps of the profile ``paper`` in order of worth, chunk by chunk until the minutes are over. What is whole is
    written as files that can ship, what is not as ``stores.tar``, with which the next call (``--resume``) goes on.
 
@@ -46,9 +46,8 @@ from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
-from deepmech.trainers.lenet import OneByOne, drawn  # noqa: E402
 from deepmech.trainers.member import Member  # noqa: E402
-from deepmech.trainers.modules import BiasFree, LeNet, of_member  # noqa: E402
+from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech_book.experiments.glass import phases, transitions  # noqa: E402
 from deepmech_book.experiments.spring_block import convolutional, networks  # noqa: E402
@@ -93,7 +92,7 @@ def checks(device: str) -> dict[str, float]:
     found = {}
     for name, network in (("mlp", MLP(depth=4, width=20, dropout=0.1)), ("cnn", CNN(convolutions=2, channels=3))):
         found[name] = _trained(network, device)
-    found |= {"langevin": _walked(device), "lenet": _stepped(device)}
+    found["langevin"] = _walked(device)
     for name, far in found.items():
         say(f"  {name:10s} differs from the oracle by {far:.1e}")
     return found
@@ -123,26 +122,6 @@ def _walked(device: str) -> float:
     return float(abs(many.gradient() - expected).max() / abs(expected).max())
 
 
-def _stepped(device: str) -> float:
-    stream = Stream.of("gpu", 0)
-    x, y = stream.uniform("x", 0, (12, 1024)), np.arange(12) % 3
-    torch.manual_seed(0)
-    module = LeNet(1, 3).double()
-    alone = LeNet(1, 3).double()
-    alone.load_state_dict(module.state_dict())
-    order, optimizer = np.arange(12), torch.optim.SGD(alone.parameters(), lr=0.01)
-    expected = []
-    for i in order:
-        optimizer.zero_grad()
-        logits = alone(torch.from_numpy(x[i : i + 1]))
-        expected.append(logits.detach().numpy()[0])
-        torch.nn.functional.cross_entropy(logits, torch.tensor([y[i]])).backward()
-        optimizer.step()
-    many = OneByOne([module], [0.01], "float64", device)
-    logits, *_ = many.run(x, y[None], order[None], (x[:3], y[:3]), np.array([], int))
-    return float(abs(logits[0] - np.array(expected)).max() / abs(np.array(expected)).max())
-
-
 # --- 2. how fast ------------------------------------------------------------------------------------------------------
 
 
@@ -160,7 +139,7 @@ def limits(device: str, toy: bool) -> dict[str, float]:
 def rates(device: str, toy: bool, own: dict[str, float]) -> dict[str, dict[str, float]]:
     """Engine -> FLOP/s of the library and of eager PyTorch, and the library's share of the device's products."""
     found = {}
-    for name, measure in (("mlp", _mlp), ("cnn", _cnn), ("lenet", _lenet), ("langevin", _langevin)):
+    for name, measure in (("mlp", _mlp), ("cnn", _cnn), ("langevin", _langevin)):
         flop, ours, eager_flop, eager = measure(device, toy)
         rate = flop / ours
         found[name] = {"library": rate, "eager": eager_flop / eager, "share of products": rate / own["products"]}
@@ -228,26 +207,6 @@ def _cnn(device: str, toy: bool) -> tuple[float, float, float, float]:
     each = 6.0 * len(data.y_train) * (9 * side**2 * (c + (layers - 1) * c**2) + 10 * c * side**2)
     ours = _by_epochs(network, data, 2, epochs, device)
     return each * 2 * epochs, ours, each * steps, _eager(module, data, (1, side, side), steps, device)
-
-
-def _lenet(device: str, toy: bool) -> tuple[float, float, float, float]:
-    """A hundred trials of paper B, one sample a step. (The trainer itself keeps to the CPU, whose engine is faster.)"""
-    data, trials, steps = load("geomnist", n_train=30, n_test=3), 3 if toy else 100, 5 if toy else 200
-    each = 6.0 * (784 * 25 * 6 + 100 * 150 * 16 + 400 * 120 + 120 * 84 + 84 * 3)
-    orders = np.stack([drawn(Stream.of("gpu", i), data.y_train, 3, steps, None) for i in range(trials)])
-    labels, at = np.tile(data.y_train, (trials, 1)), np.array([], int)
-    many = OneByOne([LeNet(1, 3) for _ in range(trials)], [0.005] * trials, "float32", device)
-    ours = clocked(lambda: many.run(data.x_train, labels, orders, (data.x_test, data.y_test), at), device, 1)
-    one, x = LeNet(1, 3).to(device), torch.from_numpy(data.x_train).float().to(device)
-    y, optimizer = torch.from_numpy(data.y_train).to(device), torch.optim.SGD(one.parameters(), lr=0.005)
-
-    def run() -> None:
-        for i in orders[0]:
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(one(x[i : i + 1]), y[i : i + 1]).backward()
-            optimizer.step()
-
-    return each * trials * steps, ours, each * steps, clocked(run, device, 1)
 
 
 def _langevin(device: str, toy: bool) -> tuple[float, float, float, float]:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from deepmech.trainers.modules import Dropout
+from deepmech.trainers.modules import Dropout, LeNet, initialise
 from deepmech.trainers.specs import Own
 
 OPTIMIZERS = {
@@ -84,6 +84,13 @@ def hinge_gradient(weights, sizes, x, y, dtype=torch.float64):
         start += above * below
     (0.5 * torch.relu(1 - torch.tensor(y, dtype=dtype) * a[:, 0]) ** 2).mean().backward()
     return flat.grad.double().numpy()
+
+
+def lenet(stream, data, dtype):
+    """The network of a trial of single-sample training, with the initial weights of its stream."""
+    module = LeNet(data.shape[0], data.n_classes).to(getattr(torch, dtype))
+    initialise(module, stream)
+    return module
 
 
 def single_samples(network, rate, x, labels, order, validation=None, at=()):

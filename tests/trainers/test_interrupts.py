@@ -39,7 +39,6 @@ LONG = {
     "compiled": "train(MLP(depth=4, width=100), Training(epochs={n}, **ENDLESS), CLASSES, engine='compiled')",
     "torch": "train(MLP(depth=4, width=100), Training(epochs={n}, **ENDLESS), CLASSES, engine='torch')",
     "lenet": "train_lenet(SingleSample(iterations={n}), load('geomnist', n_train=9), threads=1)",
-    "lenet, torch": "train_lenet(SingleSample(iterations={n}), load('geomnist', n_train=9), engine='torch')",
     "walk": "walk(Dynamics(width=30), Preparation(sgd_steps=10), SIGNS, steps={n}, record=[{n}])",
     "preparation": "walk(Dynamics(width=30), Preparation(sgd_steps={n}), SIGNS, steps=10)",
     "walk, torch": "walk(Dynamics(), Preparation(sgd_steps=9), SIGNS, steps={n}, record=[{n}], engine='torch')",

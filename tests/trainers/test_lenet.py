@@ -1,23 +1,23 @@
-"""Both LeNet engines against the oracle, gradient by gradient; trials that do not know their neighbours."""
+"""LeNet's engine against the oracle, gradient by gradient; trials that do not know their neighbours."""
 
 import numpy as np
 import pytest
-from oracle import single_samples
+from oracle import lenet, single_samples
 from trainer_data import noise
 
 from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.lenet import OneByOne, SingleSample, drawn, initial_weights, network, train_lenet, wrong_labels
+from deepmech.trainers.lenet import SingleSample, drawn, initial_weights, train_lenet, wrong_labels
 
 NONE = np.array([], np.int64)
 
 
 def fresh(data, dtype, seed=0):
-    """A network, the compiled engine that begins as it does, and its layers."""
+    """A network, the weights that the compiled engine begins with, and its layers."""
     stream = Stream.of("test lenet weights", seed)
-    module = network(stream, data.shape[0], data.n_classes, dtype)
+    module = lenet(stream, data, dtype)
     return module, initial_weights(stream, data.shape[0], data.n_classes), [*module.convolution, *module.linear]
 
 
@@ -64,27 +64,6 @@ def test_twenty_steps_agree(dtype, tolerance):
     for own, other in zip(engine.weights(), weights_of(layers), strict=True):
         for kind in (0, 1):
             np.testing.assert_allclose(own[kind], other[kind], rtol=0, atol=tolerance)
-
-
-@pytest.mark.parametrize(("n", "n_channels", "n_classes"), [(1, 1, 3), (3, 3, 10)])
-def test_many_trials_at_once_are_the_oracle_s(n, n_channels, n_classes):
-    data, rates, at = noise(12, n_channels, n_classes), [0.05, 0.01, 0.1][:n], np.array([0, 7, 15])
-    stream = Stream.of("test lenet many")
-    labels = (stream.uniform("y", 0, (n, 12)) * n_classes).astype(np.int64)
-    order = (stream.uniform("order", 0, (n, 15)) * 12).astype(np.int64)
-    networks = [fresh(data, "float64", seed=i)[0] for i in range(n)]
-    many = OneByOne(networks, rates, "float64")
-    *ours, finite = many.run(data.x_train, labels, order, (data.x_test, data.y_test), at)
-    assert finite.all()
-    for i in range(n):
-        module, _, layers = fresh(data, "float64", seed=i)
-        theirs = single_samples(module, rates[i], data.x_train, labels[i], order[i], (data.x_test, data.y_test), at)
-        for own, other in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(own[i], other, rtol=0, atol=1e-12)
-        shown = many.together.shown(i)
-        found = weights_of([*shown.convolution, *shown.linear])
-        for own, other in zip(found, weights_of(layers), strict=True):
-            np.testing.assert_allclose(own[0], other[0], rtol=0, atol=1e-12)
 
 
 def test_real_images_agree_too():
@@ -134,14 +113,6 @@ def test_records_are_of_the_sample_before_its_step():
     order = drawn(Stream.of("lenet", 1), data.y_train, 3, 25, None)
     assert np.array_equal(made["true_class"], data.y_train[order])
     assert 0 < np.mean(made["label"] != made["true_class"]) < 1
-
-
-def test_the_two_engines_agree_through_the_front_door():
-    data = noise(8, 1, 3)
-    training = SingleSample(iterations=15, dtype="float64", label_error=0.5)
-    ours, theirs = (train_lenet(training, data, seed=2, record=[0, 15], engine=e) for e in ("compiled", "torch"))
-    for name in ("logits", "loss", "validation_loss", "validation_accuracy"):
-        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-6 if name == "loss" else 1e-12)
 
 
 def test_it_learns():

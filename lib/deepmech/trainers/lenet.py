@@ -6,19 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
-from torch import nn
-from torch.nn import functional as F
 
 from deepmech.core import checks
 from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.engines.torch_func import StackedModules
 from deepmech.trainers.member import layer_weights
-from deepmech.trainers.modules import LeNet, initialise, made
-from deepmech.trainers.run import Call, go_on, moments, require_spec
+from deepmech.trainers.run import Call, moments, require_spec
 from deepmech.trainers.samples import samples
 from deepmech.trainers.specs import SingleSample
 
@@ -41,7 +36,6 @@ def train_lenet(
     *,
     seed: Number | int = 0,
     record: Sequence[int] | int | None = None,
-    engine: str = "auto",
     threads: int | None = None,
     experiment: str = "lenet",
 ) -> xr.Dataset:
@@ -65,12 +59,9 @@ def train_lenet(
         Numbers of steps after which to measure validation loss and accuracy, rising, from 0 to ``iterations``, or a
         whole number n: after every n-th step, from 0 to the last; None never does. One measurement costs about as much
         as 0.6 steps per validation sample. Logits and losses are recorded at every step.
-    engine : str
-        ``"compiled"``, ``"torch"`` (many trials at once, for comparison), or ``"auto"``: the first that knows what is
-        asked. They agree to rounding.
     threads : int, optional
-        Trials, or groups of them, at a time; None uses every core available. Both engines run on the CPU, also where
-        ``DEEPMECH_DEVICE`` names a GPU.
+        Trials at a time; None uses every core available. They run on the CPU, also where ``DEEPMECH_DEVICE`` names a
+        GPU: there is one engine, the compiled one.
     experiment : str
         As for :func:`deepmech.trainers.train`.
 
@@ -89,8 +80,8 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.samples.samples`) or are no
-        images of 32×32, an engine does not know what is asked of it, or a name is unknown.
+        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.samples.samples`) or are no
+        images of 32×32.
 
     Examples
     --------
@@ -101,8 +92,7 @@ def train_lenet(
     Frozen({'trial': 2, 'iteration': 5, 'logit': 3})
     """
     require_spec("train_lenet: training", training, SingleSample)
-    call = Call("train_lenet", engine=engine, seed=seed, experiment=experiment, threads=threads, on_gpu=False)
-    engine, _ = call.choose()
+    call = Call("train_lenet", engine="compiled", seed=seed, experiment=experiment, threads=threads, on_gpu=False)
     data = samples("train_lenet", data, training.dtype, image="LeNet")
     _check(training, data)
     steps = training.iterations
@@ -112,32 +102,22 @@ def train_lenet(
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
-    x, x_val = (padded(z, n_channels, dtype) if engine == "compiled" else z for z in (data.x_train, data.x_test))
+    x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, data.x_test))
     y, y_val = data.y_train, data.y_test
     spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
     members = batch.members()
-    streams = [Stream.of(experiment, int(member["seed"])) for member in members]
 
     def fit(job: list[int]) -> list[tuple[np.ndarray, ...]]:
-        own = [labels[members[i]["label_error"]] for i in job]
-        rates = [members[i]["learning_rate"] for i in job]
-        order = [drawn(streams[i], y, k, steps, training.class_weights) for i in job]
-        if engine == "torch":
-            many = OneByOne([network(streams[i], n_channels, k, dtype) for i in job], rates, dtype)
-            found = many.run(x, np.stack(own), np.stack(order), (x_val, y_val), at)
-        else:
-            one = Engine(initial_weights(streams[job[0]], n_channels, k), rates[0], dtype)
-            logits, loss, measured = one.run(x, own[0], order[0], (x_val, y_val), at)
-            found = logits[None], loss[None], measured[None], np.array([one.answers(x, order[0][-1])])
-        return [
-            (*_until_lost(*numbers, at), label[which].astype(np.int8), y[which].astype(np.int8))
-            for numbers, label, which in zip(zip(*found, strict=True), own, order, strict=True)
-        ]
+        member = members[job[0]]
+        stream, own = Stream.of(experiment, int(member["seed"])), labels[member["label_error"]]
+        order = drawn(stream, y, k, steps, training.class_weights)
+        one = Engine(initial_weights(stream, n_channels, k), member["learning_rate"], dtype)
+        numbers = one.run(x, own, order, (x_val, y_val), at)
+        found = _until_lost(*numbers, one.answers(x, order[-1]), at)
+        return [(*found, own[order].astype(np.int8), y[order].astype(np.int8))]
 
-    alike = [None if engine == "compiled" else 0] * batch.n
-    need = OneByOne.bytes_per_member(network(streams[0], n_channels, k, dtype), k, steps)
-    rows = call.run(fit, call.jobs(alike, lambda i: need), "trials")
+    rows = call.run(fit, [[i] for i in range(batch.n)], "trials")
     logits, loss, measured, diverged, label, true = (np.stack(z) for z in zip(*rows, strict=True))
     step = ("iteration",)
     variables: dict[str, Any] = {
@@ -149,7 +129,7 @@ def train_lenet(
         variables["validation_loss"] = measured[..., 0], ("at_iteration",)
         variables["validation_accuracy"] = measured[..., 1], ("at_iteration",)
         coords["at_iteration"] = at
-    return call.result(variables, coords, WORDS, data, dtype, [engine], training=training)
+    return call.result(variables, coords, WORDS, data, dtype, ["compiled"], training=training)
 
 
 def _until_lost(
@@ -162,13 +142,6 @@ def _until_lost(
     logits[lost:], loss[lost:], measured[at > lost] = np.nan, np.nan, np.nan
     measured[~np.isfinite(measured).all(1)] = np.nan
     return logits, loss, measured, np.array(lost < len(loss) or not finite or bool(np.isnan(measured).any()))
-
-
-def network(stream: Stream, n_channels: int, n_classes: int, dtype: str) -> nn.Module:
-    """The network of a trial with its initial weights."""
-    module = made(LeNet, stream, n_channels=n_channels, n_outputs=n_classes).to(getattr(torch, dtype))
-    initialise(module, stream)
-    return module
 
 
 def initial_weights(stream: Stream, n_channels: int, n_classes: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -233,65 +206,3 @@ def _check(training: SingleSample, data: Any) -> None:
                 f"SingleSample.class_weights: class {checks.listed(empty)} is to be drawn, but data.y_train has no "
                 "sample of it; give it the weight 0"
             )
-
-
-class OneByOne:
-    """Gradient descent with one sample per step; ``modules`` are taken over, ``rates`` are their step sizes."""
-
-    def __init__(self, modules: Sequence[nn.Module], rates: Sequence[float], dtype: str, device: str = "cpu"):
-        self.together = StackedModules(modules, getattr(torch, dtype), device)
-        self.rate = torch.tensor(rates, dtype=self.together.rows.dtype, device=device)[:, None]
-
-    @staticmethod
-    def bytes_per_member(module: nn.Module, n_classes: int, steps: int) -> int:
-        """About what one member takes, in bytes: its parameters, maps and records."""
-        return 8 * (6 * sum(p.numel() for p in module.parameters()) + 30_000 + (n_classes + 2) * steps)
-
-    def run(
-        self,
-        x: np.ndarray,
-        labels: np.ndarray,
-        order: np.ndarray,
-        validation: tuple[np.ndarray, np.ndarray],
-        at: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Train on samples x (samples, numbers) with each member's labels (members, samples), in its order.
-
-        Returns
-        -------
-        logits, losses : (members, steps, classes) and (members, steps), of the sample drawn, before its step.
-        measured : (members, len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
-        finite : (members,), whether all parameters are at the end, and what the network says to its last sample.
-
-        From the first loss or parameter of a member that is not finite on, its numbers are nan.
-        """
-        together, device = self.together, self.rate.device
-        images, test = (torch.from_numpy(np.asarray(v)).to(device, self.rate.dtype) for v in (x, validation[0]))
-        own, drawn, truth = (torch.from_numpy(np.asarray(v)).to(device) for v in (labels, order, validation[1]))
-        finite = torch.ones(len(drawn), dtype=torch.bool, device=device)
-        logits, losses = [], []
-        measured = np.full((len(drawn), len(at), 2), np.nan)
-        for m in range(drawn.shape[1] + 1):
-            go_on()
-            finite &= together.rows.isfinite().all(1)
-            if m in at:
-                measured[finite.cpu().numpy(), int(np.searchsorted(at, m))] = [
-                    self._measure(i, test, truth) for i in finite.nonzero()[:, 0].tolist()
-                ]
-            if m == drawn.shape[1]:
-                break
-            sample = drawn[:, m, None]
-            loss, gradient, output = together.gradient(F.cross_entropy, images[sample], own.gather(1, sample), (0, 0))
-            logits.append(torch.where(finite[:, None], output[:, 0], torch.nan))
-            losses.append(torch.where(finite, loss, torch.nan))
-            finite &= loss.isfinite()
-            together.rows -= self.rate * gradient
-        with torch.no_grad():
-            finite &= together.outputs(together.rows, images[drawn[:, -1:]], 0).isfinite().flatten(1).all(1)
-        records = (torch.stack(values, 1).cpu().numpy() for values in (logits, losses))
-        return *records, measured, finite.cpu().numpy()  # type: ignore[return-value]
-
-    @torch.no_grad()
-    def _measure(self, i: int, x: torch.Tensor, truth: torch.Tensor) -> tuple[float, float]:
-        output = self.together.shown(i)(x)
-        return F.cross_entropy(output, truth).item(), (output.argmax(1) == truth).double().mean().item()

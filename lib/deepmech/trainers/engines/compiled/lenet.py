@@ -75,7 +75,15 @@ class Engine:
     def run(
         self, x: np.ndarray, y: np.ndarray, order: np.ndarray, validation: tuple[np.ndarray, np.ndarray], at: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As :meth:`deepmech.trainers.lenet.OneByOne.run`; images come :func:`padded`."""
+        """Train on :func:`padded` images x with labels y, one sample per step, in this order.
+
+        Returns
+        -------
+        logits, losses : (steps, classes) and (steps,), of the sample drawn, before its step.
+        measured : (len(at), 2), loss and accuracy on ``validation``, before the steps in ``at``.
+
+        From the first loss or parameter that is not finite on, they are nan.
+        """
         begun = [a.copy() for a in self.parameters]
         record, losses = np.full((len(order), self.n_classes), np.nan, self.dtype), np.full(len(order), np.nan)
         measured = np.full((len(at), 2), np.nan)
