@@ -90,6 +90,7 @@ PACKAGE = {
     "sklearn": "scikit-learn",
     "bs4": "beautifulsoup4",
     "pybtex": "jupyter-book",
+    "PIL": "matplotlib",
     "llvmlite": "numba",
     "traitlets": "anywidget",
     "nbformat": "papermill",

@@ -9,7 +9,9 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from deepmech.core.files import write_whole
 from deepmech_book.press import execution, keys
@@ -191,3 +193,18 @@ def test_records_of_a_notebook():
     made["metadata"]["deepmech"] = {"parameters": {"profile": "quick"}, "seconds": 2.5}
     page = {"page": "springs/one", "profile": "quick", "seconds": 2.5}
     assert execution.records("springs/one", made) == [{**page, "figure": "A.3"}, {**page, "claim": 1}]
+
+
+def test_a_picture_of_few_colours_has_a_palette_and_one_of_many_stays(tmp_path):
+    flat = np.full((200, 200, 3), 255, np.uint8)
+    flat[50:100, 20:180] = (42, 111, 151)
+    flat[99, 20:180] = (148, 183, 203)  # between two colours, as at every edge
+    for name, pixels in (("flat", flat), ("noise", np.random.default_rng(0).integers(0, 256, flat.shape, np.uint8))):
+        Image.fromarray(pixels).save(tmp_path / f"{name}.png", dpi=(200, 200))
+        before = (tmp_path / f"{name}.png").read_bytes()
+        execution.with_palette(tmp_path / f"{name}.png")
+        with Image.open(tmp_path / f"{name}.png") as image:
+            assert (image.mode == "P") == (name == "flat")
+            np.testing.assert_array_equal(np.asarray(image.convert("RGB")), pixels)
+            assert image.info["dpi"] == pytest.approx((200, 200), abs=0.1)
+        assert (tmp_path / f"{name}.png").read_bytes() == before or name == "flat"

@@ -117,6 +117,13 @@ def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str
     assert numbers(page)["t"] == 0
 
 
+def test_waits_for_readers_who_want_less_motion(visit: Any, tmp_path: Path, kind: str) -> None:
+    page = visit(reduced_motion="reduce").open(explorers.cli_explore(kind, tmp_path / "page.html", show=False))
+    frames(page, 10)
+    assert numbers(page)["t"] == 0
+    assert page.get_by_role("button", name="Start").is_visible()
+
+
 def test_keyboard_moves_every_slider(visit: Any, still: Any, kind: str) -> None:
     page = visit().open(still(kind))
     for name in KINDS[kind].sliders:

@@ -1,4 +1,4 @@
-"""Papermill's engine for the book: forked kernels, and a limit on the time of cells."""
+"""Papermill's engine for the book: forked kernels, and limits on the time and the output of cells."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from deepmech_book.press import kernels
 from deepmech_book.press.execution import NotebookFailed, place
 from deepmech_book.press.sources import clock
 
+#: Bytes that the outputs of a notebook may have; the longest page of the book has 1.5 million.
+OUTPUT = 2**25
 NAME = "deepmech"
 _starting = threading.Lock()
 _running: set[Client] = set()
@@ -39,7 +41,9 @@ class Forked(LocalProvisioner):
 
 
 class Client(PapermillNotebookClient):
-    """Ends the notebook when a cell is over its time."""
+    """Ends the notebook when a cell is over its time, or all cells so far over their output."""
+
+    written = 0
 
     def create_kernel_manager(self) -> Any:
         manager = super().create_kernel_manager()
@@ -61,8 +65,18 @@ class Client(PapermillNotebookClient):
             why = f"it was stopped after {clock(self.timeout)} (deepmech's option --cell-minutes sets another limit)"
         except DeadKernelError:
             why = "its kernel died (killed from outside, or the memory was full)"
+            if self.written > OUTPUT:
+                why = f"it was stopped: the outputs of a notebook may have {OUTPUT >> 20} MB"
         self.shutdown_kernel = "immediate"
         raise NotebookFailed(f"{place(self.nb.cells, cell)}{why}")
+
+    def process_message(self, message: Any, *rest: Any, **how: Any) -> Any:
+        if self.written <= OUTPUT:
+            self.written += sum(map(len, message.get("buffers", []))) + len(str(message["content"]))
+            if self.written <= OUTPUT:
+                return super().process_message(message, *rest, **how)
+            self.kill()  # a cell that only prints would hear of nothing else
+        return None
 
 
 class BookEngine(Engine):

@@ -49,6 +49,8 @@ def execute(
         chatter = _tidy(source, notebook, parameters)
         check(notebook, checkout.root)
         drawn, figures = folder / "drawn", folder / FIGURES
+        for picture in figures.glob("*.png"):
+            with_palette(picture)
         threads = environment.get("OMP_NUM_THREADS", provenance.cores())
         notebook["metadata"]["deepmech"] = {
             "key": key if _key_now(checkout, source.name, parameters) == key else "changed while it ran",
@@ -191,6 +193,26 @@ def check(notebook: dict[str, Any], root: Path) -> None:
             wrong.append(f"its output shows a path of this machine ({root})")
         if wrong:
             raise NotebookFailed(f"{place(notebook['cells'], cell)}{wrong[0]}")
+
+
+def with_palette(picture: Path, most: int = 24) -> None:
+    """Give a PNG a palette of 256 colours, a quarter of its bytes, where it looks the same: where not one pixel in a
+    thousand is off by more than ``most`` of 255."""
+    import numpy as np
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        full = np.asarray(image.convert("RGB"))
+        how = {name: image.info[name] for name in ("dpi",) if name in image.info}
+    few = Image.fromarray(full).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    which = np.asarray(few).ravel()
+    count = np.maximum(np.bincount(which, minlength=256), 1)
+    means = [np.bincount(which, full[..., k].ravel(), 256) / count for k in range(3)]
+    palette = np.round(np.stack(means, -1)).astype(np.uint8)
+    off = np.abs(palette[which].astype(int) - full.reshape(-1, 3)).max(-1)
+    if (off > most).mean() < 1e-3:
+        few.putpalette(palette.tobytes())
+        few.save(picture, "PNG", **how)
 
 
 def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
