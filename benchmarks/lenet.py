@@ -22,8 +22,7 @@ from torch.nn import functional
 from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.trainers.engines.compiled import lenet_step as kernels
-from deepmech.trainers.engines.compiled.lenet import Engine, padded
+from deepmech.trainers.engines.compiled.lenet import Engine, descend, forward, padded, softmax
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
 
@@ -87,9 +86,9 @@ def without_record(data, steps: int) -> Callable[[], None]:
 def _steps(x, y, steps, rate, p, s, logits, chance):
     for m in range(steps):
         i = m % y.shape[0]
-        n2, n3 = kernels.forward(x[i], p, s, logits)
-        kernels.softmax(logits, y[i], chance)
-        kernels.descend(x[i], y[i], rate, p, s, n2, n3, logits.shape[0], chance)
+        n2, n3 = forward(x[i], p, s, logits)
+        softmax(logits, y[i], chance)
+        descend(x[i], y[i], rate, p, s, n2, n3, logits.shape[0], chance)
 
 
 @njit(nogil=True, error_model="numpy")

@@ -16,7 +16,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, SingleSample, Training, train, train_lenet
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, settle, walk
-from deepmech.trainers.samples import samples
+from deepmech.trainers.run import samples
 
 CLOUDS = clusters(60, 4, 3)
 STREAM = Stream.of("front door", 0)

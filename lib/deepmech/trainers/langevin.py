@@ -23,8 +23,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, SingleWalkAdapter, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
-from deepmech.trainers.run import Call, moments, require_spec
-from deepmech.trainers.samples import samples
+from deepmech.trainers.run import Call, moments, require_spec, samples
 from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
 ENDS = ("finished", "diverged")
@@ -212,7 +211,7 @@ def walk(
     ------
     ValueError
         If times, labels or names do not fit, or the data are not fit to be trained on
-        (:func:`deepmech.trainers.samples.samples`).
+        (:func:`deepmech.trainers.run.samples`).
 
     Examples
     --------

@@ -13,8 +13,7 @@ from deepmech.core.labels import Number
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.member import layer_weights
-from deepmech.trainers.run import Call, moments, require_spec
-from deepmech.trainers.samples import samples
+from deepmech.trainers.run import Call, moments, require_spec, samples
 from deepmech.trainers.specs import SingleSample
 
 SIDE = 32
@@ -80,7 +79,7 @@ def train_lenet(
     Raises
     ------
     ValueError
-        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.samples.samples`) or are no
+        If labels clash, or the data are not fit to be trained on (:func:`deepmech.trainers.run.samples`) or are no
         images of 32×32.
 
     Examples

@@ -19,8 +19,7 @@ from deepmech.metrics.separation import data_separation
 from deepmech.trainers.engines.compiled.mlp import Fused, unknown
 from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.member import Member
-from deepmech.trainers.run import Call, go_on, moments, require_spec
-from deepmech.trainers.samples import samples
+from deepmech.trainers.run import Call, go_on, moments, require_spec, samples
 from deepmech.trainers.specs import CNN, MLP, Own, Training, labelled, with_values
 
 #: Metric -> name of its variable in the result.
@@ -141,7 +140,7 @@ def train(
     Raises
     ------
     ValueError
-        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.samples.samples`) or do not fit
+        If labels clash, the data are not fit to be trained on (:func:`deepmech.trainers.run.samples`) or do not fit
         the specs, an engine does not know what is asked of it, or a name is unknown.
 
     Examples

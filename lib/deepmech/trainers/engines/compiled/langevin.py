@@ -1,20 +1,306 @@
-"""One network that walks on a CPU: the compiled engine.
+"""One network that walks on a CPU: the compiled engine, down to its matrix products in vector registers.
 
-It holds the weights as one flat vector, layer after layer, each (units above, units below), and shares its draws with
-:class:`~deepmech.trainers.engines.torch_walk.TorchWalk`, so both take the same path up to rounding.
+It holds the weights of a bias-free ReLU network as one flat vector, layer after layer, each (units above, units below),
+and shares its draws with :class:`~deepmech.trainers.engines.torch_walk.TorchWalk`, so both take the same path up to
+rounding. Samples go in blocks that stay in the cache from the input to the gradient, side by side in vectors of 64
+bytes; activations are feature-major. Kernels release Python's lock and run as many steps as they are asked for, noise
+included, without coming back. There are two products:
+
+- :func:`rows`: out[j, b] = Σ_k w[j, k] a[k, b], the way forward (ReLU at the end) and back (zero where the unit below
+  was silent). Up to six rows and four vectors of samples stay in registers while k runs.
+- :func:`pairs`: g[j, i] += Σ_b d[j, b] a[i, b], the gradient. Up to four by four sums of vectors stay in registers
+  while b runs; then the lanes are added, always in the same order.
+
+Every product is a fused multiply-add and every sum has one order (:mod:`.tiles`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from deepmech.core.compiled import njit
-from deepmech.core.random import Stream, purpose_word
-from deepmech.trainers.engines.compiled import langevin_kernels as kernels
-from deepmech.trainers.engines.compiled.tiles import aligned
+from deepmech.core.random import Stream, fill_bits, fill_normal, purpose_word
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, aligned, choose
 from deepmech.trainers.run import go_on
+
+ROWS, WIDE, SQUARE = 6, 4, 4
+"""Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`. Every size is compiled, so there are
+few: fours and threes make every number from six on, and small tiles wait for their own sums."""
+LINEAR, RELU, WHERE_ACTIVE = 0, 1, 2
+"""What happens to sums before they are stored."""
+
+
+def _across(code: Vectors, vectors: list[Any]) -> Any:
+    """One vector that holds the sum over the lanes of each of the (at most ``lanes``) vectors."""
+    vectors = vectors + [code.zero] * (code.lanes - len(vectors))
+    while len(vectors) > 1:
+        # Of two vectors made of equal runs, the even and the odd entries: added, they are runs of half the length.
+        even, odd = (range(k, 2 * code.lanes, 2) for k in (0, 1))
+        vectors = [
+            code.builder.fadd(code.shuffle(x, y, even), code.shuffle(x, y, odd))
+            for x, y in zip(vectors[::2], vectors[1::2], strict=True)
+        ]
+    return vectors[0]
+
+
+@intrinsic
+def _rows(typingctx, sizes, ending, out, o, s, w, w0, wj, wk, a, a0, count, active, c0):
+    def codegen(context, b, signature, args):
+        code = Vectors(context, b, out.dtype)
+        chosen, how, _, o_, s_, _, w0_, wj_, wk_, _, a0_, count_, _, c0_ = args
+        to, weights, below, lit = (code.pointer(signature.args[n], args[n]) for n in (2, 5, 9, 12))
+        number = o_.type
+
+        def emit(n_rows: int, n_vectors: int) -> None:
+            def left(k: Any) -> list[Any]:
+                places = [b.add(b.add(w0_, b.mul(number(j), wj_)), b.mul(k, wk_)) for j in range(n_rows)]
+                return [code.number(weights, place) for place in places]
+
+            def right(k: Any) -> list[Any]:
+                start = b.add(a0_, b.mul(k, s_))
+                return [code.load(below, b.add(start, number(v * code.lanes))) for v in range(n_vectors)]
+
+            sums = code.tile(count_, [code.zero] * (n_rows * n_vectors), left, right, fused=True)
+            plain, masked = (b.icmp_signed("==", how, how.type(k)) for k in (LINEAR, WHERE_ACTIVE))
+            for j in range(n_rows):
+                for v in range(n_vectors):
+                    value = sums[j * n_vectors + v]
+                    shift = b.add(b.mul(number(j), s_), number(v * code.lanes))
+                    test = b.select(masked, code.load(lit, b.add(c0_, shift)), value)
+                    kept = b.select(b.fcmp_ordered(">", test, code.zero), value, code.zero)
+                    code.store(b.select(plain, value, kept), to, b.add(o_, shift))
+
+        tiles = [(n_rows, n_vectors) for n_rows in (ROWS, 4, 3, 1) for n_vectors in (1, WIDE)]
+        choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
+        return context.get_dummy_value()
+
+    word = types.int64
+    pair = types.UniTuple(word, 2)
+    return types.void(pair, word, out, word, word, w, word, word, word, a, word, word, active, word), codegen
+
+
+@intrinsic
+def _pairs(typingctx, sizes, out, d, d0, a, a0, s, vectors):
+    def codegen(context, b, signature, args):
+        code = Vectors(context, b, out.dtype)
+        chosen, _, _, d0_, _, a0_, s_, vectors_ = args
+        to, up, below = (code.pointer(signature.args[n], args[n]) for n in (1, 2, 4))
+        number = d0_.type
+
+        def emit(n_rows: int, n_columns: int) -> None:
+            def side(pointer: Any, begin: Any, n: int) -> Any:
+                def of(v: Any) -> list[Any]:
+                    at = b.add(begin, b.mul(v, number(code.lanes)))
+                    return [code.load(pointer, b.add(at, b.mul(number(j), s_))) for j in range(n)]
+
+                return of
+
+            zeros = [code.zero] * (n_rows * n_columns)
+            sums = code.tile(vectors_, zeros, side(up, d0_, n_rows), side(below, a0_, n_columns), fused=True)
+            for first in range(0, len(sums), code.lanes):
+                code.store(_across(code, sums[first : first + code.lanes]), to, first)
+
+        tiles = [(n_rows, n_columns) for n_rows in (SQUARE, 3, 1) for n_columns in (SQUARE, 3, 1)]
+        choose(b, [b.extract_value(chosen, i) for i in range(2)], tiles, emit)
+        return context.get_dummy_value()
+
+    word = types.int64
+    return types.void(types.UniTuple(word, 2), out, d, word, a, word, word, word), codegen
+
+
+@njit(**INSIDE)
+def _next(left, largest):
+    """How many of ``left`` rows the next tile takes, so that no tile of one is needed if it can be helped."""
+    if left >= largest and left - largest not in (1, 2, 5):
+        return largest
+    if left >= 4 and left not in (6, 9):
+        return 4
+    return 3 if left >= 3 else 1
+
+
+@njit(**INSIDE)
+def rows(ending, out, o, n_rows, w, w0, wj, wk, a, a0, count, active, c0, s, n):
+    """out[o + j s + b] = Σ_k w[w0 + j wj + k wk] a[a0 + k s + b] for j < n_rows, k < count, b < n.
+
+    Arrays are flat and of one type; rows of samples lie ``s`` apart, ``n`` and ``s`` are multiples of a vector's
+    length. ``ending`` says what becomes of the sums: LINEAR, RELU, or WHERE_ACTIVE (0 unless active[c0 + j s + b] > 0);
+    ``active`` is looked at in any case, so it has to hold as many numbers.
+    """
+    lanes = BYTES // out.itemsize
+    b = 0
+    while b < n:
+        wide = WIDE if n - b >= WIDE * lanes else 1
+        first = 0
+        while first < n_rows:
+            sizes = (_next(n_rows - first, ROWS), wide)
+            to, weight, mask = o + first * s + b, w0 + first * wj, c0 + first * s + b
+            _rows(  # type: ignore[call-arg]
+                sizes, ending, out, to, s, w, weight, wj, wk, a, a0 + b, count, active, mask
+            )
+            first += sizes[0]
+        b += wide * lanes
+
+
+@njit(**INSIDE)
+def pairs(g, g0, d, d0, n_rows, a, a0, n_columns, s, n, small):
+    """g[g0 + j n_columns + i] += Σ_b d[d0 + j s + b] a[a0 + i s + b], b < n; ``g`` is float64, ``small`` holds 16."""
+    lanes = BYTES // small.itemsize
+    top = 0
+    while top < n_rows:
+        down = _next(n_rows - top, SQUARE)
+        left = 0
+        while left < n_columns:
+            across = _next(n_columns - left, SQUARE)
+            _pairs(  # type: ignore[call-arg]
+                (down, across), small, d, d0 + top * s, a, a0 + left * s, s, n // lanes
+            )
+            for j in range(down):
+                for i in range(across):
+                    g[g0 + (top + j) * n_columns + left + i] += small[j * across + i]
+            left += across
+        top += down
+
+
+def vectors(dtype: str) -> int:
+    """Samples in a vector: 16 in float32, 8 in float64."""
+    return BYTES // np.dtype(dtype).itemsize
+
+
+class Net(NamedTuple):
+    """One network: units of its ``sizes``, weights ``w`` in float64 and ``v`` in the type of products, gradient ``g``.
+
+    Weights are flat. With ``rounds`` they are rounded to the type of ``v`` after every step, as if kept in it.
+    """
+
+    sizes: np.ndarray
+    w: np.ndarray
+    v: np.ndarray
+    g: np.ndarray
+    rounds: bool
+
+
+class Data(NamedTuple):
+    """All samples in blocks of ``block``, filled up with zeros, flat, and as they are; all in the type of products."""
+
+    x: np.ndarray
+    """(blocks, inputs, block), and labels ``y`` (blocks, block)."""
+    y: np.ndarray
+    samples: np.ndarray
+    """(inputs, n), and ``labels`` (n,)."""
+    labels: np.ndarray
+    block: int
+
+
+class Room(NamedTuple):
+    """Work space, flat."""
+
+    a: np.ndarray
+    """(hidden, widest, block) activations."""
+    d: np.ndarray
+    """(2, widest, block) derivatives of two layers by turns."""
+    small: np.ndarray
+    """Sums of one tile of the gradient."""
+    x: np.ndarray
+    """(inputs, block), and ``y`` (block,): a block of a batch."""
+    y: np.ndarray
+    bits: np.ndarray
+    """Random words for all weights, or one more; ``z``: normal numbers made of them."""
+    z: np.ndarray
+
+
+@njit(**INSIDE)
+def _block(net, room, x, x0, y, y0, n, s, scale):
+    """Add to ``net.g`` the gradient of scale · Σ_b ½ max(0, 1 - y_b f_b)² over one block of samples.
+
+    The block is x[x0 + i s + b], y[y0 + b] with b < n, ``n`` a multiple of a vector's length, padded with zeros.
+    """
+    w, g, sizes, a, d = net.v, net.g, net.sizes, room.a, room.d
+    # As plain integers: for every literal number numba would compile the products once more.
+    relu, linear, where_active = np.int64(RELU), np.int64(LINEAR), np.int64(WHERE_ACTIVE)
+    none, one_by_one = np.int64(0), np.int64(1)
+    last = sizes.shape[0] - 1
+    widest = 1
+    for i in range(1, last):
+        widest = max(widest, sizes[i])
+    layer = widest * s
+    start = none
+    for i in range(1, last + 1):
+        m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
+        # One call for all layers: wherever a product is called, it is compiled again.
+        inputs, first = (x, x0) if i == 1 else (a, below)
+        out, to = (a, below + layer) if i < last else (d, (i % 2) * layer)
+        rows(relu if i < last else linear, out, to, m, w, start, k, one_by_one, inputs, first, k, a, none, s, n)
+        start += m * k
+    up = (last % 2) * layer
+    zero, one, factor = d.dtype.type(0), d.dtype.type(1), d.dtype.type(scale)
+    for b in range(n):
+        gap = one - y[y0 + b] * d[up + b]
+        gap = gap if gap > zero else zero
+        d[up + b] = -y[y0 + b] * gap * factor
+    for i in range(last, 0, -1):
+        m, k, below = sizes[i], sizes[i - 1], (i - 2) * layer
+        up, down = (i % 2) * layer, ((i - 1) % 2) * layer
+        start -= m * k
+        inputs, first = (x, x0) if i == 1 else (a, below)
+        pairs(g, start, d, up, m, inputs, first, k, s, n, room.small)
+        if i > 1:
+            rows(where_active, d, down, k, w, start, one_by_one, k, d, up, m, a, below, s, n)
+
+
+@njit(**INSIDE)
+def _gather(x, y, samples, labels, chosen, s, n):
+    """A block of the ``chosen`` ``samples`` (inputs, …): x (inputs, s), flat, and y, filled up with zeros to ``n``."""
+    held = chosen.shape[0]
+    for b in range(held):
+        y[b] = labels[chosen[b]]
+    for b in range(held, n):
+        y[b] = 0
+    for i in range(samples.shape[0]):
+        for b in range(held):
+            x[i * s + b] = samples[i, chosen[b]]
+        for b in range(held, n):
+            x[i * s + b] = 0
+
+
+@njit(**OPTIONS)
+def advance(net, data, room, order, batch, rate, decay, noise, key, purpose, begin, end):
+    """Steps ``begin`` … ``end`` - 1 of w -= rate (∂loss/∂w + decay · w) + noise · ξ (Eq. 3).
+
+    With ``batch`` 0 the loss is that of all samples, and steps are numbered for their random numbers, which have this
+    ``key`` and ``purpose``. Otherwise step i takes batch i of the epoch's ``order``. One function for both, because
+    every compiled entry brings all products with it.
+    """
+    w, v, g, s = net.w, net.v, net.g, data.block
+    V, lanes = v.dtype.type, BYTES // v.itemsize
+    for step in range(begin, end):
+        begun, held_by, x, y = 0, data.labels.shape[0], data.x, data.y
+        if batch > 0:
+            begun, x, y = step * batch, room.x, room.y
+            held_by = min((step + 1) * batch, order.shape[0]) - begun
+        for i in range(g.shape[0]):
+            g[i] = 0.0
+        for head in range(0, held_by, s):
+            held = min(s, held_by - head)
+            n = -(-held // lanes) * lanes
+            x0, y0 = (0, 0) if batch > 0 else (head * net.sizes[0], head)
+            if batch > 0:
+                _gather(x, y, data.samples, data.labels, order[begun + head : begun + head + held], s, n)
+            _block(net, room, x, x0, y, y0, n, s, 1.0 / held_by)
+        if noise > 0:
+            fill_bits(room.bits, key, np.uint64(step), purpose)
+            fill_normal(room.z, room.bits)
+        for i in range(w.shape[0]):
+            new = w[i] - rate * (g[i] + decay * w[i])
+            w[i] = new + noise * room.z[i] if noise > 0 else new
+        for i in range(w.shape[0]):
+            v[i] = V(w[i])
+            w[i] = np.float64(v[i]) if net.rounds else w[i]
+
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
@@ -67,9 +353,9 @@ class CompiledWalk:
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
         weight_type, self.type = TYPES[dtype]
-        self.n, lanes = len(x), kernels.vectors(self.type)
+        self.n, lanes = len(x), vectors(self.type)
         widest = int(self.sizes[1:].max())
-        unit = kernels.WIDE * lanes
+        unit = WIDE * lanes
         whole = -(-self.n // lanes) * lanes
         #: Samples in a block: fixed by the sizes alone, so that sums have one order.
         self.block = min(max(CACHE // (widest * np.dtype(self.type).itemsize) // unit * unit, unit), whole)
@@ -80,16 +366,16 @@ class CompiledWalk:
         room = {name: aligned(n * self.block, self.type) for name, n in {
             "a": (len(sizes) - 2) * widest, "d": 2 * widest, "x": len(samples), "y": 1,
         }.items()}  # fmt: skip
-        small = aligned(kernels.SQUARE**2, self.type)
+        small = aligned(SQUARE**2, self.type)
         #: Weights, the same in the type of the products, and their gradient.
         self.w, self.v, self.g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
         even = len(self.g) + len(self.g) % 2
-        self._room = kernels.Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
-        self._net = kernels.Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
+        self._room = Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
+        self._net = Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
         blocked = aligned(padded.size, self.type), aligned(blocks * self.block, self.type)
         blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
         blocked[1][: self.n] = labels
-        self._data = kernels.Data(*blocked, samples, labels, self.block)
+        self._data = Data(*blocked, samples, labels, self.block)
 
     def set(self, weights: np.ndarray) -> None:
         """Put the network at these weights (flat)."""
@@ -117,7 +403,7 @@ class CompiledWalk:
         self, begin: int, end: int, batch: int, order: np.ndarray, rate: float, decay: float, noise: float,
         stream: Stream,
     ) -> None:  # fmt: skip
-        kernels.advance(
+        advance(
             self._net, self._data, self._room, order, batch, rate, decay, noise, np.uint64(stream.key), _THERMAL,
             begin, end,
         )  # fmt: skip

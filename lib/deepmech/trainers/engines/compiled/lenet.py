@@ -1,23 +1,326 @@
-"""What the compiled trial needs around it: parameters in its layout, work space, images with room at their ends."""
+"""One LeNet trained by single-sample gradient descent, a whole trial in one compiled call.
+
+The network is that of :func:`deepmech.trainers.train_lenet`. Layouts are chosen for vectors of eight. Images lie flat,
+row behind row, so that a convolution is one long loop over pixels; the few sums across the end of a row are computed
+and not used. Of each 2×2 block only the largest entry passes a gradient back, and of the units behind a ReLU only the
+positive ones: the backward pass visits those alone. A linear layer's gradient with respect to its input and its update
+are one visit to its weights, which are most of what a step reads and writes.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from deepmech.trainers.engines.compiled import lenet_step as kernels
-from deepmech.trainers.engines.compiled.lenet_step import (
-    FLAT,
-    GROUP,
-    IMAGE,
-    MAPS_1,
-    MAPS_2,
-    PATCH,
-    ROOM_4,
-    UNITS_3,
-    UNITS_4,
-)
-from deepmech.trainers.engines.compiled.tiles import aligned
+from deepmech.core.compiled import njit
+from deepmech.trainers.engines.compiled.lenet_vectors import axpy, dot_then_axpy, nothing, rows, taps
+from deepmech.trainers.engines.compiled.tiles import INSIDE, OPTIONS, aligned
 from deepmech.trainers.run import go_on
+
+SIDE = 32
+IMAGE = SIDE * SIDE + 16
+"""Numbers from one channel of an image to the next; what is beyond its 1,024 pixels must be finite."""
+MAPS_1, MAPS_2 = 6, 16
+PATCH = 8
+"""Room for the six maps, or for the five taps of a row."""
+ROW_1, ROW_2 = SIDE, 14
+LONG_1, LONG_2 = 896, 144
+"""Flattened maps before the maximum: 28 rows of 32, and 10 rows of 14, filled up to whole vectors."""
+POOLED_1 = 208
+"""One flattened map of 14×14, filled up to what the second convolution's last vector reads."""
+FLAT, UNITS_3, UNITS_4 = 400, 120, 84
+ROOM_4 = 88
+"""UNITS_4 filled up to whole vectors."""
+GROUP = 4
+
+
+class Parameters(NamedTuple):
+    """Weights and biases of the five layers, each flat.
+
+    ``w1`` (map, channel, row, PATCH), ``w2`` (map, row, column, PATCH maps below), ``w3`` and ``w4`` (input, output),
+    ``w5`` (class, ROOM_4). What only fills a vector up is zero or never read.
+    """
+
+    w1: np.ndarray
+    b1: np.ndarray
+    w2: np.ndarray
+    b2: np.ndarray
+    w3: np.ndarray
+    b3: np.ndarray
+    w4: np.ndarray
+    b4: np.ndarray
+    w5: np.ndarray
+    b5: np.ndarray
+
+
+class Space(NamedTuple):
+    """Work space of one network; the forward pass leaves in it what the backward pass reads.
+
+    Maps before the maxima (``maps``), after them (``pool``; ``last``: the same with the maps of a pixel side by side),
+    where the maxima came from (``chosen``), units (``h``), active inputs of a layer and their places (``v``, ``i``),
+    derivatives with respect to layers' inputs (``d``, ``back1``) and to filters (``g``).
+    """
+
+    maps1: np.ndarray
+    pool1: np.ndarray
+    last1: np.ndarray
+    chosen1: np.ndarray
+    maps2: np.ndarray
+    pool2: np.ndarray
+    chosen2: np.ndarray
+    h3: np.ndarray
+    h4: np.ndarray
+    v2: np.ndarray
+    i2: np.ndarray
+    v3: np.ndarray
+    i3: np.ndarray
+    d2: np.ndarray
+    d3: np.ndarray
+    d4: np.ndarray
+    g1: np.ndarray
+    g2: np.ndarray
+    back1: np.ndarray
+
+
+_taps_1 = taps(3, 32, ROW_1, (PATCH, 1))
+_taps_2 = taps(4, 24, ROW_2, (5 * PATCH, PATCH))
+_rows_3 = rows(GROUP, UNITS_3)
+_rows_4 = rows(GROUP, ROOM_4)
+_back_3 = dot_then_axpy(UNITS_3)
+_back_4 = dot_then_axpy(ROOM_4)
+_nothing = nothing(32)
+_axpy_taps = axpy(PATCH)
+_axpy_patch = axpy(5 * PATCH)
+
+
+# As plain integers: for every literal number numba would compile what it is given to once more.
+_LONG, _ROW, _SIDE = np.array([LONG_1, LONG_2]), np.array([ROW_1, ROW_2]), np.array([14, 5])
+"""Of the two layers of maps: numbers in a map and in its rows before the maxima, and the side after them."""
+#: From one map to the next and from one pixel to the next, where maps lie one after another or side by side.
+_PLANES, _PIXELS, _CHOSEN, _FLAT = (np.array(v) for v in ((POOLED_1, 1), (1, PATCH), (1, MAPS_1), (25, 1)))
+
+
+@njit(**INSIDE)
+def _lost(maps, stride, row, side):
+    """0 if maxima and ReLU lose nothing of these maps, else nan: where an entry is +inf or nan."""
+    lost = _nothing(maps, maps.shape[0] // 32)
+    if lost == 0:
+        return lost
+    # Looked at closely only now: -inf is rightly cut off, and what is beyond the end of a row is no entry.
+    for o in range(maps.shape[0] // stride):
+        for y in range(side):
+            for x in range(side):
+                if not maps[o * stride + y * row + x] < np.inf:
+                    return lost
+    return maps.dtype.type(0)
+
+
+@njit(**INSIDE)
+def _pool(maps, stride, row, side, pooled, at, turned, turned_at, chosen, chosen_at):
+    """2×2 maxima above zero of flattened maps, ``stride`` apart, and where they come from.
+
+    That of map o and cell c goes to ``pooled[o · at[0] + c · at[1]]``, and so to ``turned``. ``chosen`` is the flat
+    position in the map of the first of the largest entries, or -1 where none is positive.
+    """
+    T = maps.dtype.type
+    for o in range(maps.shape[0] // stride):
+        for y in range(side):
+            for x in range(side):
+                p = o * stride + 2 * y * row + 2 * x
+                a, b, c, d = maps[p], maps[p + 1], maps[p + row], maps[p + row + 1]
+                top, low = (b if b > a else a), (d if d > c else c)
+                place, place_low = (1 if b > a else 0), (row + 1 if d > c else row)
+                best = low if low > top else top
+                place = place_low if low > top else place
+                cell = y * side + x
+                positive = best > T(0)
+                value = best if positive else T(0)
+                pooled[o * at[0] + cell * at[1]] = value
+                turned[o * turned_at[0] + cell * turned_at[1]] = value
+                chosen[o * chosen_at[0] + cell * chosen_at[1]] = 2 * y * row + 2 * x + place if positive else -1
+
+
+@njit(**INSIDE)
+def _active(a, values, index):
+    """Positive entries of ``a`` and where they are; filled up with zeros to a whole group. Returns their number.
+
+    What is not a number counts as positive, so that it gets through.
+    """
+    count = 0
+    for i in range(a.shape[0]):
+        values[count] = a[i]
+        index[count] = i
+        count += 0 if a[i] <= 0 else 1
+    for i in range(count, count + GROUP):
+        values[i] = 0
+        index[i] = 0
+    return count
+
+
+@njit(**INSIDE)
+def forward(image, p, s, logits):
+    """Logits of one image; leaves in ``s`` what the way back needs. Returns the numbers of active inputs.
+
+    Logits are nan if a map is not finite before its maxima, as in torch: maxima alone would lose it.
+    """
+    channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
+    # Lengths are read from arrays here: loops of a length that is known are unrolled, and take long to compile.
+    maps, long = p.b1.shape[0], s.maps1.shape[0] // p.b1.shape[0]
+    for o in range(maps):
+        for i in range(long):
+            s.maps1[o * long + i] = p.b1[o]
+    for start in range(0, long, 32):
+        for o in range(0, maps, 3):
+            for c in range(channels):
+                _taps_1(
+                    s.maps1, o * LONG_1 + start, LONG_1, image, c * IMAGE + start,
+                    p.w1, (o * channels + c) * 5 * PATCH, channels * 5 * PATCH,
+                )  # fmt: skip
+    _pool(s.maps1, _LONG[0], _ROW[0], _SIDE[0], s.pool1, _PLANES, s.last1, _PIXELS, s.chosen1, _CHOSEN)
+    below, maps, long = maps, p.b2.shape[0], s.maps2.shape[0] // p.b2.shape[0]
+    for o in range(maps):
+        for i in range(long):
+            s.maps2[o * long + i] = p.b2[o]
+    for o in range(0, maps, 4):
+        for start in range(0, long, 24):
+            for c in range(below):
+                _taps_2(
+                    s.maps2, o * LONG_2 + start, LONG_2, s.pool1, c * POOLED_1 + start,
+                    p.w2, o * 25 * PATCH + c, 25 * PATCH,
+                )  # fmt: skip
+    _pool(s.maps2, _LONG[1], _ROW[1], _SIDE[1], s.pool2, _FLAT, s.pool2, _FLAT, s.chosen2, _FLAT)
+    lost = _lost(s.maps1, _LONG[0], _ROW[0], 2 * _SIDE[0]) + _lost(s.maps2, _LONG[1], _ROW[1], 2 * _SIDE[1])
+    n2 = _active(s.pool2, s.v2, s.i2)
+    for i in range(s.h3.shape[0]):
+        s.h3[i] = p.b3[i]
+    for i in range(0, n2, GROUP):
+        _rows_3(s.h3, s.v2, s.i2, i, p.w3)
+    n3 = _active(s.h3, s.v3, s.i3)
+    for i in range(s.h4.shape[0]):
+        s.h4[i] = p.b4[i]
+    for i in range(0, n3, GROUP):
+        _rows_4(s.h4, s.v3, s.i3, i, p.w4)
+    for k in range(logits.shape[0]):
+        total = p.b5[k]
+        for i in range(UNITS_4):
+            if not s.h4[i] <= 0:
+                total += p.w5[k * ROOM_4 + i] * s.h4[i]
+        logits[k] = total if lost == 0 else lost
+    return n2, n3
+
+
+@njit(**INSIDE)
+def softmax(logits, label, out):
+    """``out`` = probabilities; returns the cross-entropy of ``label``."""
+    top = logits[0]
+    for k in range(logits.shape[0]):
+        top = max(top, logits[k])
+    total = 0.0
+    for k in range(logits.shape[0]):
+        out[k] = np.exp(np.float64(logits[k] - top))
+        total += out[k]
+    for k in range(logits.shape[0]):
+        out[k] /= total
+    return np.log(total) - np.float64(logits[label] - top)
+
+
+@njit(**INSIDE)
+def descend(image, label, rate, p, s, n2, n3, n_classes, chance):
+    """One step of gradient descent on one image, after :func:`forward`; ``chance`` are the classes' probabilities."""
+    T = image.dtype.type
+    minus = T(-rate)
+    # Last layer: gradient with respect to its input before its own update.
+    for i in range(UNITS_4):
+        total = T(0)
+        if not s.h4[i] <= 0:
+            for k in range(n_classes):
+                g = T(chance[k] - (1.0 if k == label else 0.0))
+                total += p.w5[k * ROOM_4 + i] * g
+                p.w5[k * ROOM_4 + i] += minus * g * s.h4[i]
+        s.d4[i] = total
+        p.b4[i] += minus * total
+    for k in range(n_classes):
+        p.b5[k] += minus * T(chance[k] - (1.0 if k == label else 0.0))
+    for i in range(s.d3.shape[0]):
+        s.d3[i] = 0
+    for i in range(n3):
+        j = s.i3[i]
+        s.d3[j] = _back_4(p.w4, j * ROOM_4, s.d4, minus * s.v3[i])
+        p.b3[j] += minus * s.d3[j]
+    for i in range(n2):
+        s.d2[i] = _back_3(p.w3, s.i2[i] * UNITS_3, s.d3, minus * s.v2[i])
+    # Second convolution: s.d2[i] belongs to flat unit s.i2[i].
+    for i in range(s.g2.shape[0]):
+        s.g2[i] = 0
+    for i in range(s.back1.shape[0]):
+        s.back1[i] = 0
+    for i in range(n2):
+        unit = s.i2[i]
+        o = unit // 25
+        at = s.chosen2[unit] * PATCH
+        g = s.d2[i]
+        p.b2[o] += minus * g
+        for a in range(5):
+            _axpy_patch(s.g2, (o * 5 + a) * 5 * PATCH, s.last1, at + a * ROW_2 * PATCH, g)
+            _axpy_patch(s.back1, at + a * ROW_2 * PATCH, p.w2, (o * 5 + a) * 5 * PATCH, g)
+    for i in range(p.w2.shape[0]):
+        p.w2[i] += minus * s.g2[i]
+    # First convolution.
+    channels = p.w1.shape[0] // (MAPS_1 * 5 * PATCH)
+    for i in range(s.g1.shape[0]):
+        s.g1[i] = 0
+    for cell in range(196):
+        for o in range(MAPS_1):
+            at = s.chosen1[cell * MAPS_1 + o]
+            g = s.back1[cell * PATCH + o]
+            if at >= 0 and g != 0:
+                p.b1[o] += minus * g
+                for c in range(channels):
+                    for a in range(5):
+                        _axpy_taps(s.g1, ((o * channels + c) * 5 + a) * PATCH, image, c * IMAGE + at + a * ROW_1, g)
+    for i in range(p.w1.shape[0]):
+        p.w1[i] += minus * s.g1[i]
+
+
+@njit(**OPTIONS)
+def trial(images, labels, order, rate, p, s, record, losses, x_val, y_val, at, measured, logits, chance):
+    """Train on ``order``, one sample after another, until a loss is not finite, from which no step is taken.
+
+    ``record[m]`` are the logits of sample ``order[m]`` before step m, ``losses[m]`` its loss; ``measured[j]`` is loss
+    and accuracy on the validation samples before step ``at[j]``, with ``at`` ascending. ``logits`` and ``chance`` are
+    room for as many numbers as there are classes. One forward pass for both: wherever it is called, it is compiled
+    again.
+    """
+    classes, j = record.shape[1], 0
+    for m in range(order.shape[0] + 1):
+        measures = j < at.shape[0] and at[j] == m
+        checks, loss, correct = y_val.shape[0] if measures else 0, 0.0, 0
+        for i in range(checks + (1 if m < order.shape[0] else 0)):
+            trains = i == checks
+            image, label = (images[order[m]], labels[order[m]]) if trains else (x_val[i], y_val[i])
+            n2, n3 = forward(image, p, s, logits)
+            lost = softmax(logits, label, chance)
+            if not trains:
+                loss += lost
+                best = 0
+                for k in range(classes):
+                    best = (
+                        k if logits[k] > logits[best] or (np.isnan(logits[k]) and not np.isnan(logits[best])) else best
+                    )
+                correct += 1 if best == label else 0
+                continue
+            losses[m] = lost
+            for k in range(classes):
+                record[m, k] = logits[k]
+            if np.isfinite(lost):
+                descend(image, label, rate, p, s, n2, n3, classes, chance)
+        if measures:
+            measured[j, 0], measured[j, 1] = loss / checks, correct / checks
+            j += 1
+        if m < order.shape[0] and not np.isfinite(losses[m]):
+            return
+
 
 PIECE = 10_000
 """Iterations after which an interrupt is looked for."""
@@ -42,20 +345,20 @@ class Engine:
             "w1": filters_1, "b1": MAPS_1, "w2": filters_2, "b2": MAPS_2, "w3": FLAT * UNITS_3, "b3": UNITS_3,
             "w4": UNITS_3 * ROOM_4, "b4": ROOM_4, "w5": k * ROOM_4, "b5": k,
         }  # fmt: skip
-        self.parameters = kernels.Parameters(**{name: aligned(n, dtype) for name, n in sizes.items()})
+        self.parameters = Parameters(**{name: aligned(n, dtype) for name, n in sizes.items()})
         views = self._views()
         for (weight, bias), (own, own_bias) in zip(weights, views, strict=True):
             own[...] = weight
             own_bias[...] = bias
         sizes = {
-            "maps1": MAPS_1 * kernels.LONG_1, "pool1": MAPS_1 * kernels.POOLED_1, "last1": 196 * PATCH,
-            "maps2": MAPS_2 * kernels.LONG_2, "pool2": FLAT, "h3": UNITS_3, "h4": ROOM_4, "v2": FLAT + GROUP,
+            "maps1": MAPS_1 * LONG_1, "pool1": MAPS_1 * POOLED_1, "last1": 196 * PATCH,
+            "maps2": MAPS_2 * LONG_2, "pool2": FLAT, "h3": UNITS_3, "h4": ROOM_4, "v2": FLAT + GROUP,
             "v3": UNITS_3 + GROUP, "d2": FLAT, "d3": UNITS_3, "d4": ROOM_4, "g1": filters_1, "g2": filters_2,
             "back1": 196 * PATCH,
         }  # fmt: skip
         places = {"i2": np.zeros(FLAT + GROUP, np.int64), "i3": np.zeros(UNITS_3 + GROUP, np.int64)}
         places |= {"chosen1": np.zeros(196 * MAPS_1, np.int32), "chosen2": np.zeros(FLAT, np.int32)}
-        self.space = kernels.Space(**places, **{name: aligned(n, dtype) for name, n in sizes.items()})
+        self.space = Space(**places, **{name: aligned(n, dtype) for name, n in sizes.items()})
 
     def _views(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Every layer's (weight, bias) in torch's shapes, as views of the kernel's arrays."""
@@ -115,7 +418,7 @@ class Engine:
             end = min(begin + longest, len(order))
             here = (at >= begin) & ((at < end) | (end == len(order)))
             found = measured[here]
-            kernels.trial(
+            trial(
                 x, y, order[begin:end], rate, self.parameters, self.space, record[begin:end], losses[begin:end],
                 *validation, at[here] - begin, found, *room,
             )  # fmt: skip

@@ -1,7 +1,7 @@
 """The tiles of which all products of the compiled engines are made, written out as LLVM code in numba's functions.
 
 At the sizes of small networks compilers take half the vector width, ask at every loop whether arrays overlap, and keep
-sums in memory. The modules that multiply (:mod:`.mlp_product`, :mod:`.langevin_kernels`, :mod:`.lenet_vectors`)
+sums in memory. The modules that multiply (:mod:`.mlp_product`, :mod:`.langevin`, :mod:`.lenet_vectors`)
 therefore say themselves what is loaded, multiplied and held in registers, in
 ``numba.extending.intrinsic`` functions made of the pieces here. The order of every sum is thereby written down and not
 chosen by a compiler.
