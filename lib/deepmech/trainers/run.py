@@ -61,7 +61,7 @@ class Call:
     caller : str
         The public function, as errors name it.
     on_gpu : bool
-        Whether the torch engine may use a GPU for this caller.
+        Whether this caller has an engine that may use a GPU.
     engine, seed, experiment, threads, device, memory, tf32
         As for :func:`deepmech.trainers.train`.
     """
