@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
+from timing import in_turns
 
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, layer_sizes, n_weights
@@ -29,16 +29,8 @@ from deepmech.trainers.run import device_in_words, products_in, require_device
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
 
-def rounds(runs: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
-    """Shortest time of each, measured in turns, so that whatever else happens on the machine meets all alike."""
-    shortest = dict.fromkeys(runs, float("inf"))
-    for attempt in range(repeats + 1):
-        for name, run in runs.items():
-            start = time.perf_counter()
-            run()
-            if attempt:
-                shortest[name] = min(shortest[name], time.perf_counter() - start)
-    return shortest
+def shortest(runs: dict[str, Callable[[], None]], repeats: int) -> dict[str, float]:
+    return {name: min(taken) for name, taken in in_turns(runs, repeats).items()}
 
 
 def on(threads: int, run: Callable[[], None]) -> Callable[[], None]:
@@ -122,7 +114,7 @@ def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> Non
                 many.walk(steps, 0, *arguments)
 
             runs = {"torch engine": walk, "eager torch": one, "products": lambda: a @ b}
-            found = rounds({name: waited(run, device) for name, run in runs.items()}, repeats)
+            found = shortest({name: waited(run, device) for name, run in runs.items()}, repeats)
             peak = 2 * size**3 / found["products"]
             work = 6 * n * n_weights(sizes)
             rows = {
@@ -184,7 +176,7 @@ def main() -> None:
                 many.walk(1, 0, *arguments)
 
             runs["this library's torch engine"] = (on(cores, together), members)
-        found = rounds({name: run for name, (run, _) in runs.items()}, repeats)
+        found = shortest({name: run for name, (run, _) in runs.items()}, repeats)
         peak = 2 * size**3 / found.pop("large products")
         rows = {name: seconds / runs[name][1] for name, seconds in found.items()}
         rows["floor"] = 6 * n * n_weights(sizes) / peak

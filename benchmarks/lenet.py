@@ -9,7 +9,6 @@ torch's two threads.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,6 +16,7 @@ from functools import partial
 import numpy as np
 import torch
 from numba import njit
+from timing import beside, in_turns
 from torch.nn import functional
 
 from deepmech.core import provenance
@@ -102,16 +102,8 @@ def limits() -> tuple[float, float]:
     """(GFLOP/s of a matrix product, GB/s of reading and writing the parameters where they lie), on one core."""
     a = torch.randn(768, 768)
     w = np.ones(61_000, np.float32)
-    _scale(w, np.float32(1), 1)
-    best = [np.inf, np.inf]
-    for _ in range(20):
-        started = time.perf_counter()
-        torch.mm(a, a)
-        best[0] = min(best[0], time.perf_counter() - started)
-        started = time.perf_counter()
-        _scale(w, np.float32(1), 100)
-        best[1] = min(best[1], time.perf_counter() - started)
-    return 2 * 768**3 / best[0] / 1e9, 100 * 2 * w.nbytes / best[1] / 1e9
+    taken = in_turns({"product": lambda: torch.mm(a, a), "scale": lambda: _scale(w, np.float32(1), 100)}, 20)
+    return 2 * 768**3 / min(taken["product"]) / 1e9, 100 * 2 * w.nbytes / min(taken["scale"]) / 1e9
 
 
 def arithmetic() -> float:
@@ -122,9 +114,10 @@ def arithmetic() -> float:
     return (convolutions + linear + back) / 1e6
 
 
-def beside(pool: ThreadPoolExecutor, pair: list[Callable[[], None]]) -> None:
-    for future in [pool.submit(run) for run in pair]:
-        future.result()
+def on(threads: int, run: Callable[[], None]) -> None:
+    """``run`` with so many of torch's threads."""
+    torch.set_num_threads(threads)
+    run()
 
 
 def main() -> None:
@@ -147,14 +140,8 @@ def main() -> None:
         "fused, one, float64": (fused(data, n, "float64"), n, 1),
         "fused, two": (partial(beside, pool, [fused(data, n, "float32") for _ in range(2)]), 2 * n, 1),
     }
-    taken: dict[str, list[float]] = {name: [] for name in contenders}
-    for i in range(arguments.rounds + 1):
-        for name, (run, steps, threads) in contenders.items():
-            torch.set_num_threads(threads)
-            started = time.perf_counter()
-            run()
-            if i:  # the first round compiles and warms up
-                taken[name].append((time.perf_counter() - started) / steps)
+    runs = {name: partial(on, threads, run) for name, (run, _, threads) in contenders.items()}
+    taken = {name: np.array(found) / contenders[name][1] for name, found in in_turns(runs, arguments.rounds).items()}
     torch.set_num_threads(1)
     rate, bandwidth = limits()
     print(provenance.machine())

@@ -10,27 +10,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 import torch
+from timing import several
 
 from deepmech import over
 from deepmech.core.provenance import machine, versions
 from deepmech.simulators.spring_block import Chain, simulate
 
 DT, MU_LEFT = 0.01, 0.2
-
-
-def median_seconds(work: Callable[[], object], repeats: int) -> float:
-    work()  # compilation, allocation
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
 
 
 def python_loop(right: np.ndarray, bar: np.ndarray, blocks: int, steps: int) -> np.ndarray:
@@ -106,8 +96,8 @@ def main() -> None:
     big = np.empty(1 << 26)
     target = np.empty_like(big)
     square = torch.randn(2048, 2048)
-    copy = median_seconds(lambda: np.copyto(target, big), a.repeats)
-    product = median_seconds(lambda: square @ square, a.repeats)
+    copy = statistics.median(several(lambda: np.copyto(target, big), a.repeats))
+    product = statistics.median(several(lambda: square @ square, a.repeats))
     print(f"{machine()}; " + ", ".join(f"{k} {v}" for k, v in versions("numpy", "numba", "torch", "torchsde").items()))
     flops, bandwidth = 2 * 2048**3 / product / 1e9, 2 * big.nbytes / copy / 1e9
     print(f"limits: copy {bandwidth:.1f} GB/s, float32 matrix product {flops:.0f} GFLOP/s")
@@ -119,7 +109,7 @@ def main() -> None:
     rows: list[tuple[str, float, float]] = []
 
     def measure(name: str, work: Callable[[], object], chain_steps: float, repeats: int = a.repeats) -> None:
-        seconds = median_seconds(work, repeats)
+        seconds = statistics.median(several(work, repeats))
         rows.append((name, seconds * unit / chain_steps, chain_steps / unit))
 
     measure("floor: NumPy Philox draws the normals, 1 core", numpy_draws, unit)

@@ -12,7 +12,6 @@ import argparse
 import copy
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,6 +21,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from timing import beside, in_turns
 from torch import nn
 
 from deepmech.core import provenance
@@ -164,11 +164,6 @@ def peak_memory(networks: int) -> float:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
 
 
-def beside(pool: ThreadPoolExecutor, pair: list[Callable[[], None]]) -> None:
-    for future in [pool.submit(run) for run in pair]:
-        future.result()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
@@ -181,13 +176,8 @@ def main() -> None:
     print(provenance.machine())
     for batch in arguments.batch:
         contenders = field(n, batch, pool)
-        taken: dict[str, list[float]] = {name: [] for name in contenders}
-        for i in range(arguments.rounds + 2):
-            for name, (run, networks) in contenders.items():
-                started = time.perf_counter()
-                run()
-                if i >= 2:  # the first two rounds compile and warm up
-                    taken[name].append((time.perf_counter() - started) / networks)
+        found = in_turns({name: run for name, (run, _) in contenders.items()}, arguments.rounds, unmeasured=2)
+        taken = {name: np.array(seconds) / contenders[name][1] for name, seconds in found.items()}
         print(f"\n{n} samples, batch {batch}, per network")
         print(f"  {'':32s} {'ms/epoch':>9s} {'best':>9s} {'GFLOP/s':>8s}  of the products' own rate")
         for name, times in taken.items():

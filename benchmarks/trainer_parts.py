@@ -8,12 +8,12 @@ nearest caches and are not counted).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 import torch
 from numba import njit
+from timing import several
 
 from deepmech.core import provenance
 from deepmech.core.random import Stream
@@ -59,15 +59,6 @@ def through_norm(d, h, upper, c):
         kernels.through_norm(d[i : i + BLOCK], h[i : i + BLOCK], upper, c)
 
 
-def best(run: Callable[[], object], repeats: int = 60) -> float:
-    taken = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - started)
-    return min(taken[1:])
-
-
 def main() -> None:
     torch.set_num_threads(1)
     stream = Stream.of("benchmark", 0)
@@ -107,8 +98,7 @@ def main() -> None:
     print(f"  {'':26s} {'µs/call':>8s} {'calls':>6s} {'ms/step':>8s} {'GB/s':>7s} {'GFLOP/s':>8s}")
     total = 0.0
     for name, run, calls, size in rows:
-        run()
-        taken = best(run)
+        taken = min(several(run, 60))
         total += calls * taken
         rate = f"{2 * N * UNITS**2 / taken / 1e9:8.0f}" if "product" in name or "mm" in name else ""
         bandwidth = f"{size / taken / 1e9:7.1f}" if size else f"{'':7s}"
