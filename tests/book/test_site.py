@@ -4,6 +4,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -130,6 +132,21 @@ def test_a_faulty_configuration_is_named(ready, text):
     (ready.root / "_config.yml").write_text(text)
     with pytest.raises(BookError, match=r"_config\.yml"):
         build(ready)
+
+
+def test_jupyter_book_ends_with_the_press(tmp_path):
+    folder = tmp_path / "jupyter_book" / "cli"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "__init__.py").touch()
+    (folder / "main.py").write_text("import time\ndef main(): print(1), time.sleep(600)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", site._PRINT], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"1\n" and process.poll() is None
+    process.stdin.close()  # as when the press is killed
+    assert process.wait(timeout=20) == 1
+    process.stdout.close()
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ class GroupMoments:
     def _add(self, x: torch.Tensor, y: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
         """Add samples to the sums of their cells; returns their squared distances from the anchors of their classes."""
         square, total = torch.zeros(len(x), dtype=torch.float64), self.sum.view(-1, x.shape[1])
-        _add(*(t.numpy() for t in (x.contiguous(), self.anchor, y, cell, total, square)), _STRETCH)
+        _add_rows(*(t.numpy() for t in (x.contiguous(), self.anchor, y, cell, total, square)), _STRETCH)
         return square
 
     def _add_on_device(self, x: torch.Tensor, y: torch.Tensor, cell: torch.Tensor) -> torch.Tensor:
@@ -222,7 +222,7 @@ class GroupMoments:
 
 
 @njit(cache=True, fastmath={"reassoc"}, **KERNEL)
-def _add(x, anchor, label, cell, total, square, stretch):
+def _add_rows(x, anchor, label, cell, total, square, stretch):
     """Add each sample less the anchor of its class to the sum of its cell; its squared length goes to ``square``.
 
     One pass over the features, where torch's functions take eight. Only squares are added in any order.

@@ -137,7 +137,7 @@ def shipped(sweep: Sweep, where: Path) -> tuple[Path, Sweep] | None:
     """The file in the folder ``where`` that holds a sweep, and the whole of which it is a part, if there is one."""
     if (path := where / filename(sweep)).exists():
         return path, sweep
-    wholes = ((path, _sweep_in(path)) for path in _named(sweep, where))
+    wholes = ((path, sweep_in(path)) for path in _named(sweep, where))
     return next(((path, whole) for path, whole in wholes if whole.holds(sweep)), None)
 
 
@@ -154,7 +154,8 @@ def _named(sweep: Sweep, where: Path) -> list[Path]:
     return sorted(where.glob(f"{sweep.name}-{'[0-9a-f]' * 16}.nc"))
 
 
-def _sweep_in(path: Path) -> Sweep:
+def sweep_in(path: Path) -> Sweep:
+    """The sweep that a shipped file holds; its numbers are not read."""
     with xr.open_dataset(path, engine="h5netcdf") as dataset:
         return sweep_of(dataset)
 
@@ -175,7 +176,7 @@ def _near(sweep: Sweep, where: Path | None) -> str:
     near = [] if where is None else _named(sweep, where)
     words = "no shipped result has its name"
     if near:
-        words = f"{', '.join(f.name for f in near)} differs in {', '.join(sweep.differences(_sweep_in(near[0])))}"
+        words = f"{', '.join(f.name for f in near)} differs in {', '.join(sweep.differences(sweep_in(near[0])))}"
     if near or sweep.n_cells > 1:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r} ({words})\n")
     return words

@@ -63,9 +63,7 @@ class Anatomy:
 
     def __init__(self, engine: Fused, images: Any, n_validation: int, deepest: int) -> None:
         self.engine, self.deepest = engine, deepest
-        held = {"validation": slice(None, n_validation), "test": slice(n_validation, None)}
-        self.samples = {"train": (images.x_train, images.y_train)}
-        self.samples |= {name: (images.x_test[part], images.y_test[part]) for name, part in held.items()}
+        self.samples = split(images, n_validation)
         self.start = [w.copy() for w in self._weights()]
 
     def nothing(self) -> dict[str, np.ndarray]:
@@ -191,6 +189,13 @@ class Anatomy:
             back = np.where(bent[i - 1] > 0, np.float32(scale), np.float32(scale * self.engine.spec.slope)) * gains[i]
             slopes.append(slopes[-1] @ weights[i] * back)
         return slopes[::-1]
+
+
+def split(images: Any, n_validation: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Samples and labels by :data:`SPLITS`; the first ``n_validation`` test images are the validation split."""
+    x, y = images.x_test, images.y_test
+    held = {"validation": (x[:n_validation], y[:n_validation]), "test": (x[n_validation:], y[n_validation:])}
+    return {"train": (images.x_train, images.y_train), **held}
 
 
 def _separation(features: np.ndarray, y: np.ndarray, classes: int) -> float:

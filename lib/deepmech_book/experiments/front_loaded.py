@@ -13,7 +13,7 @@ from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.member import Member
-from deepmech_book.experiments.anatomy import SPLITS, cross_entropy
+from deepmech_book.experiments.anatomy import SPLITS, cross_entropy, split
 from deepmech_book.experiments.spring_block.data import sweep
 from deepmech_book.experiments.zoo import IMAGES, VALIDATION
 
@@ -89,33 +89,34 @@ def train_placed(cells: xr.Dataset, data: dict[str, Any], epochs: int) -> xr.Dat
 
 def _trained(engine: Fused, images: Any, epochs: int) -> dict[str, np.ndarray]:
     """What is measured of one network, each (stop, …)."""
-    held = {"validation": slice(None, VALIDATION), "test": slice(VALIDATION, None)}
-    samples = [(images.x_train, images.y_train), *((images.x_test[i], images.y_test[i]) for i in held.values())]
-    at: dict[str, dict[str, np.ndarray]] = {}
-    lowest = np.inf
+    samples, lowest = split(images, VALIDATION), np.inf
+    nothing = {name: v * np.nan for name, v in _measured(engine, samples, 0).items()}
+    at = dict.fromkeys(STOPS, nothing)
     for epoch in range(1, epochs + 1):
         if not np.isfinite(engine.run_epoch(epoch)):
-            nothing = {name: v * np.nan for name, v in _measured(engine, samples, epoch).items()}
-            at |= {stop: nothing for stop in STOPS}
+            at = dict.fromkeys(STOPS, nothing)
             break
         if epoch % EVERY == 0 or epoch == epochs:
-            x, y = samples[1]
+            x, y = samples["validation"]
             loss = float(np.mean(cross_entropy(engine.features(x)[1], y)))
             if loss < lowest or epoch == epochs:
                 now = _measured(engine, samples, epoch)
                 at |= {"best": now} if loss < lowest else {}
                 at |= {"epochs": now}
                 lowest = min(lowest, loss)
-    return {name: np.stack([np.float32(at[stop][name]) for stop in STOPS]) for name in at["epochs"]}
+    return {name: np.stack([np.float32(at[stop][name]) for stop in STOPS]) for name in nothing}
 
 
-def _measured(engine: Fused, samples: list[Any], epoch: int) -> dict[str, np.ndarray]:
-    found = [engine.features(x) for x, _ in samples]
+def _measured(engine: Fused, samples: dict[str, Any], epoch: int) -> dict[str, np.ndarray]:
+    y = [labels for _, labels in samples.values()]
+    features, outputs = zip(*(engine.features(x) for x, _ in samples.values()), strict=True)
     load = np.full(max(SETTINGS["depth"]), np.nan)
-    load[: len(found[0][0])] = [data_separation(a, samples[0][1], debias=True) for a in found[0][0]]
+    load[: len(features[0])] = [
+        data_separation(a, y[0], debias=True) if np.isfinite(a).all() else np.nan for a in features[0]
+    ]
     return {
-        "loss": np.array([np.mean(cross_entropy(out, y)) for (_, out), (_, y) in zip(found, samples, strict=True)]),
-        "accuracy": np.array([np.mean(out.argmax(1) == y) for (_, out), (_, y) in zip(found, samples, strict=True)]),
+        "loss": np.array([np.mean(cross_entropy(out, true)) for out, true in zip(outputs, y, strict=True)]),
+        "accuracy": np.array([np.mean(out.argmax(1) == true) for out, true in zip(outputs, y, strict=True)]),
         "load_curve": load,
-        "epoch": np.array(epoch),
+        "epoch": np.array(float(epoch)),
     }

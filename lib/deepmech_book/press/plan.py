@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.sweeps import record
-from deepmech.sweeps.spec import sweep_of
-from deepmech.sweeps.store import read_netcdf
+from deepmech.sweeps.results import sweep_in
 from deepmech_book.press.sources import clock
 
 
@@ -21,7 +20,7 @@ def prices(folder: Path, words: str = "") -> Iterator[dict[str, Any]]:
     """
     for path in sorted(path for path in folder.glob("*.nc") if words in path.stem):
         entry = record.entry_of(path)
-        sizes = whole_numbers(sweep_of(read_netcdf(path)).fixed)
+        sizes = whole_numbers(sweep_in(path).fixed)
         yield {
             "result": path.stem,
             "cells": entry["of"],
