@@ -7,7 +7,7 @@ import pytest
 
 import deepmech
 from deepmech import trainers
-from deepmech.core import code
+from deepmech.core import provenance
 from deepmech.simulators import spring_block
 
 
@@ -36,7 +36,7 @@ def test_code_follows_a_public_name_to_its_home(tmp_path, monkeypatch):
     """A result answers to the code it uses, also where that is taken from the front door."""
     (tmp_path / "somebodys.py").write_text("from deepmech import over\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "deepmech.core.labels" in code.reach("somebodys")
+    assert "deepmech.core.specs" in provenance.reach("somebodys")
 
 
 def test_one_simulate_takes_every_spec():

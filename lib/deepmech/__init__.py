@@ -10,10 +10,10 @@ from its room when it is first asked for, so that ``import deepmech`` itself cos
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import code
+from deepmech.core import provenance
 
 if TYPE_CHECKING:
-    from deepmech.core.labels import over
+    from deepmech.core.specs import over
     from deepmech.data import load
     from deepmech.metrics.comparison import compare
     from deepmech.metrics.curvature import curvature
@@ -43,5 +43,5 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, _HOMES = code.homes(__name__)
+__getattr__, __dir__, _HOMES = provenance.homes(__name__)
 __all__ = ["__version__", *_HOMES]

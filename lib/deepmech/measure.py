@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from torch import nn
 
-from deepmech.core.checks import named
+from deepmech.core.specs import named
 from deepmech.data import load
 from deepmech.metrics.evaluation import restore
 from deepmech.metrics.load_curve import Partial, load_curve

@@ -7,6 +7,6 @@
 
 from pathlib import Path
 
-from deepmech.core import code
+from deepmech.core import provenance
 
-code.remember(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs
+provenance.remember(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs

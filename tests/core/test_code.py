@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deepmech.core import code
+from deepmech.core import provenance
 
 PACKAGE = {
     "__init__.py": "from mini.deep import number\n",
@@ -38,7 +38,7 @@ def ask(mini: Path, expression: str) -> str:
 
 
 def test_a_name_from_a_package_reaches_what_the_package_hands_on(mini):
-    assert ask(mini, "code.reach('mini.user')") == "('mini', 'mini.deep', 'mini.user')\n"
+    assert ask(mini, "provenance.reach('mini.user')") == "('mini', 'mini.deep', 'mini.user')\n"
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_a_name_from_a_package_reaches_what_the_package_hands_on(mini):
     ],
 )
 def test_only_code_that_is_reached_and_is_code_changes_the_digest(mini, file, old, new, changes):
-    before = ask(mini, "code.digest('mini.user')")
+    before = ask(mini, "provenance.digest('mini.user')")
     path = mini / file
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    assert (ask(mini, "code.digest('mini.user')") != before) == changes
+    assert (ask(mini, "provenance.digest('mini.user')") != before) == changes
 
 
 @pytest.mark.parametrize(
@@ -71,11 +71,11 @@ def test_only_code_that_is_reached_and_is_code_changes_the_digest(mini, file, ol
     ],
 )
 def test_code_is_its_syntax_tree_without_docstrings(one, other, same):
-    assert (code.syntax(one.encode()) == code.syntax(other.encode())) == same
+    assert (provenance.syntax(one.encode()) == provenance.syntax(other.encode())) == same
 
 
 def test_the_rooms_of_a_sweep_are_reached_and_those_beside_it_are_not():
-    found = code.reach("deepmech_book.experiments.spring_block.networks")
+    found = provenance.reach("deepmech_book.experiments.spring_block.networks")
     assert {"deepmech.trainers.specs", "deepmech.metrics.separation"} <= set(found)
     assert not {
         m for m in found if m.startswith(("deepmech_book.ledger", "deepmech_book.figures", "deepmech_book.press"))
@@ -94,12 +94,12 @@ def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mi
 
 def test_a_module_without_source_is_named():
     with pytest.raises(ValueError, match=r"'tomllib\.nowhere'"):
-        code.digest("tomllib.nowhere")
+        provenance.digest("tomllib.nowhere")
 
 
 def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_code():
     """Nobody takes numba's own ``njit``, whose cache misses edits of other files."""
-    library = Path(code.__file__).parents[2]
+    library = Path(provenance.__file__).parents[2]
     ours = [p for name in ("deepmech", "deepmech_book") for p in (library / name).rglob("*.py")]
     takers = [p.name for p in ours if "import njit" in p.read_text() and p.name != "compiled.py"]
     wrong = [p.name for p in ours if "from numba import njit" in p.read_text()]

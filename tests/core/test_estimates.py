@@ -20,8 +20,8 @@ from deepmech.core.estimates import (
     proportion,
     rank_correlation,
 )
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 
 SAMPLES = 20_000
 STREAM = Stream.of("statistics", 0)

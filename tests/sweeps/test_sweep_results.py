@@ -15,7 +15,7 @@ import pytest
 from test_sweep_run import make, same
 
 from deepmech import over
-from deepmech.core import code
+from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.sweeps import (
     Incomplete,
@@ -84,11 +84,11 @@ def forget() -> None:
     sys.modules.pop("computed_here", None)
     results._read.clear()
     results._spent = 0.0
-    for cached in (code.complete, code.reach, code.source, code.syntax, code._digest):
+    for cached in (provenance.complete, provenance.reach, provenance.source, provenance.syntax, provenance._digest):
         cached.cache_clear()
-    for path in [path for path in code._texts if path.name in ("computed_here.py", "helper_here.py")]:
-        del code._texts[path]
-    code._imported.discard("computed_here")
+    for path in [path for path in provenance._texts if path.name in ("computed_here.py", "helper_here.py")]:
+        del provenance._texts[path]
+    provenance._imported.discard("computed_here")
 
 
 def edit(place: Path, old: str, new: str) -> None:
@@ -354,7 +354,7 @@ def test_an_edit_while_it_runs_stamps_nothing_false(place):
     second = run(sweep())
     assert second.attrs["code"] == first.attrs["code"] and second["y"].equals(first["y"])
     forget()
-    code.remember(place / "code")
+    provenance.remember(place / "code")
     write(place, MODULE)
     with pytest.raises(RuntimeError, match=r"computed_here\.py was edited while this process ran"):
         run(sweep())

@@ -17,7 +17,7 @@ from typing import Any
 import numba
 import numba.core.config
 
-from deepmech.core import code
+from deepmech.core import provenance
 
 #: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
 #: slices that are assigned at once, with the words of the error that they might raise.
@@ -59,7 +59,7 @@ def folder(module: str) -> Path:
     It lies in the folder that the variable ``NUMBA_CACHE_DIR`` names, or beside the library, or, where nobody may
     write there, in this user's cache folder. States that nobody used for a week are removed.
     """
-    mine = _base() / f"{module}-{code.digest(module)}"
+    mine = _base() / f"{module}-{provenance.digest(module)}"
     with suppress(OSError):
         mine.mkdir(parents=True, exist_ok=True)
         os.utime(mine)

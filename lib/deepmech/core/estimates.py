@@ -17,7 +17,7 @@ import numpy as np
 import scipy  # which imports scipy.stats when it is first asked for: half a second
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.random import Stream
 
 LEVEL = 0.95
@@ -236,7 +236,7 @@ def _runs(owner: str, values: Any, over: str | None) -> np.ndarray:
         raise ValueError(f"{owner}: over = {over!r} of an array without labels; leave it out, runs are the first axis")
     if np.asarray(values).dtype == bool:
         raise ValueError(f"{owner}: runs are booleans; the estimate of a share is proportion(share, n)")
-    values = checks.array(f"{owner}: runs", values, "real numbers")
+    values = specs.array(f"{owner}: runs", values, "real numbers")
     if values.ndim == 0 or len(values) == 0:
         raise ValueError(f"{owner}: runs of shape {values.shape}: give several runs along the first axis")
     return values
@@ -297,7 +297,7 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     >>> print(linear_slope([0, 1, 2, 3], [0.0, 1.1, 1.9, 3.0]))
     0.98 [0.80, 1.16]
     """
-    x, y = checks.array("linear_slope: x", x), checks.array("linear_slope: y", y)
+    x, y = specs.array("linear_slope: x", x), specs.array("linear_slope: y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"linear_slope: x {x.shape} and y {y.shape}: give two equal lengths")
     fit = scipy.stats.linregress(x, y)
@@ -326,7 +326,7 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, way: str, last: bool = False
     >>> crossing([0, 1, 2], [2.0, 1.0, -1.0], way="falls"), crossing([0, 1, 2], [2.0, 1.0, -1.0], way="rises")
     (1.5, nan)
     """
-    x, y = checks.array("crossing: x", x).astype(float), checks.array("crossing: y", y).astype(float) - level
+    x, y = specs.array("crossing: x", x).astype(float), specs.array("crossing: y", y).astype(float) - level
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
     if way not in ("falls", "rises", "either"):
@@ -349,7 +349,7 @@ def proportion(share: Any, n: int) -> Estimate:
     >>> print(proportion(0.0, 100))
     0.00 [0.00, 0.04]
     """
-    n, shares = checks.whole("proportion: n", n), checks.array("proportion: share", share)
+    n, shares = specs.whole("proportion: n", n), specs.array("proportion: share", share)
     counts = np.round(shares * n)
     if not np.all((shares >= 0) & (shares <= 1) & (np.abs(shares * n - counts) < 1e-3)):
         raise ValueError(f"proportion: share = {share!r}: must be a share of n = {n} runs: 0, 1/{n}, …, 1")

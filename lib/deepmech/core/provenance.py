@@ -1,15 +1,29 @@
-"""Where a result comes from: versions, machine, device, precision, time."""
+"""Where a result comes from: versions, machine, device, precision, time, and the code that a function can reach.
+
+Results and compiled machine code answer to that code, and to no other. A module reaches what it imports from its own
+package or from deepmech, anywhere in its text, and what those import; a name taken from a package reaches all that the
+package hands on, so that a sweep answers to nearly the whole library. A script of yours reaches the modules beside it,
+too. Code is its syntax tree without docstrings: comments and empty lines change nothing.
+
+Sources are read when their package is imported, and never again: what runs is what was imported, whatever happens to
+the files meanwhile.
+"""
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import importlib.util
 import multiprocessing
 import multiprocessing.connection
 import os
 import platform
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -110,3 +124,186 @@ def attributes(
         "dtype": dtype,
         "wall_seconds": round(wall_seconds, 3),
     }
+
+
+_PACKAGE = __package__.partition(".")[0]
+#: Files as they were when their package, or the folder of a script, was first met; and modules known to be of them.
+_texts: dict[Path, bytes] = {}
+_imported: set[str] = set()
+
+
+class Edited(RuntimeError):
+    """A file changed between the start of this process and its import, so nobody can say which code runs."""
+
+
+def remember(folder: Path) -> None:
+    """Read all sources in ``folder``, those of a package with their rooms; later edits go unnoticed, as they should."""
+    inside = folder.rglob("*.py") if (folder / "__init__.py").is_file() else folder.glob("*.py")
+    for path in inside:
+        if path not in _texts:
+            _texts[path] = path.read_bytes()
+
+
+def digest(module: str) -> str:
+    """Sixteen hexadecimal digits of the code of ``module`` and of everything of ours that it imports.
+
+    A ValueError if there is no source of that name; :class:`Edited` if a module was imported after its file had been
+    edited.
+
+    Examples
+    --------
+    >>> digest("deepmech.core.provenance") == digest("deepmech.core.provenance")
+    True
+    """
+    names = reach(module)
+    for name in (n for n in names if n in sys.modules and n not in _imported):
+        path = source(name)
+        if not path.is_file() or path.read_bytes() != _text(path):
+            raise Edited(f"{path} was edited while this process ran, and {name} imported since: start it again")
+        _imported.add(name)
+    return _digest(names)
+
+
+@cache
+def complete(module: str) -> str:
+    """:func:`digest`, with the versions of torch and numba, which compile and compute what it says."""
+    return hashlib.sha256(" ".join([digest(module), *map(_version, ("torch", "numba"))]).encode()).hexdigest()[:16]
+
+
+@cache
+def reach(module: str) -> tuple[str, ...]:
+    """``module`` and the modules of ours that it imports, directly or not, by name in alphabetical order.
+
+    Examples
+    --------
+    >>> reach("deepmech.core.random")
+    ('deepmech.core', 'deepmech.core.compiled', 'deepmech.core.provenance', 'deepmech.core.random')
+    """
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _imports(name)
+    return tuple(sorted(found))
+
+
+@cache
+def source(module: str) -> Path:
+    """The file of a module, which is not imported; a ValueError if there is none."""
+    top, *rest = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # a module that was made in memory
+        spec = None
+    path = Path(spec.origin) if spec is not None and spec.origin else Path()
+    if path.suffix == ".py" and path not in _texts:
+        remember(path.parent)
+    if rest:
+        inside = path.parent.joinpath(*rest)
+        path = inside / "__init__.py" if inside / "__init__.py" in _texts else inside.with_suffix(".py")
+    if path not in _texts:
+        raise ValueError(f"module {module!r}: has no Python source here, so nobody can say what code it is")
+    return path
+
+
+@cache
+def syntax(text: bytes) -> str:
+    """The syntax tree of a source without docstrings, as text.
+
+    Examples
+    --------
+    >>> syntax(b'def f(x):\\n    "Twice."\\n\\n    return 2 * x  # why not') == syntax(b'def f(x): return 2*x')
+    True
+    """
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str:
+                node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+@cache
+def _digest(modules: tuple[str, ...]) -> str:
+    hashed = hashlib.sha256()
+    for name in modules:
+        hashed.update(f"{name}\0{syntax(_text(source(name)))}\0".encode())
+    return hashed.hexdigest()[:16]
+
+
+def _text(path: Path) -> bytes:
+    return _texts[path]
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"no {package}"
+
+
+def _imports(module: str) -> list[str]:
+    """Modules of ours that the text of ``module`` imports from."""
+    path = source(module)
+    inside = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    ours = {_PACKAGE, module.partition(".")[0]}
+    if not inside:  # a script: what lies beside it is its own
+        ours |= {p.stem for p in _texts if p.parent == path.parent}
+        ours |= {p.parent.name for p in path.parent.glob("*/__init__.py")}
+    found: list[str] = []
+    for node in ast.walk(ast.parse(_text(path))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = inside.split(".")[: len(inside.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return [name for name in found if name.partition(".")[0] in ours and _is_module(name)]
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return source(name).is_file()
+    except ValueError:
+        return False
+
+
+def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:
+    """``__getattr__`` and ``__dir__`` of a package, and the module of each name that it imports under TYPE_CHECKING.
+
+    Type checkers read those imports, and so does this: a name stands there and nowhere else. ``extra`` is the part of
+    ``deepmech[...]`` that brings what these modules need.
+
+    Examples
+    --------
+    >>> getattr_, dir_, home = homes("deepmech")
+    >>> home["over"], getattr_("over")("slope", [0.0, 1.0]).dims
+    ('deepmech.core.specs', ('slope',))
+    """
+    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
+    typed = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: str(node.module) for node in imports for alias in node.names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            value = getattr(import_module(home[name]), name)
+        except ModuleNotFoundError as missing:
+            if not extra:
+                raise
+            needs = f"{name} needs {missing.name}: pip install '.[{extra}]' in the folder of the repository"
+            raise ModuleNotFoundError(needs, name=missing.name) from None
+        setattr(sys.modules[package], name, value)  # the next time it is there
+        return value
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *home}), home
+
+
+remember(Path(__file__).parents[1])

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepmech.core import checks
-from deepmech.core.labels import digest
+from deepmech.core import specs
 from deepmech.core.random import Stream
+from deepmech.core.specs import digest
 from deepmech.data import files, geomnist
 from deepmech.data.files import BUNDLED, GEOMNIST, SOURCES, require_name
 
@@ -128,7 +128,7 @@ def load(
     """
     require_name(name, names())
     if size is not None:
-        size = checks.whole(f"load({name!r}): size", size)
+        size = specs.whole(f"load({name!r}): size", size)
     if split not in ("deepmech", "torch") or (split == "torch" and name not in SOURCES):
         may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
         raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
@@ -285,7 +285,7 @@ def _take(name: str, field: str, n: int | None, available: int | None = None) ->
     """``n`` as a number of samples, all that are ``available`` for None."""
     if n is None:
         n = available
-    return checks.whole(f"load({name!r}): {field}", n, 1, available)
+    return specs.whole(f"load({name!r}): {field}", n, 1, available)
 
 
 def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.metrics.evaluation import restore_generators
 from deepmech.metrics.moments import class_labels, count_classes, real_numbers, require_classes
 
@@ -122,9 +122,9 @@ class Batches:
     def __init__(
         self, x: Any, y: Any, batch_size: int = 1024, target: str = "classes", n_samples: int | None = None
     ) -> None:
-        checks.whole("load_curve: batch_size", batch_size)
+        specs.whole("load_curve: batch_size", batch_size)
         if n_samples is not None:
-            checks.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+            specs.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
         self.n_samples, self.batch_size, self.target = n_samples, batch_size, target
         self.known: dict[Any, np.ndarray] = {}  # labels of arrays
         self.loader: Iterable[Any] | None = None
@@ -280,11 +280,11 @@ class ClassIndex:
 
 def class_names(labels: Any) -> np.ndarray:
     """One label a sample: whole numbers, words or booleans; a ValueError for anything else."""
-    checks.unmasked("load_curve: y", labels)
+    specs.unmasked("load_curve: y", labels)
     try:
         found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     except ValueError:
-        checks.refuse("load_curve: y", labels, "one label for each sample")
+        specs.refuse("load_curve: y", labels, "one label for each sample")
     if found.ndim != 1:
         several = "; several yes-or-no labels a sample are read as target='regression'" if found.ndim == 2 else ""
         raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,){several}")
@@ -347,7 +347,7 @@ def _array(what: str, x: Any) -> Any:
     """``x`` as something with a shape whose slices are real numbers; what is mapped from a file stays there."""
     if isinstance(x, torch.Tensor):
         return x.detach()
-    checks.unmasked(f"load_curve: {what}", x)
+    specs.unmasked(f"load_curve: {what}", x)
     if hasattr(x, "shape") and hasattr(x, "dtype") and getattr(np.dtype(x.dtype), "kind", "") in "biuf":
         return x
     return real_numbers(f"load_curve: {what}", x)

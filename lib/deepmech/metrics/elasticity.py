@@ -30,8 +30,8 @@ import numpy as np
 import xarray as xr
 from scipy.signal import savgol_filter
 
-from deepmech.core import checks
-from deepmech.core.labels import with_dims
+from deepmech.core import specs
+from deepmech.core.specs import with_dims
 from deepmech.metrics.class_means import LogitLog, class_means
 from deepmech.metrics.tails import log_slope, tail_index
 
@@ -119,7 +119,7 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     if model == "L-paper" and k != 3:
         raise ValueError(f"integrated_effects: model 'L-paper' is a formula for 3 classes, not {k}; use model='L'")
     most = m.sizes["time"]
-    reference = checks.whole("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
+    reference = specs.whole("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
     x = m.values
     start = x[..., :reference, :, :].mean(-3, keepdims=True)
     if model == "I":
@@ -173,8 +173,8 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
     if not isinstance(integrated, xr.Dataset) or not {"A", "B"} <= set(integrated.data_vars):
         raise ValueError("effects: integrated must be the Dataset of integrated_effects, with A and B over time")
     t = np.asarray(integrated["time"], float)
-    window = checks.whole("effects: window", window, allowed="an odd number of recorded times (an int)")
-    order = checks.whole("effects: order", order, allowed="a degree (an int) of at least 1")
+    window = specs.whole("effects: window", window, allowed="an odd number of recorded times (an int)")
+    order = specs.whole("effects: order", order, allowed="a degree (an int) of at least 1")
     if window % 2 == 0 or not order < window <= len(t):
         raise ValueError(
             f"effects: window = {window!r}: must be odd, above the order {order} and at most the {len(t)} times"

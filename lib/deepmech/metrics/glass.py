@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,19 @@ def displacement_sums(
     >>> sums.within.tolist()
     [[1.0], [0.0]]
     """
-    now = checks.array("displacement_sums: now", now)
-    reference = checks.array("displacement_sums: reference", reference)
-    n_groups = checks.whole("displacement_sums: n_groups", n_groups)
+    now = specs.array("displacement_sums: now", now)
+    reference = specs.array("displacement_sums: reference", reference)
+    n_groups = specs.whole("displacement_sums: n_groups", n_groups)
     group = np.asarray(group)
     if not now.shape == reference.shape == np.shape(group):
         raise ValueError(
             f"displacement_sums: now {now.shape}, reference {reference.shape} and group {np.shape(group)} must be equal"
         )
     if group.dtype.kind not in "iu" or (group.size and not 0 <= group.min() <= group.max() < n_groups):
-        checks.refuse("displacement_sums: group", group, f"whole numbers from 0 to {n_groups - 1}")
-    widths = checks.array("displacement_sums: windows", windows, "one or more numbers > 0")
+        specs.refuse("displacement_sums: group", group, f"whole numbers from 0 to {n_groups - 1}")
+    widths = specs.array("displacement_sums: windows", windows, "one or more numbers > 0")
     if widths.ndim != 1 or not widths.size or not (widths > 0).all():
-        checks.refuse("displacement_sums: windows", windows, "one or more numbers > 0")
+        specs.refuse("displacement_sums: windows", windows, "one or more numbers > 0")
     moved = np.abs(now - reference)
     within = [np.bincount(group, moved < window, n_groups) for window in windows]
     square = moved * moved
@@ -93,7 +93,7 @@ def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> n
     >>> float(non_gaussian(np.array(2.0), np.array(2.0), np.array(2.0)))  # every weight moved by one
     -0.6666666666666667
     """
-    square, fourth, count = (checks.array("non_gaussian: a sum", a) for a in (square, fourth, count))
+    square, fourth, count = (specs.array("non_gaussian: a sum", a) for a in (square, fourth, count))
     top, bottom = fourth * count, 3 * square**2
     shape = np.broadcast_shapes(top.shape, bottom.shape)
     return np.divide(top, bottom, out=np.full(shape, np.nan), where=np.broadcast_to(bottom > 0, shape)) - 1
@@ -156,7 +156,7 @@ def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.n
     >>> susceptibility(np.array([0.4, 0.6]), 100).round(6).item()
     2.0
     """
-    overlap = np.atleast_1d(checks.array("susceptibility: overlap", overlap))
+    overlap = np.atleast_1d(specs.array("susceptibility: overlap", overlap))
     if overlap.shape[axis] < 2:
         raise ValueError(f"susceptibility: {overlap.shape[axis]} run along axis {axis}: a variance needs at least two")
     return n_weights * overlap.var(axis, ddof=1)
@@ -187,7 +187,7 @@ def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILIT
     >>> int(counts.sum()), still
     (1, 1)
     """
-    moved = np.abs(checks.array("motility: now", now) - checks.array("motility: reference", reference))
+    moved = np.abs(specs.array("motility: now", now) - specs.array("motility: reference", reference))
     logs = np.log10(moved[moved > 0])
     counts, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
     return counts, int((moved == 0).sum())

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
 
@@ -92,7 +92,7 @@ def dip(sample: np.ndarray) -> float:
     >>> dip([0.0, 0.0, 1.0, 1.0]), round(dip(range(10)), 6)
     (0.25, 0.05)
     """
-    values = np.ravel(checks.array("dip: sample", sample))
+    values = np.ravel(specs.array("dip: sample", sample))
     if values.size == 0 or not np.isfinite(values).all():
         raise ValueError(f"dip: sample of {values.size} numbers: must be finite and not empty")
     x, counts = np.unique(values, return_counts=True)
@@ -138,9 +138,9 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     >>> dip_test(two, s, 100).p < 0.02
     True
     """
-    checks.instance("dip_test: stream", stream, Stream)
-    n_null = checks.whole("dip_test: n_null", n_null)
-    values = np.ravel(checks.array("dip_test: sample", sample))
+    specs.instance("dip_test: stream", stream, Stream)
+    n_null = specs.whole("dip_test: n_null", n_null)
+    values = np.ravel(specs.array("dip_test: sample", sample))
     measured, null = dip(values), uniform_dips(stream, len(values), n_null)
     p = (1 + float((null >= measured).sum())) / (n_null + 1)
     return DipTest(measured, p, len(values), float(np.quantile(null, 0.95)))
@@ -196,7 +196,7 @@ def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """
     counts = np.asarray(counts).astype(int)
     if (counts < 0).any():
-        checks.refuse("unbinned: counts", counts, "zero or positive")
+        specs.refuse("unbinned: counts", counts, "zero or positive")
     return np.concatenate(
         [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]
         or [np.empty(0)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
@@ -52,14 +52,14 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     >>> decorrelation_time([1, 10, 100], [1.0, 0.95, 0.5]).state, decorrelation_time([1, 10], [1.0, 0.95]).state
     ('crossed', 'censored')
     """
-    times = checks.array("decorrelation_time: times", times)
-    overlap = checks.array("decorrelation_time: overlap", overlap)
+    times = specs.array("decorrelation_time: times", times)
+    overlap = specs.array("decorrelation_time: overlap", overlap)
     rising = times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all() and times[0] > 0)
     if times.shape != overlap.shape or not rising or not np.isfinite(times[-1]):
         raise ValueError(
             f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
         )
-    if not (checks.is_real(level) and 0 < level < 1):
+    if not (specs.is_real(level) and 0 < level < 1):
         raise ValueError(f"decorrelation_time: level = {level!r}: must be in (0, 1)")
     known = np.isfinite(overlap)
     n = len(overlap) if known.all() else int(np.argmin(known))
@@ -98,7 +98,7 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
     >>> round(exponent([1, 10, 100], [3, 0.3, 0.03]).value, 6)
     -1.0
     """
-    x, y = checks.array("exponent: x", x), checks.array("exponent: y", y)
+    x, y = specs.array("exponent: x", x), specs.array("exponent: y", y)
     if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[-1:] != x.shape:
         raise ValueError(f"exponent: x {x.shape} and y {y.shape}: must be (n,), and (n,) or (runs, n)")
     if not (np.isfinite(x) & (x > 0)).all():
@@ -153,14 +153,14 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
         If fewer than two curves have a τ, or shapes do not fit.
     """
     times, curves, taus = (
-        checks.array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
+        specs.array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
     )
-    points = checks.whole("collapse: points", points, 2)
+    points = specs.whole("collapse: points", points, 2)
     rising = times.ndim == 1 and times.size > 1 and bool((np.diff(times) > 0).all() and times[0] > 0)
     if not rising or not np.isfinite(times[-1]):
-        checks.refuse("collapse: times", times, "two or more, finite, > 0 and increasing")
+        specs.refuse("collapse: times", times, "two or more, finite, > 0 and increasing")
     if np.any(taus <= 0):
-        checks.refuse("collapse: taus", taus, "> 0, or nan for a curve that is left out")
+        specs.refuse("collapse: taus", taus, "> 0, or nan for a curve that is left out")
     if curves.shape != (len(taus), len(times)):
         raise ValueError(f"collapse: curves {curves.shape}: must be (taus, times) = ({len(taus)}, {len(times)})")
     kept = np.isfinite(taus)

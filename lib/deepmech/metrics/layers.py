@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 INPUT, OUTPUT = "input", "output"
 
@@ -281,7 +281,7 @@ def _unseen(modules: Mapping[str, nn.Module], seen: _CallLog, found: int) -> str
     hidden = [*recurrent, *(name for name in scripted if not _inside(name, scripted))]
     if not hidden:
         return ""
-    places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in hidden[: checks.FEW])
+    places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in hidden[: specs.FEW])
     remedy = f": layers=[…, {recurrent[0]!r}, …] takes what it returns" if recurrent else ""
     return f"what {places} computes inside is out of sight and left out, beside {found} activations{remedy}"
 

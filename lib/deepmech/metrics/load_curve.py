@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.estimates import Estimate
 from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
 from deepmech.metrics.evaluation import evaluation, unwrap
@@ -205,9 +205,9 @@ class LoadCurve:
         autocast: torch.dtype | None = None, debias: bool = True, groups: int = GROUPS, over: Over = "samples",
         parts: bool = False,
     ) -> None:  # fmt: skip
-        checks.instance("load_curve: model", model, nn.Module)
+        specs.instance("load_curve: model", model, nn.Module)
         if n_classes is not None:
-            checks.whole("load_curve: n_classes", n_classes, 2)
+            specs.whole("load_curve: n_classes", n_classes, 2)
         floating = isinstance(autocast, torch.dtype) and autocast.is_floating_point
         for name, option, fits, allowed in (
             ("target", target, target in get_args(Target), "'classes' or 'regression'"),
@@ -216,7 +216,7 @@ class LoadCurve:
             ("forward", forward, forward is None or callable(forward), "a function of model and batch"),
             ("autocast", autocast, autocast is None or floating, "a floating point type, as torch.bfloat16, or None"),
         ):
-            checks.require(f"load_curve: {name}", option, fits, allowed)
+            specs.require(f"load_curve: {name}", option, fits, allowed)
         if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
             raise ValueError(
                 "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
@@ -224,8 +224,8 @@ class LoadCurve:
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         for name, value in (("diverged_to_nan", diverged_to_nan), ("debias", debias), ("parts", parts)):
-            checks.switch(f"load_curve: {name}", value)
-        checks.whole("load_curve: groups", groups)
+            specs.switch(f"load_curve: {name}", value)
+        specs.whole("load_curve: groups", groups)
         self.model, self.forward, self.autocast, self.target = model, forward, autocast, target
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
         self.pool, self.diverged_to_nan, self.parts = pool, diverged_to_nan, parts

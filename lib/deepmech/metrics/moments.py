@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import torch
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 Metric = Literal["D", "D_hat"]
 Weights = Literal["samples", "printed"]
@@ -56,7 +56,7 @@ class ClassMoments:
         if weights not in get_args(Weights):
             raise ValueError(f"weights = {weights!r}: must be one of {get_args(Weights)}")
         allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
-        n_classes = checks.whole("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
+        n_classes = specs.whole("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
         self.n_classes, self.metric, self.weights = n_classes, metric, weights
         self.count = torch.zeros(n_classes, dtype=torch.float64)
         self.mean: torch.Tensor | None = None  # (K, d)
@@ -239,8 +239,8 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
     try:
         found = np.asarray(values)
     except (TypeError, ValueError):
-        checks.refuse(what, values, "an array of real numbers, every row as long as the others")
-    checks.unmasked(what, values)
+        specs.refuse(what, values, "an array of real numbers, every row as long as the others")
+    specs.unmasked(what, values)
     if found.dtype.kind not in "biuf":
         raise ValueError(f"{what} are of type {found.dtype}: must be an array or tensor of real numbers")
     return found
@@ -248,7 +248,7 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
 
 def class_labels(labels: Any) -> np.ndarray:
     """Labels as an array, after checking that they are integers."""
-    checks.unmasked("labels", labels)
+    specs.unmasked("labels", labels)
     found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     if found.dtype.kind not in "iu":
         raise ValueError(
@@ -272,9 +272,9 @@ def require_classes(labels: np.ndarray, classes: int) -> None:
     missing = classes - len(present)
     if missing > 0:
         # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
+        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
         raise ValueError(
-            f"class {checks.listed(first[: checks.FEW], missing)} of {classes} has no sample: separation needs every "
+            f"class {specs.listed(first[: specs.FEW], missing)} of {classes} has no sample: separation needs every "
             "class; take more samples, or number the classes that occur from 0"
         )
 

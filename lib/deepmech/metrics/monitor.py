@@ -17,7 +17,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.provenance import attributes
 from deepmech.metrics.batches import Batches
 from deepmech.metrics.curvature import curvature
@@ -89,12 +89,12 @@ class LoadCurveMonitor:
     def __init__(
         self, model: nn.Module, x: Any, y: Any = None, every: int | None = None, budget: float = BUDGET, **measure: Any
     ) -> None:
-        checks.instance("LoadCurveMonitor: model", model, nn.Module)
+        specs.instance("LoadCurveMonitor: model", model, nn.Module)
         if every is not None:
-            checks.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
+            specs.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
         share = "a share of the training time, in (0, 1]"
-        if checks.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
-            checks.refuse("LoadCurveMonitor: budget", budget, share)
+        if specs.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
+            specs.refuse("LoadCurveMonitor: budget", budget, share)
         known = {name: p.default for name, p in list(inspect.signature(load_curve).parameters.items())[3:]}
         if unknown := measure.keys() - known.keys():
             raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
@@ -137,9 +137,9 @@ class LoadCurveMonitor:
         """
         self.steps += 1
         for name, value in values.items():
-            single = value.numel() == 1 if isinstance(value, torch.Tensor) else checks.is_real(value)
+            single = value.numel() == 1 if isinstance(value, torch.Tensor) else specs.is_real(value)
             if not single:
-                checks.refuse(f"LoadCurveMonitor.step: {name}", value, "a single number or a tensor of one element")
+                specs.refuse(f"LoadCurveMonitor.step: {name}", value, "a single number or a tensor of one element")
         # Detached: a loss would keep its whole graph.
         self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
         if self.every is not None:

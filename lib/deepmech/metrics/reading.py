@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, unknown
 from deepmech.metrics.curvature import curvature, descent, steps
 from deepmech.metrics.layers import FULLY_CONNECTED
@@ -194,8 +194,8 @@ def read(
 is separated.
     """
     for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
-        checks.real(f"read: {name}", value)
-    plain = None if isinstance(load, xr.DataArray) else checks.array("read: load", load)
+        specs.real(f"read: {name}", value)
+    plain = None if isinstance(load, xr.DataArray) else specs.array("read: load", load)
     if plain is not None and plain.ndim != 1:
         raise ValueError(f"read: load has shape {plain.shape}: give one curve, a number for each layer")
     values = load if plain is None else xr.DataArray(plain, dims="layer")

@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linprog, nnls
 
-from deepmech.core import checks
-from deepmech.core.labels import with_dims
+from deepmech.core import specs
+from deepmech.core.specs import with_dims
 
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
 
@@ -50,7 +50,7 @@ def linearly_separable(x: Any, y: Any) -> bool:
     >>> linearly_separable(*square), linearly_separable(square[0], square[1] + 2)
     (False, True)
     """
-    x, y = checks.array("linearly_separable: x", x), checks.array("linearly_separable: y", y)
+    x, y = specs.array("linearly_separable: x", x), specs.array("linearly_separable: y", y)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1] or not len(x) or not len(y):
         raise ValueError(
             f"linearly_separable: x {x.shape} and y {y.shape}: expected (n, p) and (m, p), at least one point"
@@ -143,7 +143,7 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
     [True, False]
     """
     f = _as_features(features)
-    nu = checks.array("separated_along: direction", direction)
+    nu = specs.array("separated_along: direction", direction)
     if nu.shape != (f.sizes["feature"],) or not 0 < np.linalg.norm(nu) < np.inf:
         raise ValueError(
             f"separated_along: direction {nu.shape}: expected {f.sizes['feature']} numbers, not all zero, and finite"
@@ -182,7 +182,7 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
     >>> abs(nu).round(6).tolist(), round(gap, 6)
     ([1.0, 0.0], 1.0)
     """
-    m = checks.array("best_direction: means", means)
+    m = specs.array("best_direction: means", means)
     if m.ndim != 2 or not 2 <= len(m) <= 8 or not np.isfinite(m).all():
         raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
     best, gap = np.eye(m.shape[1])[0], 0.0
@@ -242,7 +242,7 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
     (True, 0.5774)
     """
     m = with_dims("etf_distance: means", means, "class", "feature")
-    x = checks.array("etf_distance: means", m.values)
+    x = specs.array("etf_distance: means", m.values)
     if x.shape[-2] < 2:
         raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
     if centred:

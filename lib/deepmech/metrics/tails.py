@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 
 
 def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: int = 1000) -> xr.DataArray:
@@ -44,7 +44,7 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
     if source not in ("A", "alpha"):
         raise ValueError(f"tail_index: source = {source!r}: must be 'A' or 'alpha'")
     t = _times("tail_index", values)
-    last = checks.whole("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
+    last = specs.whole("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
     if not 1 <= last <= len(t) or t[-last] <= 0:
         raise ValueError(f"tail_index: last = {last!r}: must be from 1 to the {len(t)} recorded times, all after 0")
     tail = values.isel(time=slice(-last, None))
@@ -82,7 +82,7 @@ def log_slope(values: xr.DataArray, edges: Any) -> xr.DataArray:
     >>> log_slope(alpha, [10, 100, 1000]).values.round(6).tolist()
     [1.5, 1.5]
     """
-    t, edges = _times("log_slope", values), checks.array("log_slope: edges", edges)
+    t, edges = _times("log_slope", values), specs.array("log_slope: edges", edges)
     if edges.ndim != 1 or len(edges) < 2 or np.any(np.diff(edges) <= 0) or edges[0] < 0:
         raise ValueError(f"log_slope: edges = {edges.tolist()}: must be at least two rising times from 0 on")
     a = values.transpose(..., "time")

@@ -16,10 +16,10 @@ import numpy as np
 import xarray as xr
 from scipy.special import erf, erfinv
 
-from deepmech.core import checks
-from deepmech.core.labels import Spec, described, encode
+from deepmech.core import specs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
+from deepmech.core.specs import Spec, described, encode
 
 #: What results hold, and in what units.
 WORDS = {
@@ -56,7 +56,7 @@ class Well(Spec):
 
     def __post_init__(self) -> None:
         for field in ("stiffness", "temperature", "learning_rate", "n_data"):
-            checks.real(f"Well.{field}", getattr(self, field), allowed="one finite number")
+            specs.real(f"Well.{field}", getattr(self, field), allowed="one finite number")
         self.require("temperature", self.temperature >= 0, ">= 0")
         self.require("learning_rate", self.learning_rate > 0, "> 0")
         self.require("n_data", self.n_data > 0, "> 0")
@@ -92,7 +92,7 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     1.0
     """
     if np.any(np.asarray(diffusion) < 0):
-        checks.refuse("free_overlap: diffusion", diffusion, "zero or positive")
+        specs.refuse("free_overlap: diffusion", diffusion, "zero or positive")
     times = np.asarray(times, float)
     width = np.sqrt(4 * diffusion * times)
     return erf(np.divide(window, width, out=np.full(width.shape, np.inf), where=width > 0))
@@ -118,12 +118,12 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     >>> round(free_time(np.array([0.5, 1.5]), 1.0), 4)
     0.0761
     """
-    windows = np.atleast_1d(checks.array("free_time: window", window))
+    windows = np.atleast_1d(specs.array("free_time: window", window))
     if not ((windows >= 0).all() and (windows.mean(-1) > 0).all()):
-        checks.refuse("free_time: window", window, "> 0")
-    checks.real("free_time: diffusion", diffusion, 0, allowed=">= 0")
-    if not (checks.is_real(level) and 0 < level < 1):
-        checks.refuse("free_time: level", level, "in (0, 1)")
+        specs.refuse("free_time: window", window, "> 0")
+    specs.real("free_time: diffusion", diffusion, 0, allowed=">= 0")
+    if not (specs.is_real(level) and 0 < level < 1):
+        specs.refuse("free_time: level", level, "in (0, 1)")
     # In u = 1/√(4Dt) the mean of erf(ε u) is concave and rises: Newton's steps from one side never pass the root.
     u = erfinv(level) / windows.mean(-1)
     for _ in range(60):
@@ -309,25 +309,25 @@ def simulate(
     True
     """
     began = time.perf_counter()
-    checks.instance("simulate: well", well, Well)
+    specs.instance("simulate: well", well, Well)
     steps = np.asarray(times)
     whole = steps.ndim == 1 and len(steps) > 0 and steps.dtype.kind in "iu"
     if not whole or steps[0] < 1 or not (np.diff(steps) > 0).all():
-        checks.refuse("simulate: times", times, "increasing integers >= 1")
-    n_weights = checks.whole("simulate: n_weights", n_weights)
-    checks.fitting("simulate: n_weights", n_weights, float(n_weights) * len(steps))
-    seed = checks.whole("simulate: seed", seed, 0)
-    if checks.array("simulate: windows", [*windows, 0.0] if np.ndim(windows) == 1 else None).min() < 0:
-        checks.refuse("simulate: windows", windows, ">= 0")
+        specs.refuse("simulate: times", times, "increasing integers >= 1")
+    n_weights = specs.whole("simulate: n_weights", n_weights)
+    specs.fitting("simulate: n_weights", n_weights, float(n_weights) * len(steps))
+    seed = specs.whole("simulate: seed", seed, 0)
+    if specs.array("simulate: windows", [*windows, 0.0] if np.ndim(windows) == 1 else None).min() < 0:
+        specs.refuse("simulate: windows", windows, ">= 0")
     stream = Stream.of("brownian", seed)
     if start is None:
         spread = np.sqrt(well.variance) if well.stiffness > 0 else 0.0
         w = spread * stream.normal("start", 0, n_weights)
     else:
-        first_places = checks.array("simulate: start", start)
+        first_places = specs.array("simulate: start", start)
         if first_places.shape not in ((), (n_weights,)):
             raise ValueError(f"simulate: start has shape {first_places.shape}: give a number, or ({n_weights},)")
-        checks.require("simulate: start", start, np.isfinite(first_places).all(), "finite numbers")
+        specs.require("simulate: start", start, np.isfinite(first_places).all(), "finite numbers")
         w = np.broadcast_to(first_places, (n_weights,)).copy()
     first, noise = w.copy(), np.sqrt(2 * well.diffusion)
     shrink = 1 - well.learning_rate * well.stiffness

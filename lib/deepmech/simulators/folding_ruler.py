@@ -45,11 +45,11 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import brentq
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
-from deepmech.core.labels import Batch, Number, Spec, align, described
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
+from deepmech.core.specs import Batch, Number, Spec, align, described
 
 _LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
 #: What results hold, and in what units.
@@ -93,7 +93,7 @@ class Ruler(Spec):
     stop: Number = 0.99
 
     def __post_init__(self) -> None:
-        checks.whole("Ruler.n_pairs", self.n_pairs, 2)
+        specs.whole("Ruler.n_pairs", self.n_pairs, 2)
         self.require_numbers("fold_angle", "stop")
         self.require("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
         self.require_not_negative("table_friction")
@@ -129,8 +129,8 @@ class Pull(Spec):
 
 def batch(ruler: Ruler, pull: Pull) -> Batch:
     """Ruler and pull as one flat batch, with the checks that need both."""
-    checks.instance("ruler", ruler, Ruler)
-    checks.instance("pull", pull, Pull)
+    specs.instance("ruler", ruler, Ruler)
+    specs.instance("pull", pull, Pull)
     numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
     members = align("Ruler and Pull", **numbers)
     start = np.cos(np.radians(members.flat["fold_angle"]))
@@ -233,11 +233,11 @@ def simulate(
     started = time.perf_counter()
     members, n = batch(ruler, pull), ruler.n_pairs
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
-    if not checks.is_real(dt) or not 0 < dt <= largest:
+    if not specs.is_real(dt) or not 0 < dt <= largest:
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
     for name, value, least in (("n_runs", n_runs, 1), ("n_frames", n_frames, 2), ("seed", seed, 0)):
-        checks.whole(f"simulate {name}", value, least)
-    checks.fitting("simulate n_runs", n_runs, float(n_runs) * n_frames * (2 * int(ruler.n_pairs) + 1))
+        specs.whole(f"simulate {name}", value, least)
+    specs.fitting("simulate n_runs", n_runs, float(n_runs) * n_frames * (2 * int(ruler.n_pairs) + 1))
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]

@@ -5,7 +5,7 @@ A :class:`Sweep` names the function that computes cells. :func:`run` computes wh
 it; :func:`ship` and :func:`verify` make and check what ships.
 """
 
-from deepmech.core.labels import each
+from deepmech.core.specs import each
 from deepmech.sweeps.cli import cli_run, cli_verify
 from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.record import Report, Stale

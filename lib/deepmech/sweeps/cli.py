@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
-from deepmech.core.checks import named, whole
+from deepmech.core.specs import named, whole
 from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.results import ship
 from deepmech.sweeps.runner import run

@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
-from deepmech.core.labels import digest
+from deepmech.core.specs import digest
 from deepmech.sweeps.store import checksum
 
 FILE = "record.json"

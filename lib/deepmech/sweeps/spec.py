@@ -12,9 +12,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks, code
-from deepmech.core.checks import named
-from deepmech.core.labels import Batch, Spec, align, decode, digest, each
+from deepmech.core import provenance, specs
+from deepmech.core.specs import Batch, Spec, align, decode, digest, each, named
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
 
@@ -68,7 +67,7 @@ class Sweep(Spec):
         some = isinstance(self.cells, Mapping) and len(self.cells) > 0
         self.require("cells", some, "a non-empty dict of labelled arrays")
         for key, value in self.cells.items():
-            checks.require(
+            specs.require(
                 f"Sweep.cells[{key!r}]", value, isinstance(value, xr.DataArray),
                 f"a labelled array; use over({key!r}, values)",
             )  # fmt: skip
@@ -80,7 +79,7 @@ class Sweep(Spec):
             if key in self.cells:
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
-            checks.require(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
+            specs.require(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
         self.require("version", isinstance(self.version, int) and self.version >= 1, "an integer >= 1")
         # A private copy: nobody can change a spec after its key was taken.
         object.__setattr__(self, "fixed", same)
@@ -105,7 +104,7 @@ class Sweep(Spec):
     def code(self) -> str:
         """Sixteen hexadecimal digits of all code of ours that ``compute`` can reach, as it was imported, and of the
         versions of torch and numba; not part of the key."""
-        return code.complete(self.compute.partition(":")[0])
+        return provenance.complete(self.compute.partition(":")[0])
 
     def function(self) -> Callable[..., xr.Dataset]:
         """The function that computes cells."""

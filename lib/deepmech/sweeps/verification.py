@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance
-from deepmech.core.checks import whole as whole_number
 from deepmech.core.random import Stream
+from deepmech.core.specs import whole as whole_number
 from deepmech.data import DataMissing
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Report

@@ -5,7 +5,7 @@ A name is imported from its module when it is first asked for.
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import code
+from deepmech.core import provenance
 
 if TYPE_CHECKING:
     from deepmech.trainers.langevin import settle, walk
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deepmech.trainers.specs import CNN, MLP, Dynamics, Preparation, SingleSample, Training
     from deepmech.trainers.training import train
 
-__getattr__, __dir__, _HOMES = code.homes(__name__)
+__getattr__, __dir__, _HOMES = provenance.homes(__name__)
 __all__ = [
     "CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training", "settle", "train", "train_lenet", "walk",
 ]  # fmt: skip

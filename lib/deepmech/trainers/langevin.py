@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
-from deepmech.core.labels import Number
+from deepmech.core import specs
 from deepmech.core.random import Stream
+from deepmech.core.specs import Number
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, SingleWalkAdapter, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
@@ -71,9 +71,9 @@ def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     >>> log_times(100, 3).tolist()
     [1, 2, 5, 10, 22, 46, 100]
     """
-    first = checks.whole("log_times: first", first)
-    last = checks.whole("log_times: last", last, first)
-    checks.whole("log_times: per_decade", per_decade)
+    first = specs.whole("log_times: first", first)
+    last = specs.whole("log_times: last", last, first)
+    specs.whole("log_times: per_decade", per_decade)
     n = max(2, round(np.log10(last / first) * per_decade) + 1)
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
@@ -231,14 +231,14 @@ def walk(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
         memory=memory, tf32=tf32, experiment=experiment,
     )  # fmt: skip
-    steps = checks.whole("walk: steps", steps, most=_MOST_STEPS)
+    steps = specs.whole("walk: steps", steps, most=_MOST_STEPS)
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
-    waiting = checks.wholes("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
+    waiting = specs.wholes("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
     at = log_times(longest) if record is None else moments("walk", record, longest, "steps - min(waiting)", least=1)
     chi = _windows(chi)
     if np.size(motility_times):
-        motility_times = checks.wholes("walk: motility_times", motility_times, 1).tolist()
+        motility_times = specs.wholes("walk: motility_times", motility_times, 1).tolist()
     if len({(w.dynamics.hidden) for w in walkers}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
@@ -309,7 +309,7 @@ def _windows(chi: Any) -> tuple[float, ...]:
     values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
     ok = values.ndim == 1 and values.dtype.kind in "iuf" and len(set(values.tolist())) == len(values) > 0
     ok = ok and bool(np.all((values > 0) & (values < np.inf)))
-    checks.require("walk: chi", chi, ok, "a list of different numbers above 0, at least one")
+    specs.require("walk: chi", chi, ok, "a list of different numbers above 0, at least one")
     return tuple(values.tolist())
 
 

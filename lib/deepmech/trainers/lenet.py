@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
-from deepmech.core.labels import Number
+from deepmech.core import specs
 from deepmech.core.random import Stream
+from deepmech.core.specs import Number
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.member import layer_weights
 from deepmech.trainers.run import Call, moments, require_spec, samples
@@ -202,6 +202,6 @@ def _check(training: SingleSample, data: Any) -> None:
         empty = np.flatnonzero((np.array(training.class_weights) > 0) & ~drawn_from)
         if len(empty):
             raise ValueError(
-                f"SingleSample.class_weights: class {checks.listed(empty)} is to be drawn, but data.y_train has no "
+                f"SingleSample.class_weights: class {specs.listed(empty)} is to be drawn, but data.y_train has no "
                 "sample of it; give it the weight 0"
             )

@@ -24,8 +24,8 @@ import xarray as xr
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from deepmech.core import checks, provenance
-from deepmech.core.labels import Batch, Spec, align
+from deepmech.core import provenance, specs
+from deepmech.core.specs import Batch, Spec, align
 
 T = TypeVar("T")
 
@@ -49,8 +49,8 @@ def go_on() -> None:
 
 def require_spec(what: str, value: Any, *kinds: type) -> None:
     """A ValueError unless the type of ``value`` is one of these specs itself: what derives from one means another."""
-    checks.instance(what, value, *kinds)
-    checks.require(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
+    specs.instance(what, value, *kinds)
+    specs.require(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
 
 
 class Call:
@@ -80,13 +80,13 @@ class Call:
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
         whole = "a whole number, at least"
-        checks.require(f"{caller}: seed", seed, counts, f"{whole} 0, or a labelled array of them")
-        checks.require(f"{caller}: experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
+        specs.require(f"{caller}: seed", seed, counts, f"{whole} 0, or a labelled array of them")
+        specs.require(f"{caller}: experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
         if threads is not None:
-            checks.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
-        checks.switch(f"{caller}: tf32", tf32)
+            specs.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
+        specs.switch(f"{caller}: tf32", tf32)
         known = engine in ("auto", "compiled", "torch")
-        checks.require(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
+        specs.require(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
         named, there = chosen(device, caller)
         self.device, self.on_gpu = (named, there) if on_gpu else ("cpu", False)
         if self.on_gpu and engine == "compiled":
@@ -213,15 +213,15 @@ def moments(caller: str, record: Any, last: int, name: str, least: int = 0) -> n
     ([0, 4, 8, 10], [0, 10])
     """
     if isinstance(record, int | np.integer):
-        every = checks.whole(f"{caller}: record", record)
+        every = specs.whole(f"{caller}: record", record)
         return np.unique(np.append(np.arange(0, last, every), last))[least:]
     allowed = f"a whole number, or a list of increasing whole numbers between {least} and {name} = {last}"
-    return checks.wholes(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
+    return specs.wholes(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
 
 
 def require_device(name: Any, caller: str = "train", field: str = "device") -> bool:
     """Whether ``name`` is a GPU; a ValueError unless it is there."""
-    said = f"{caller}: {field} = {checks.shown(name)}"
+    said = f"{caller}: {field} = {specs.shown(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
         raise ValueError(f"{said}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
     if name == "cpu":
@@ -251,7 +251,7 @@ def room(memory: float | None, device: str, caller: str) -> float:
     """Bytes that one batch may take: ``memory``, or 2 GiB on a CPU and seven tenths of what is free on a GPU."""
     if memory is not None:
         ok = isinstance(memory, int | float | np.number) and not isinstance(memory, bool) and memory > 0
-        checks.require(f"{caller}: memory", memory, ok, "a number of bytes above 0, or None")
+        specs.require(f"{caller}: memory", memory, ok, "a number of bytes above 0, or None")
         return float(memory)
     return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
 
@@ -335,7 +335,7 @@ def samples(
     found: dict[str, Any] = {"fingerprint": data.fingerprint}
     classes = 0
     if not signs and data.n_classes not in (None, 0):
-        classes = checks.whole(f"{caller}: data.n_classes", data.n_classes, 2, allowed=CLASSES)
+        classes = specs.whole(f"{caller}: data.n_classes", data.n_classes, 2, allowed=CLASSES)
     for x_name, y_name in pairs:
         x, y = (_numbers(f"{caller}: data.{name}", getattr(data, name)) for name in (x_name, y_name))
         what = f"{caller}: data.{y_name}"
@@ -379,7 +379,7 @@ def samples(
 
 def _numbers(what: str, value: Any) -> np.ndarray:
     """``value`` as an array of real numbers."""
-    checks.unmasked(what, value)
+    specs.unmasked(what, value)
     try:
         array = np.asarray(value.detach().cpu() if torch.is_tensor(value) else value)
     except (TypeError, ValueError, RuntimeError):
@@ -431,8 +431,8 @@ def _require_every_class(what: str, y: np.ndarray, classes: int) -> None:
     present = np.unique(y)
     if missing := classes - len(present):
         # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
-        named = checks.listed(first[: checks.FEW], missing)
+        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
+        named = specs.listed(first[: specs.FEW], missing)
         raise ValueError(
             f"{what}: {'class' if missing == 1 else 'classes'} {named} of {classes:,}: no sample, but load curves and "
             "class means need every class; take more samples, number the classes that occur from 0, or measure neither "
@@ -447,7 +447,7 @@ def _shape(caller: str, shape: Any, width: int, image: str) -> tuple[int, ...]:
         array = np.array(None)
     ok = array.shape == (3,) and array.dtype.kind in "iu" and min(array[1:]) >= 2
     if not ok or int(np.prod(array)) != width:
-        given = tuple(shape) if isinstance(shape, list | tuple) else checks.shown(shape)
+        given = tuple(shape) if isinstance(shape, list | tuple) else specs.shown(shape)
         raise ValueError(
             f"{caller}: data.shape = {given}, samples of {width} numbers: {image} needs images, (channels, height, "
             "width) with sides of at least 2 pixels, flattened; use MLP for other data"

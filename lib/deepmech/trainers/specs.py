@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
-from deepmech.core.labels import Number, Spec, encode
+from deepmech.core import specs
+from deepmech.core.specs import Number, Spec, encode
 from deepmech.trainers import rules
 
 #: What a schedule may change while a network is being trained.
@@ -99,7 +99,7 @@ class MLP(Spec):
         object.__setattr__(self, "dropout_profile", tuple(self.dropout_profile))
         if self.dropout_profile:
             hidden = np.all(np.asarray(self.depth) == len(self.dropout_profile) + 1)
-            fits = hidden and all(checks.is_real(share) and share >= 0 for share in self.dropout_profile)
+            fits = hidden and all(specs.is_real(share) and share >= 0 for share in self.dropout_profile)
             fits = fits and np.all(np.asarray(self.dropout) * max(self.dropout_profile) < 1)
             self.require("dropout_profile", fits, "depth - 1 numbers from 0 on, times dropout below 1, or ()")
         self.require_one_of("batch_norm", True, False)
@@ -258,7 +258,7 @@ class Training(Spec):
             fits = (
                 len(change) == 3
                 and change[1] in SCHEDULED
-                and all(checks.is_real(v) and np.isfinite(v) for v in change[::2])
+                and all(specs.is_real(v) and np.isfinite(v) for v in change[::2])
             )
             fits = fits and change[0] == round(change[0]) >= 1
             fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < 1)
@@ -301,14 +301,14 @@ class SingleSample(Spec):
 
     def __post_init__(self) -> None:
         self.require_positive("learning_rate")
-        checks.fitting(
-            "SingleSample.iterations", checks.whole("SingleSample.iterations", self.iterations), self.iterations
+        specs.fitting(
+            "SingleSample.iterations", specs.whole("SingleSample.iterations", self.iterations), self.iterations
         )
         self.require_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
         self.require("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
         if self.class_weights is not None:
             allowed = "a probability for every class, adding up to 1, or None"
-            weights = checks.array("SingleSample.class_weights", self.class_weights, allowed)
+            weights = specs.array("SingleSample.class_weights", self.class_weights, allowed)
             ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
             self.require("class_weights", ok, allowed)
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))

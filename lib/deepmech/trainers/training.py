@@ -12,8 +12,8 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
-from deepmech.core.labels import Number, Spec
+from deepmech.core import specs
+from deepmech.core.specs import Number, Spec
 from deepmech.metrics.moments import ClassMoments
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers.engines.compiled.mlp import Fused, unknown
@@ -167,7 +167,7 @@ def train(
     spec = _network(network, arguments, layers)
     require_spec("train: training", training, Training)
     if together is not None:
-        checks.whole("train: together", together)
+        specs.whole("train: together", together)
     call = Call(
         "train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory,
         tf32=tf32,
@@ -230,15 +230,15 @@ def train(
 def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | None) -> MLP | CNN | Own:
     """A spec, of a user's own network too, if it fits what belongs to it."""
     kinds = "a spec, or a function that makes a module, to be called for every member"
-    checks.require("train: network", network, not isinstance(network, nn.Module), kinds)
+    specs.require("train: network", network, not isinstance(network, nn.Module), kinds)
     if callable(network) and not isinstance(network, Spec) and network not in (MLP, CNN):
         return Own(network, arguments)
     require_spec("train: network", network, MLP, CNN)
     if arguments:
         raise ValueError(
-            f"train: {checks.listed(list(arguments))}: no such argument; {type(network).__name__} has fields"
+            f"train: {specs.listed(list(arguments))}: no such argument; {type(network).__name__} has fields"
         )
-    checks.require("train: layers", layers, layers is None, f"None with {type(network).__name__}")
+    specs.require("train: layers", layers, layers is None, f"None with {type(network).__name__}")
     return network
 
 
@@ -267,8 +267,8 @@ def _groups(
 
 def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
     known = isinstance(metrics, list | tuple) and all(name in tuple(METRICS) for name in metrics)
-    checks.require("train: metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
-    checks.switch("train: class_means", class_means)
+    specs.require("train: metrics", metrics, known, f"a list of some of {', '.join(map(repr, METRICS))}, or ()")
+    specs.switch("train: class_means", class_means)
     return tuple(dict.fromkeys(metrics))
 
 

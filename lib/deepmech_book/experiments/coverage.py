@@ -8,8 +8,8 @@ import torch
 import xarray as xr
 
 from deepmech.core.estimates import jackknife
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.metrics.groups import Deal, GroupMoments
 from deepmech.sweeps import Sweep, each, recomputed
 

@@ -22,8 +22,8 @@ import xarray as xr
 from scipy.optimize import minimize_scalar
 
 from deepmech.core.compiled import njit
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.data import load
 from deepmech.metrics.separability import etf_distance
 from deepmech.sweeps import Sweep, each, recomputed

@@ -23,8 +23,8 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.data import DataCorrupt, DataMissing
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.layers import stream

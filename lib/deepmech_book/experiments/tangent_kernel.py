@@ -19,8 +19,8 @@ import torch
 import xarray as xr
 from torch.func import functional_call, jacrev, vmap
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import drawn, initial_weights

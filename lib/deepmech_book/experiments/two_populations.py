@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.sweeps import Sweep, each
 from deepmech.trainers.specs import Dynamics
 from deepmech_book.experiments.glass import walks, wells

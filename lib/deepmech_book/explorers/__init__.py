@@ -11,7 +11,7 @@
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import code
+from deepmech.core import provenance
 from deepmech_book.explorers.file import cli_explore
 from deepmech_book.explorers.page import Page
 
@@ -49,4 +49,4 @@ __all__ = [
 ]
 
 # Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
-__getattr__, __dir__, _ = code.homes(__name__, extra="book")
+__getattr__, __dir__, _ = provenance.homes(__name__, extra="book")

@@ -15,7 +15,7 @@ import deepmech
 ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
-    *(f"deepmech.core.{name}" for name in ("checks", "code", "compiled", "files")),
+    *(f"deepmech.core.{name}" for name in ("compiled", "files")),
     *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
     "deepmech.simulators.spring_block.kernels",
     *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),

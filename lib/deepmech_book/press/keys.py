@@ -15,7 +15,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from deepmech.core.labels import digest
+from deepmech.core.specs import digest
 from deepmech_book.press.sources import Checkout, Source
 
 # The press itself does not reach into notebooks, except through these files.

@@ -22,7 +22,7 @@ import yaml
 
 import deepmech
 from deepmech.core.files import write_whole
-from deepmech.core.labels import digest
+from deepmech.core.specs import digest
 from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.display import fold
 from deepmech_book.press import api, execution, gallery, keys, pages, verdicts

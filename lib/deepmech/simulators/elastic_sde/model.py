@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, Spec, align, decode
+from deepmech.core import specs
+from deepmech.core.specs import Batch, Number, Spec, align, decode
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 PANELS = 8
@@ -173,14 +173,14 @@ class ElasticSDE(Spec):
     effect_matrix: Any = None
 
     def __post_init__(self) -> None:
-        checks.whole("ElasticSDE.n_classes", self.n_classes, 2)
+        specs.whole("ElasticSDE.n_classes", self.n_classes, 2)
         if not isinstance(self.structure, str):
-            checks.array("ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers")
+            specs.array("ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers")
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
         assert p is not None
-        checks.whole("ElasticSDE.n_features", p)
+        specs.whole("ElasticSDE.n_features", p)
         if self._named("logits"):
             self.require("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
         self._check_structure(k, p)
@@ -194,7 +194,7 @@ class ElasticSDE(Spec):
                 self.require(field, rises, "tabulated at two or more rising times")
         self.require_not_negative("noise")
         if self.class_weights is not None:
-            w = checks.array("ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1")
+            w = specs.array("ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1")
             good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
             self.require("class_weights", good, f"{k} positive numbers that add up to 1")
         if self.label_mixing is not None and self.labels_mixed_evenly:
@@ -202,11 +202,11 @@ class ElasticSDE(Spec):
             mixed = self.label_mixing
             self.require("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
         elif self.label_mixing is not None:
-            m = checks.array("ElasticSDE.label_mixing", self.label_mixing, f"a number or a ({k}, {k}) matrix")
+            m = specs.array("ElasticSDE.label_mixing", self.label_mixing, f"a number or a ({k}, {k}) matrix")
             good = m.shape == (k, k) and bool(np.all(m >= 0)) and bool(np.allclose(m.sum(1), 1))
             self.require("label_mixing", good, f"a ({k}, {k}) matrix of non-negative rows that add up to 1")
         if self.effect_matrix is not None:
-            e = checks.array("ElasticSDE.effect_matrix", self.effect_matrix, f"a finite ({k}, {k}) matrix")
+            e = specs.array("ElasticSDE.effect_matrix", self.effect_matrix, f"a finite ({k}, {k}) matrix")
             self.require("effect_matrix", e.shape == (k, k) and np.isfinite(e).all(), f"a finite ({k}, {k}) matrix")
         self.batch()
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
-from deepmech.core.labels import Batch
 from deepmech.core.random import LOW, S32, Stream, box_muller, philox, purpose_word
+from deepmech.core.specs import Batch
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import beginnings, labelled, mean_solution, transitions
 
@@ -58,7 +58,7 @@ def simulate(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
-    checks.require("simulate: mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
+    specs.require("simulate: mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
     batch = model.batch()
     out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     _exact(model, batch, t, x0, first, streams, mean == "samples", out)
@@ -148,7 +148,7 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
-    checks.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
+    specs.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")

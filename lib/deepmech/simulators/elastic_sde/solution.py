@@ -13,11 +13,11 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
-from deepmech.core.labels import Batch, described
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
+from deepmech.core.specs import Batch, described
 from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, is_table, panels
 
 RTOL, ATOL = 1e-10, 1e-13
@@ -232,15 +232,15 @@ def _root(cov: np.ndarray) -> np.ndarray:
 
 
 def checked_times(times: Any) -> np.ndarray:
-    t = np.atleast_1d(checks.array("times", times, "finite, rising and from 0 on"))
+    t = np.atleast_1d(specs.array("times", times, "finite, rising and from 0 on"))
     if t.ndim != 1 or t.size == 0 or not np.isfinite(t).all() or t[0] < 0 or np.any(np.diff(t) <= 0):
         raise ValueError(f"times = {np.asarray(times).tolist()!r}: must be finite, rising and from 0 on")
     return t
 
 
 def checked_start(model: ElasticSDE, start: Any) -> np.ndarray:
-    checks.instance("model", model, ElasticSDE)
-    x = checks.array("start", start)
+    specs.instance("model", model, ElasticSDE)
+    x = specs.array("start", start)
     if x.shape != (model.n_classes, model.n_features) or not np.isfinite(x).all():
         raise ValueError(
             f"start has shape {x.shape}: give one finite mean per class and feature, "
@@ -255,10 +255,10 @@ def beginnings(
     """Times, class means (K, p) and samples (run, K, n, p) at t = 0, and every run's random numbers, all checked."""
     t, x0 = checked_times(times), checked_start(model, start)
     for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
-        checks.whole(f"{caller}: {name}", value, least)
+        specs.whole(f"{caller}: {name}", value, least)
     name, value = max(("n_samples", n_samples), ("n_runs", n_runs), key=lambda size: size[1])
-    checks.fitting(f"{caller}: {name}", value, float(n_samples) * n_runs * len(t) * x0.size)
-    checks.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
+    specs.fitting(f"{caller}: {name}", value, float(n_samples) * n_runs * len(t) * x0.size)
+    specs.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (len(x0), n_samples, x0.shape[1])
     return t, x0, np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams]), streams

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import comb, log_ndtr
 
-from deepmech.core.labels import Number
+from deepmech.core.specs import Number
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import checked_times, mode_exponents
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, Spec, align
+from deepmech.core import specs
+from deepmech.core.specs import Batch, Number, Spec, align
 
 #: What results hold, and in what units: pure numbers, as the parameters are.
 WORDS = {
@@ -66,7 +66,7 @@ class Chain(Spec):
     def __post_init__(self) -> None:
         if isinstance(self.n_blocks, xr.DataArray):
             self.require("n_blocks", False, "one whole number: simulate chains of different lengths in separate calls")
-        checks.whole("Chain.n_blocks", self.n_blocks, 1, 65536)
+        specs.whole("Chain.n_blocks", self.n_blocks, 1, 65536)
         if (self.noise is None) == (self.noise_bar is None):
             both = "neither" if self.noise is None else "both"
             raise ValueError(
@@ -79,7 +79,7 @@ class Chain(Spec):
         self.require_not_negative("friction_right", "friction_left", strength, allowed=magnitude)
         object.__setattr__(self, "noise_profile", tuple(self.noise_profile))
         fits = len(self.noise_profile) in (0, self.n_blocks)
-        fits = fits and all(checks.is_real(share) and share >= 0 for share in self.noise_profile)
+        fits = fits and all(specs.is_real(share) and share >= 0 for share in self.noise_profile)
         self.require("noise_profile", fits, "n_blocks numbers from 0 on, or ()")
         self.batch()  # clashing labels are found here
 

@@ -12,10 +12,10 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from deepmech.core import checks
-from deepmech.core.labels import Batch, Number, described
+from deepmech.core import specs
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
+from deepmech.core.specs import Batch, Number, described
 from deepmech.simulators.spring_block import kernels
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
@@ -76,9 +76,9 @@ def simulate(
            [0.34]])
     """
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
-    seed = checks.whole("simulate: seed", seed, 0)
-    checks.switch("simulate: shared_noise", shared_noise)
-    x0 = np.zeros(chain.n_blocks) if start is None else checks.array("simulate: start", start)
+    seed = specs.whole("simulate: seed", seed, 0)
+    specs.switch("simulate: shared_noise", shared_noise)
+    x0 = np.zeros(chain.n_blocks) if start is None else specs.array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
@@ -122,7 +122,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
     """
     batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
-    substeps = checks.whole("averaged: substeps", substeps)
+    substeps = specs.whole("averaged: substeps", substeps)
     began = time.perf_counter()
     p = _arrays(batch, dt)
     h = dt / substeps
@@ -152,28 +152,28 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
 def _prepare(
     chain: Chain, t_end: float, dt: float, order: str, n_runs: int, truncation: float | None, decay: Number, record: Any
 ) -> tuple[Batch, np.ndarray]:
-    checks.instance("simulate: chain", chain, Chain)
+    specs.instance("simulate: chain", chain, Chain)
     known = isinstance(order, str) and order in ORDERS
-    checks.require("simulate: order", order, known, f"one of {sorted(ORDERS)}")
-    checks.real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
-    checks.real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
-    checks.fitting("simulate: n_runs", checks.whole("simulate: n_runs", n_runs), float(n_runs) * (chain.n_blocks + 2))
-    bound = truncation is None or (checks.is_real(truncation) and truncation > 0)
-    checks.require("simulate: truncation", truncation, bound, "positive, in standard deviations, or None")
-    checks.numbers("simulate", noise_decay=decay)
+    specs.require("simulate: order", order, known, f"one of {sorted(ORDERS)}")
+    specs.real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    specs.real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
+    specs.fitting("simulate: n_runs", specs.whole("simulate: n_runs", n_runs), float(n_runs) * (chain.n_blocks + 2))
+    bound = truncation is None or (specs.is_real(truncation) and truncation > 0)
+    specs.require("simulate: truncation", truncation, bound, "positive, in standard deviations, or None")
+    specs.numbers("simulate", noise_decay=decay)
     batch = chain.batch(noise_decay=decay)
     tau = batch.flat["noise_decay"]
     fades = bool(np.all(np.isfinite(tau)) and np.all(tau >= 0))
-    checks.require("simulate: noise_decay", decay, fades, "zero or positive, and finite")
+    specs.require("simulate: noise_decay", decay, fades, "zero or positive, and finite")
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
-    checks.require("simulate: dt", dt, dt <= limit, stable)
+    specs.require("simulate: dt", dt, dt <= limit, stable)
     n_steps = round(t_end / dt)
     if record is None:
         return batch, np.array([n_steps])
-    times = np.atleast_1d(checks.array("simulate: record", record))
+    times = np.atleast_1d(specs.array("simulate: record", record))
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
-    checks.require("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
+    specs.require("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
     return batch, steps
 

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
-from deepmech.core.labels import Number, described
+from deepmech.core.specs import Number, described
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 
 

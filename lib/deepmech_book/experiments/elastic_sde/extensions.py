@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.metrics.elasticity import relative_difference
 from deepmech.sweeps import Sweep, each, recomputed, result
 from deepmech_book.experiments.elastic_sde import networks

@@ -15,8 +15,8 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import least_squares
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.metrics.elasticity import integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import mixed_logits, tabulated_paths
 from deepmech.sweeps import Sweep, each, recomputed, result

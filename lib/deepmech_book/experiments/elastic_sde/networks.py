@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import digest, over
+from deepmech.core.specs import digest, over
 from deepmech.sweeps import Sweep
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, fingerprint
 from deepmech_book.experiments.elastic_sde.training import GROUP

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.sweeps import each, recomputed
 from deepmech.trainers.lenet import SingleSample, train_lenet
 from deepmech_book.experiments.elastic_sde.data import SETTINGS, images

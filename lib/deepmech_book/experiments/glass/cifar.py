@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.sweeps import Sweep
 from deepmech_book.experiments.glass.data import Binary, binary, fingerprint
 

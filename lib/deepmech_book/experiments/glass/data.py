@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from deepmech import data as sets
-from deepmech.core.labels import digest
 from deepmech.core.random import Stream
+from deepmech.core.specs import digest
 from deepmech.data import load
 
 _RECIPE = 2

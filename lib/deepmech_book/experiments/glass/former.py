@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.langevin import log_times

@@ -22,9 +22,9 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
-from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.sweeps import Sweep, each, recomputed

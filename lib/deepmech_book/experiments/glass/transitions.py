@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights

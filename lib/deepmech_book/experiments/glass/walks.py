@@ -13,7 +13,7 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.metrics import glass
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights

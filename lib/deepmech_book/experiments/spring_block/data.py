@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.data import fingerprint
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep

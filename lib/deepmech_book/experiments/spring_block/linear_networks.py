@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
 from deepmech.core.random import Stream
+from deepmech.core.specs import over
 from deepmech.data import Data
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, each, recomputed

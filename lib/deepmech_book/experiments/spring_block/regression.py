@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.labels import over
+from deepmech.core.specs import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error

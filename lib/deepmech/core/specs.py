@@ -1,9 +1,10 @@
-"""Parameters: a number or a labelled array, so that a phase diagram is one call, and frozen specs that hold them.
+"""What public functions take: numbers or labelled arrays, frozen specs that hold them, and what is asked of each.
 
 ``over("noise", values)`` makes a one-dimensional :class:`xarray.DataArray` whose dimension carries its own values.
 :func:`align` broadcasts any mixture of numbers and labelled arrays into one flat batch of members and remembers the
 labels, so that results can be given back with :meth:`Batch.unflatten`. A :class:`Spec` is validated on construction,
-readable as JSON, comparable and hashable by content.
+readable as JSON, comparable and hashable by content. What does not fit is refused in one voice: the field, its value,
+and what is allowed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,192 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import operator
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from importlib import import_module
+from numbers import Real
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
+_MOST_NUMBERS = 2**37  # a TiB of them
+FEW = 5
+"""Of many values a message lists so many."""
+
+
+def shown(value: Any) -> str:
+    """``value`` for a message: a list by its first few entries, anything else cut short.
+
+    Examples
+    --------
+    >>> shown(range(9)), shown(None)
+    ('[0, 1, 2, 3, 4 and 4 more]', 'None')
+    """
+    value = value.values if isinstance(value, xr.DataArray) else value
+    if isinstance(value, list | tuple | range | np.ndarray):
+        with suppress(ValueError):  # rows of different lengths
+            if np.ndim(value) == 1:
+                return f"[{listed(value)}]"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def listed(values: Any, total: int | None = None) -> str:
+    """The first few of ``values``, and how many more there are (of ``total``, if not all are in ``values``).
+
+    Examples
+    --------
+    >>> listed(np.arange(2, 9)), listed([0, 1])
+    ('2, 3, 4, 5, 6 and 2 more', '0, 1')
+    """
+    first = [repr(v.item() if isinstance(v, np.generic) else v) for v in list(values[:FEW])]
+    more = (len(values) if total is None else total) - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")
+
+
+def refuse(what: str, value: Any, allowed: str) -> NoReturn:
+    """Raise the ValueError that says so."""
+    raise ValueError(f"{what} = {shown(value)}: must be {allowed}")
+
+
+def require(what: str, value: Any, ok: Any, allowed: str) -> None:
+    """:func:`refuse` unless ``ok``."""
+    if not ok:
+        refuse(what, value, allowed)
+
+
+def switch(what: str, value: Any) -> None:
+    """``value`` must be a boolean."""
+    require(what, value, isinstance(value, bool | np.bool_), "True or False")
+
+
+def whole(what: str, value: Any, least: int = 1, most: int | None = None, allowed: str | None = None) -> int:
+    """``value`` as an int: of any integer type, but neither a boolean nor a number with a decimal point.
+
+    Examples
+    --------
+    >>> whole("window", np.int16(5))
+    5
+    >>> whole("window", 5.0)
+    Traceback (most recent call last):
+    ValueError: window = 5.0: must be a whole number (an int) of at least 1
+    """
+    try:
+        number = None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        refuse(what, value, allowed or f"a whole number (an int) {bounds}")
+    return number
+
+
+def wholes(
+    what: str, values: Any, least: int, most: int | None = None, *, rising: bool = False, allowed: str = ""
+) -> np.ndarray:
+    """``values`` as int64: a list of whole numbers, none of them twice, in rising order if that is asked for.
+
+    ``allowed`` says the bounds in other words.
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        array = np.array(None)
+    ok = array.ndim == 1 and array.size > 0 and array.dtype.kind in "iu"
+    if ok:
+        steps = np.diff(np.asarray(array if rising else np.sort(array), object))
+        ok = array.min() >= least and (most is None or array.max() <= most) and bool(np.all(steps > 0))
+    bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+    kind = "increasing" if rising else "different"
+    require(what, values, ok, allowed or f"a list of {kind} whole numbers, {bounds}")
+    return array.astype(np.int64)
+
+
+def is_real(value: Any) -> bool:
+    """Whether ``value`` is a single real number, and not a boolean."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def real(
+    what: str, value: Any, least: float = -np.inf, most: float = np.inf, allowed: str = "a finite number"
+) -> float:
+    """``value`` as a finite float from ``least`` to ``most``."""
+    if not is_real(value) or not np.isfinite(value) or not least <= value <= most:
+        refuse(what, value, allowed)
+    return float(value)
+
+
+def numbers(owner: str, **fields: Any) -> None:
+    """Every field must be a real number, or a labelled array of real numbers."""
+    for name, value in fields.items():
+        if not (value.dtype.kind in "iuf" if isinstance(value, xr.DataArray) else is_real(value)):
+            refuse(f"{owner}.{name}", value, "a number or a labelled array of numbers; use over(name, values)")
+
+
+def array(what: str, value: Any, allowed: str = "an array of real numbers") -> np.ndarray:
+    """``value`` as float64, of any shape: not text, booleans, complex numbers, or rows of different lengths."""
+    unmasked(what, value)
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError):
+        refuse(what, value, allowed)
+    if found.dtype.kind not in "iuf":
+        refuse(what, value, allowed)
+    return found.astype(float, copy=False)
+
+
+def unmasked(what: str, value: Any) -> None:
+    """``value`` must have no masked entries: as a plain array it would show what the mask hides."""
+    if np.ma.is_masked(value):
+        hidden = int(np.ma.getmaskarray(value).sum())
+        raise ValueError(f"{what}: {hidden:,} entries are masked: leave them out, or fill them: x.filled(…)")
+
+
+def fitting(what: str, value: int, numbers: float) -> int:
+    """``value``, a size that makes ``numbers`` numbers (8 bytes each) be kept; no more than any machine holds."""
+    if numbers > _MOST_NUMBERS:
+        raise ValueError(
+            f"{what} = {shown(value)}: {8 * numbers / 2**40:,.3g} TiB would have to be kept: must be smaller"
+        )
+    return value
+
+
+def instance(what: str, value: Any, *kinds: type) -> None:
+    """``value`` must be of one of these kinds; the class itself is a common slip."""
+    if isinstance(value, type) and issubclass(value, kinds):
+        raise ValueError(f"{what} is the class {value.__name__} itself: make one first, {value.__name__}(…)")
+    if not isinstance(value, kinds):
+        names = [kind.__name__ for kind in kinds]
+        wanted = f"a {names[0]}" if len(names) == 1 else f"one of {', '.join(names)}"
+        raise ValueError(f"{what} is of type {type(value).__name__}: must be {wanted}")
+
+
+def named(reference: str, otherwise: str) -> Any:
+    """What ``"module:name"`` stands for; if there is no such thing, a ValueError: ``otherwise``, and why.
+
+    Examples
+    --------
+    >>> named("math:factorial", "a function is needed")(5)
+    120
+    """
+    where, _, name = reference.partition(":")
+    try:
+        found = import_module(where)
+    except ValueError as error:  # no name of a module
+        raise ValueError(f"{otherwise} ({error})") from None
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{where}.".startswith(f"{error.name}."):
+            raise  # it is there, and lacks something itself
+        raise ValueError(f"{otherwise} ({error})") from None
+    if not hasattr(found, name):
+        raise ValueError(f"{otherwise} (module {where!r} has no {name!r})")
+    return getattr(found, name)
+
 
 Number = float | xr.DataArray
 
@@ -38,13 +217,13 @@ def over(name: str, values: Any) -> xr.DataArray:
     ('slope',)
     """
     if not isinstance(name, str) or not name:
-        checks.refuse("over: name", name, "text that names the dimension, for example over('noise', values)")
+        refuse("over: name", name, "text that names the dimension, for example over('noise', values)")
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
-        checks.refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
+        refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
     if array.ndim != 1 or array.dtype.kind not in "biufUS":
-        checks.refuse(f"over({name!r}): values", values, "a one-dimensional sequence of real numbers or texts")
+        refuse(f"over({name!r}): values", values, "a one-dimensional sequence of real numbers or texts")
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
     _require_labels(f"over({name!r})", found)
     return found
@@ -115,7 +294,7 @@ def with_dims(what: str, values: Any, *last: str) -> xr.DataArray:
         found = values.transpose(..., *last)
         found.attrs = {}
         return found
-    plain = checks.array(what, values)
+    plain = array(what, values)
     if plain.ndim < len(last):
         raise ValueError(f"{what} have shape {plain.shape}: {expected}")
     return xr.DataArray(plain, dims=[f"lead_{i}" for i in range(plain.ndim - len(last))] + list(last))
@@ -158,7 +337,7 @@ def _as_array(what: str, value: Any) -> xr.DataArray:
         return value
     plain = None if isinstance(value, xr.Dataset) else np.asarray(value)
     if plain is None or plain.dtype.kind not in "biufUS":
-        checks.refuse(what, value, "a number or a labelled array; use over(name, values)")
+        refuse(what, value, "a number or a labelled array; use over(name, values)")
     return xr.DataArray(plain)
 
 
@@ -199,11 +378,11 @@ class Spec:
             if isinstance(value, xr.DataArray):
                 bad = np.broadcast_to(~np.asarray(ok, bool), value.shape)
                 value = value.values[bad].ravel()[0].item()
-            checks.refuse(f"{type(self).__name__}.{field}", value, allowed)
+            refuse(f"{type(self).__name__}.{field}", value, allowed)
 
     def require_numbers(self, *fields: str) -> None:
         """Every named field must be a finite number, or a labelled array of them."""
-        checks.numbers(type(self).__name__, **{field: getattr(self, field) for field in fields})
+        numbers(type(self).__name__, **{field: getattr(self, field) for field in fields})
         for field in fields:
             self.require(field, np.isfinite(np.asarray(getattr(self, field), float)), "finite")
 
