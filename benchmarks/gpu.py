@@ -46,9 +46,9 @@ from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
-from deepmech.trainers.member import Member  # noqa: E402
 from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
+from deepmech.trainers.specs import Member  # noqa: E402
 from deepmech_book.experiments.glass import phases, transitions  # noqa: E402
 from deepmech_book.experiments.spring_block import convolutional, networks  # noqa: E402
 

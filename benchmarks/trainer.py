@@ -28,7 +28,7 @@ from deepmech.core import provenance
 from deepmech.core.random import Stream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
+from deepmech.trainers.specs import Member
 
 SIZES = [100] * 8 + [10]
 ENSEMBLE = 16

@@ -16,7 +16,7 @@ mystnb:
     name: fig-line
     caption: A line.
 ---
-from deepmech_book.figures.picture import Picture
+from deepmech_book.figures import Picture
 Picture(lambda f, t: f.subplots().plot([0, 1]), alt="A line that rises.", height=2)"""
 
 

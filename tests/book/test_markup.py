@@ -21,7 +21,7 @@ mystnb:
     caption: |
       Captioned & {SCRIPT} | "quoted" `{IMAGE}`. More <b>words</b>.
 ---
-from deepmech_book.figures.picture import Picture
+from deepmech_book.figures import Picture
 Picture(lambda f, t: f.subplots().plot([0, 1]), alt={NASTY!r}, height=2)"""
 
 

@@ -8,8 +8,8 @@ import pytest
 from miniature import ROOT
 from sklearn.datasets import load_digits
 
-from deepmech.data import datasets, files
-from deepmech.data.files import SOURCES
+from deepmech.data import datasets
+from deepmech.data.datasets import SOURCES
 from deepmech_book.press.sources import Checkout
 
 REAL = Checkout(ROOT)
@@ -106,7 +106,7 @@ def enlarged(name):
 def stand_in(monkeypatch, tmp_path):
     """Bundled digits in place of images that may not be here, under the checksums that shipped results name."""
     monkeypatch.setattr(datasets, "_downloaded", enlarged)
-    monkeypatch.setattr(files, "checksum", lambda path, source: "bundled digits")
+    monkeypatch.setattr(datasets, "checksum", lambda path, source: "bundled digits")
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
     monkeypatch.delenv("DEEPMECH_STORES", raising=False)
     forget()

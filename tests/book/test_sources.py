@@ -12,8 +12,8 @@ from miniature import ROOT, notebook_text, write_notebooks
 from deepmech import cli, over
 from deepmech.sweeps import Sweep, run, ship
 from deepmech.sweeps.results import folder
-from deepmech.sweeps.spec import sweep_of
 from deepmech.sweeps.store import read_netcdf
+from deepmech.sweeps.sweep import sweep_of
 from deepmech_book.press.plan import prices
 from deepmech_book.press.sources import BookError, Checkout, with_values
 

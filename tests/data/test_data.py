@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.data import DataCorrupt, DataMissing, cli_fetch, cli_status, files, fingerprint, load, resize
-from deepmech.data.files import state
+from deepmech.data import DataCorrupt, DataMissing, cli_fetch, cli_status, datasets, fingerprint, load, resize
+from deepmech.data.datasets import state
 
 SIZES = {"train": 30, "t10k": 20}
 
@@ -52,8 +52,8 @@ def small(monkeypatch, tmp_path, contents):
             known.append(replace(file, count=SIZES[file.name.split("-")[0]], content_sha256=content))
         return replace(source, files=tuple(known))
 
-    monkeypatch.setitem(files.SOURCES, "mnist", shrink(files.MNIST))
-    monkeypatch.setitem(files.SOURCES, "fashion-mnist", shrink(files.FASHION))
+    monkeypatch.setitem(datasets.SOURCES, "mnist", shrink(datasets.MNIST))
+    monkeypatch.setitem(datasets.SOURCES, "fashion-mnist", shrink(datasets.FASHION))
     return tmp_path
 
 
@@ -140,7 +140,7 @@ def test_the_same_content_in_another_gzip_wrapping_is_the_same_data(installed, n
 OFFICIAL = [
     pytest.param(name, marks=pytest.mark.skipif(not ready, reason=f"{name} is not in the data directory"))
     for name in ("mnist", "fashion-mnist")
-    for ready in [all(path.is_file() for path in files.SOURCES[name].paths().values())]
+    for ready in [all(path.is_file() for path in datasets.SOURCES[name].paths().values())]
 ]
 
 
@@ -182,15 +182,15 @@ def test_cifar_files_of_a_wrong_length_or_content(small):
 
 def test_a_fingerprint_reads_a_file_of_unknown_content_once_until_it_changes(small, monkeypatch):
     """Copies of CIFAR-10 from JPEG images differ: these are known by what lies here."""
-    jpeg = files.CIFAR10_JPEG
+    jpeg = datasets.CIFAR10_JPEG
     few = replace(jpeg, files=tuple(replace(f, count=10) for f in jpeg.files))
-    monkeypatch.setitem(files.SOURCES, "cifar10-jpeg", few)
+    monkeypatch.setitem(datasets.SOURCES, "cifar10-jpeg", few)
     folder = small / jpeg.folder
     folder.mkdir()
     for i, file in enumerate(jpeg.files):
         (folder / file.name).write_bytes((bytes([i]) + bytes(3072)) * 10)
-    seen, real = [], files.read
-    monkeypatch.setattr(files, "read", lambda path, source: seen.append(path.name) or real(path, source))
+    seen, real = [], datasets.read
+    monkeypatch.setattr(datasets, "read", lambda path, source: seen.append(path.name) or real(path, source))
     expected = load("cifar10-jpeg").fingerprint
     seen.clear()
     assert fingerprint("cifar10-jpeg") == fingerprint("cifar10-jpeg") == expected
@@ -232,8 +232,8 @@ def server(tmp_path_factory):
 def mirrored(small, server, contents, monkeypatch):
     for name, raw in contents.items():
         (server.folder / name).write_bytes(raw)
-    source = replace(files.SOURCES["mnist"], mirrors=(server.url + "gone/", server.url))
-    monkeypatch.setitem(files.SOURCES, "mnist", source)
+    source = replace(datasets.SOURCES["mnist"], mirrors=(server.url + "gone/", server.url))
+    monkeypatch.setitem(datasets.SOURCES, "mnist", source)
     return server
 
 
@@ -273,14 +273,14 @@ def test_a_wrong_checksum_leaves_nothing_behind(mirrored, small, contents):
 
 
 def test_no_network_says_what_to_do(small, monkeypatch):
-    source = replace(files.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
-    monkeypatch.setitem(files.SOURCES, "mnist", source)
+    source = replace(datasets.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
+    monkeypatch.setitem(datasets.SOURCES, "mnist", source)
     with pytest.raises(DataMissing, match=r"refused.*'quick', which needs no download"):
         cli_fetch(["mnist"])
 
 
 def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
-    batches = {f.name: bytes([i]) + bytes([i] * 3072) for i, f in enumerate(files.CIFAR10.files)}
+    batches = {f.name: bytes([i]) + bytes([i] * 3072) for i, f in enumerate(datasets.CIFAR10.files)}
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         for name, raw in batches.items():
@@ -293,12 +293,12 @@ def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
         return hashlib.sha256(raw).hexdigest()
 
     source = replace(
-        files.CIFAR10,
+        datasets.CIFAR10,
         mirrors=(server.url,),
-        files=tuple(replace(f, count=1, content_sha256=sha(batches[f.name])) for f in files.CIFAR10.files),
-        archive=(files.CIFAR10.archive[0], sha(packed.getvalue())),
+        files=tuple(replace(f, count=1, content_sha256=sha(batches[f.name])) for f in datasets.CIFAR10.files),
+        archive=(datasets.CIFAR10.archive[0], sha(packed.getvalue())),
     )
-    monkeypatch.setitem(files.SOURCES, "cifar10", source)
+    monkeypatch.setitem(datasets.SOURCES, "cifar10", source)
     assert cli_fetch(["cifar10"]) == "cifar10: ready (checksums agree)"
     data = load("cifar10")
     assert sorted(data.y_train) == [0, 1, 2, 3, 4] and data.y_test.tolist() == [5]
@@ -317,10 +317,10 @@ def test_names_that_cannot_be_fetched(small):
 
 def test_the_data_directory_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path))
-    assert files.data_directory() == tmp_path
+    assert datasets.data_directory() == tmp_path
     assert cli_status().startswith(f"data directory: {tmp_path} (DEEPMECH_DATA)")
     monkeypatch.setenv("DEEPMECH_DATA", "")
-    assert files.data_directory().name == "deepmech"
+    assert datasets.data_directory().name == "deepmech"
 
 
 REAL = Path(os.environ.get("DEEPMECH_DATA", "")) / "mnist" / "train-images-idx3-ubyte.gz"

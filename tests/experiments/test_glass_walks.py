@@ -9,12 +9,12 @@ import xarray as xr
 
 from deepmech import Dynamics, Preparation, over, settle, sweeps
 from deepmech.core.random import Stream
-from deepmech.data.files import state
+from deepmech.data.datasets import state
 from deepmech.sweeps import run
 from deepmech.sweeps.results import result
 from deepmech_book.experiments import slow_weights, two_populations
-from deepmech_book.experiments.glass import phases, preparation, transitions, walks, wells
-from deepmech_book.experiments.glass.data import binary
+from deepmech_book.experiments.glass import preparation, transitions, walks, wells
+from deepmech_book.experiments.glass.walks import binary
 
 SMALL = {"name": "digits", "n_data": 300}
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -67,14 +67,14 @@ def test_widths_keep_the_ratio_of_weights_to_data():
 
 def test_temperatures_of_which_a_page_speaks_may_not_be_missing():
     changes = {"steps": 12_000, "temperatures": [0.1, 1e-3], "underparameterised": {"temperatures": [0.1]}}
-    made = phases.sweeps("digits", changes, named=[[0.1], [], [1e-3]])
+    made = walks.sweeps("digits", changes, named=[[0.1], [], [1e-3]])
     assert list(made) == list(walks.PHASES) and made["regularised"].fixed["steps"] == 12_000
     with pytest.raises(ValueError, match=r"changes: 'seeds', 'widths': must be of .*n_seeds.*regularised"):
-        phases.sweeps("digits", {"widths": 3, "regularised": {"seeds": 3}})
+        walks.sweeps("digits", {"widths": 3, "regularised": {"seeds": 3}})
     with pytest.raises(
         ValueError, match=r"temperatures = \[0.1\] of underparameterised.*speaks of 0, 0.01, too; add them"
     ):
-        phases.sweeps("digits", changes, named=[[], [0.1, 0.01, 0.0], []])
+        walks.sweeps("digits", changes, named=[[], [0.1, 0.01, 0.0], []])
 
 
 def test_cells_do_not_depend_on_their_chunk():
@@ -85,8 +85,8 @@ def test_cells_do_not_depend_on_their_chunk():
     for name in whole.data_vars:
         np.testing.assert_array_equal(whole[name], parts[name])
     # Temperatures are the paper's: at 300 samples the walk is colder, and its diffusion the same.
-    window = walks.window(whole).sel(temperature=1.0).values[:1]
-    free = phases.times(whole.isel(seed=[0])).free.sel(temperature=1.0)
+    window = walks.window_size(whole).sel(temperature=1.0).values[:1]
+    free = walks.times(whole.isel(seed=[0])).free.sel(temperature=1.0)
     assert float(free) == pytest.approx(0.1848 * float(window[0]) ** 2 / (1e-3 / 60_000), rel=1e-3)
 
 
@@ -103,10 +103,10 @@ def test_hot_walks_are_free_in_time_and_in_shape():
     sweep = walks.phase_sweep(
         "underparameterised", SMALL, [1.0, 0.0], 4, steps=400, waiting=[20], preparation=BRIEF, width=6
     )
-    run = phases.survivors(sweeps.run(sweep, chunk=8))
-    hot = phases.times(run).sel(temperature=1.0)
+    run = walks.survivors(sweeps.run(sweep, chunk=8))
+    hot = walks.times(run).sel(temperature=1.0)
     assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)
-    far = (phases.overlaps(run) - phases.free_overlaps(run)).mean("seed").sel(temperature=1.0)
+    far = (walks.overlaps(run) - walks.free_overlaps(run)).mean("seed").sel(temperature=1.0)
     assert float(abs(far).max()) < 0.1
     assert float(run.alpha.sel(temperature=1.0).isel(waiting=0, time=0).mean()) == pytest.approx(0.0, abs=0.3)
     shape = run.overlap.isel(waiting=0).diff("time")
@@ -217,14 +217,14 @@ def test_survivors_say_how_many_did_not():
     loss = np.full((2, 4, 1), 0.1)
     loss[0, 3] = loss[1, 3] = 0.5
     every = {"diverged": (tuple(grid), lost), "loss_waited": ((*grid, "waiting"), loss)}
-    run_ = phases.survivors(xr.Dataset(every, grid))
+    run_ = walks.survivors(xr.Dataset(every, grid))
     assert run_.sizes["seed"] == 1 and run_.attrs["left_out"] == 2 and run_.attrs["fallen"] == 1
     spec = walks.standard("regularised", "mnist").to_json()
     run_ = run_.assign(n_weights=("seed", [322])).assign_attrs(spec=json.dumps(spec))
-    assert phases.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
-    assert phases.origin(phases.survivors(run_)).endswith("1 initial conditions.")
+    assert walks.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
+    assert walks.origin(walks.survivors(run_)).endswith("1 initial conditions.")
     with pytest.raises(ValueError, match=r"glass-regularised-mnist: of 1 initial conditions 1 diverged.*n_seeds"):
-        phases.survivors(run_.assign(diverged=~run_.diverged))
+        walks.survivors(run_.assign(diverged=~run_.diverged))
 
 
 def at_rest() -> xr.Dataset:

@@ -16,9 +16,8 @@ from deepmech_book.experiments.spring_block import (
     without_norm,
 )
 from deepmech_book.experiments.spring_block.beside_the_print import printed
-from deepmech_book.experiments.spring_block.data import sweep
 from deepmech_book.experiments.spring_block.linear_networks import figure_5a, orthonormal, over_step_size, trained
-from deepmech_book.experiments.spring_block.networks import diagram, figure_1, untrained
+from deepmech_book.experiments.spring_block.networks import diagram, figure_1, sweep, untrained
 from deepmech_book.experiments.spring_block.without_norm import SCALED, Times, constants
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech.sweeps import record
 from deepmech.sweeps.results import filename, sweep_of
 from deepmech.sweeps.store import read_netcdf
-from deepmech_book.experiments.glass import phases, walks
+from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.spring_block import networks, tuning
 from deepmech_book.experiments.spring_block.networks import figure_1
 
@@ -115,8 +115,8 @@ def test_accuracies_of_six_networks(name):
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10-jpeg"])
 def test_times_and_shapes_of_walks(dataset):
     for phase in walks.PHASES:
-        run = phases.survivors(largest(f"glass-{phase}-{dataset}"))
-        table = phases.times(run)
+        run = walks.survivors(largest(f"glass-{phase}-{dataset}"))
+        table = walks.times(run)
         # With the program's inputs a few networks without weight decay stand apart from the others: the page says so.
         allowed = 3.0 if dataset == "mnist" and phase != "regularised" else LARGEST["symmetric"]
         # What each initial condition adds to the logarithm of τ.

@@ -14,7 +14,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
+from deepmech.trainers.specs import Member
 from deepmech_book.experiments import front_loaded, zoo
 from deepmech_book.experiments.anatomy import RANDOM, WORST, Anatomy
 

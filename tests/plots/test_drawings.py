@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, position
+from deepmech.plots.style import arranged, position
 from deepmech_book import figures
 
 say = {"alt": "A made-up picture for tests."}

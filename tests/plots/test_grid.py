@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.panels import legend, panels, rows_of
+from deepmech.plots.style import legend, panels, rows_of
 from deepmech_book import figures
 
 

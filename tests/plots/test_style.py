@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from deepmech.plots import style
-from deepmech.plots.panels import apart
+from deepmech.plots.style import apart
 
 channel = st.floats(0, 1)
 colour = st.tuples(channel, channel, channel)

@@ -34,8 +34,8 @@ from deepmech.sweeps import (
     verify,
 )
 from deepmech.sweeps.results import sweep_of
-from deepmech.sweeps.runner import chunks_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
+from deepmech.sweeps.sweep import chunks_of
 
 WALKS = make()
 MODULE = """\
@@ -431,7 +431,7 @@ def test_results_are_found_by_variable_then_checkout_around_then_that_of_the_lib
 
 def test_a_run_in_this_process_gives_calls_as_many_cells_as_they_digest(place, monkeypatch):
     seen = []
-    monkeypatch.setattr("deepmech.sweeps.runner.compute_chunk", _counting(seen))
+    monkeypatch.setattr("deepmech.sweeps.sweep.compute_chunk", _counting(seen))
     run(sweep(n=320))
     assert seen[0] == 10 and seen == sorted(seen[:-1]) + seen[-1:] and max(seen) >= 80 and sum(seen) == 320
     seen.clear()
@@ -444,7 +444,7 @@ def test_a_run_in_this_process_gives_calls_as_many_cells_as_they_digest(place, m
 
 
 def _counting(seen):
-    from deepmech.sweeps.runner import compute_chunk
+    from deepmech.sweeps.sweep import compute_chunk
 
     def counted(spec, indices):
         seen.append(len(indices))

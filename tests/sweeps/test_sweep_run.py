@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from deepmech import over
 from deepmech.sweeps import CellsFailed, Incomplete, Sweep, example, load, recomputed, run
-from deepmech.sweeps.runner import equal_bits, missing
 from deepmech.sweeps.store import Store
+from deepmech.sweeps.sweep import equal_bits, missing
 
 DRIFTS, SEEDS = over("drift", [0.0, 1.0, 2.0]), over("seed", range(4))
 
@@ -83,7 +83,7 @@ def absent(store, sweep=None):
 
 
 def chunk_ranges(store, chunk):
-    from deepmech.sweeps.runner import chunks_of
+    from deepmech.sweeps.sweep import chunks_of
 
     return chunks_of(absent(store), chunk)
 

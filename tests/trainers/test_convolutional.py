@@ -9,8 +9,8 @@ from trainer_data import pictures
 from deepmech import over
 from deepmech.metrics.separation import data_separation
 from deepmech.trainers import CNN, MLP, Training, train
-from deepmech.trainers.member import Member
 from deepmech.trainers.modules import of_member
+from deepmech.trainers.specs import Member
 
 DATA = pictures()
 

@@ -16,8 +16,8 @@ from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
-from deepmech.trainers.member import Member
 from deepmech.trainers.run import Call, products_in
+from deepmech.trainers.specs import Member
 
 DATA = clusters(90, 6, 3)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

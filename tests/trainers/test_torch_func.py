@@ -20,10 +20,9 @@ from trainer_data import clusters, pictures
 from deepmech.core.random import Stream
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.engines.torch_func import Rows, StackedModules, Torch, structure
-from deepmech.trainers.member import Member
 from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS
-from deepmech.trainers.specs import Own
+from deepmech.trainers.specs import Member, Own
 from deepmech_book.experiments.your_network import transformer
 
 DOUBLE = Training(dtype="float64")

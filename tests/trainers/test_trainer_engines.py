@@ -15,8 +15,8 @@ from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled import mlp_kernels
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
 from deepmech.trainers.modules import of_member
+from deepmech.trainers.specs import Member
 
 PARTS = {
     ("linear", "weight"): "weight",

@@ -3,7 +3,7 @@ import pytest
 
 from deepmech import over
 from deepmech.trainers import CNN, MLP, Training
-from deepmech.trainers.member import Member
+from deepmech.trainers.specs import Member
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 
 from deepmech.core import specs
 from deepmech.metrics.evaluation import restore_generators
-from deepmech.metrics.moments import class_labels, count_classes, real_numbers, require_classes
+from deepmech.metrics.separation import class_labels, count_classes, real_numbers, require_classes
 
 Forward = Callable[[nn.Module, Any], Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import specs
-from deepmech.metrics.moments import class_labels, real_numbers
+from deepmech.metrics.separation import class_labels, real_numbers
 
 
 def class_means(

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from deepmech.core.compiled import KERNEL, njit
-from deepmech.metrics.moments import debiased, require_finite
+from deepmech.metrics.separation import debiased, require_finite
 
 GROUPS = 20
 """Groups that samples are dealt into by default."""

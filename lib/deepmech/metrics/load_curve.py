@@ -22,10 +22,10 @@ from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader
 from deepmech.metrics.evaluation import evaluation, unwrap
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
 from deepmech.metrics.layers import BLOCKS, Selection, choose, describe, plain_attention, stream
-from deepmech.metrics.moments import ClassMoments, Metric, Weights, require_finite, separation_ceiling
 from deepmech.metrics.probing import Call, LayerProbe
 from deepmech.metrics.reading import Enough, Reading, enough, estimate, read
 from deepmech.metrics.regression import probe_error
+from deepmech.metrics.separation import ClassMoments, Metric, Weights, require_finite, separation_ceiling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,9 +126,9 @@ def load_curve(
         Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
     debias
         Take from the between-class scatter its share of sampling noise
-        (:meth:`~deepmech.metrics.moments.ClassMoments.separation`), so that D does not depend on the number of samples.
-        False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the error of
-        a probe have the plain form only.
+        (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
+        samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the
+        error of a probe have the plain form only.
     groups
         Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
         each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂ and not with weights ``"printed"``. 1: none.

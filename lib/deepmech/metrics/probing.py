@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from deepmech.metrics.layers import BEFORE, CALL, INPUT, OUTPUT, Functions, call_of, stream
-from deepmech.metrics.moments import NotFinite
+from deepmech.metrics.separation import NotFinite
 
 Call = tuple[str, int]
 """A module's name, and which of its calls in a pass, from 1 on; negative for what enters that call."""

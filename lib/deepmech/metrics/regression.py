@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core import specs
-from deepmech.metrics.moments import real_numbers
+from deepmech.metrics.separation import real_numbers
 
 
 def probe_error(features: Any, targets: Any) -> Any:

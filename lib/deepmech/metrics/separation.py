@@ -27,27 +27,18 @@ Means of few samples scatter, so that plain D of n samples cannot exceed about l
 classes are (:func:`separation_ceiling`). ``debias=True`` takes the scatter's share of sampling noise out of D. D̂, and
 with it the number NC1 = exp(D̂)/K of neural collapse, have no such form here; the quotient of traces exp(D), which is
 also called NC1, has.
+
+:class:`ClassMoments` collects what it is computed from batch by batch: counts, means and scatter of the classes.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import torch
 
-from deepmech.metrics.moments import (
-    ClassMoments,
-    Metric,
-    Weights,
-    class_labels,
-    count_classes,
-    real_numbers,
-    require_classes,
-    separation_ceiling,
-)
-
-__all__ = ["ClassMoments", "data_separation", "separation_ceiling"]
+from deepmech.core import specs
 
 
 def data_separation(
@@ -109,3 +100,343 @@ def data_separation(
         moments = ClassMoments(classes, metric, weights)
         out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation(debias)
     return out if lead else float(out)
+
+
+Metric = Literal["D", "D_hat"]
+Weights = Literal["samples", "printed"]
+
+# Directions whose between-class variance is below the square of this, relative to the largest, are taken as absent from
+# the range of the between-class covariance: double precision cannot tell them from zero when the matrix is formed.
+RANK_TOLERANCE = 1e-7
+_LARGEST_SCATTER = 2**28  # numbers, that is 2 GiB
+_MOST_CLASSES = 2**24
+
+
+class NotFinite(ValueError):
+    """Features are nan or infinite."""
+
+
+class ClassMoments:
+    """Counts, means and scatter of each class, collected batch by batch in double precision.
+
+    Every batch is centred on its own class means before anything is squared, and batches are combined by the pairwise
+    update of Chan, Golub and LeVeque: neither a large offset of the features nor collapsed classes cost digits. The
+    result does not depend on how the samples were cut into batches or ordered, up to rounding.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes K; labels run from 0 to K − 1.
+    metric
+        ``"D"`` keeps only traces; ``"D_hat"`` keeps the within-class scatter, a d × d matrix (K of them when
+        ``weights`` is ``"printed"``).
+    weights
+        See :mod:`deepmech.metrics.separation`.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
+    >>> whole, parts = ClassMoments(2), ClassMoments(2)
+    >>> _ = whole.update(x, y)
+    >>> _ = parts.update(x[:3], y[:3]).update(x[3:], y[3:])
+    >>> bool(np.isclose(whole.separation(), parts.separation()))
+    True
+    """
+
+    def __init__(self, n_classes: int, metric: Metric = "D", weights: Weights = "samples") -> None:
+        if metric not in get_args(Metric):
+            raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
+        if weights not in get_args(Weights):
+            raise ValueError(f"weights = {weights!r}: must be one of {get_args(Weights)}")
+        allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
+        n_classes = specs.whole("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
+        self.n_classes, self.metric, self.weights = n_classes, metric, weights
+        self.count = torch.zeros(n_classes, dtype=torch.float64)
+        self.mean: torch.Tensor | None = None  # (K, d)
+        self.spread = torch.zeros(n_classes, dtype=torch.float64)  # sum over a class of |x - mean|^2
+        self.scatter: torch.Tensor | None = None  # (1 or K, d, d): sum of (x - mean)(x - mean)^T
+
+    def update(self, features: Any, labels: Any) -> Self:
+        """Add a batch: ``features`` of shape (n, d), ``labels`` of shape (n,), arrays or tensors on any device."""
+        x, y = _checked(features, labels, self.n_classes)
+        if len(x) == 0:
+            return self
+        member = torch.nn.functional.one_hot(y, self.n_classes).to(x.dtype)  # (n, K)
+        count = member.sum(0)
+        # Centre on one sample of each class first: a class that is a single point then has a width of exactly zero.
+        anchor = x[member.argmax(0)]
+        shifted = anchor[y].neg_().add_(x)  # in place where possible: fresh memory is what large features cost most
+        offset = member.T @ shifted / count.clamp(min=1)[:, None]
+        centred = shifted.sub_(offset[y])
+        if self.metric == "D_hat":
+            groups = [centred] if self.weights == "samples" else [centred[y == k] for k in range(self.n_classes)]
+            if len(groups) * x.shape[1] ** 2 > _LARGEST_SCATTER:
+                raise ValueError(
+                    f"metric = 'D_hat' with {x.shape[1]} features needs {len(groups)} matrices of that size squared, "
+                    "more than 2 GiB: use metric = 'D', or average the features over space first"
+                )
+            scatter = torch.stack([g.T @ g for g in groups])
+        else:
+            scatter = None
+        spread = member.T @ centred.square_().sum(1)
+        self._combine(count, anchor + offset, spread, scatter)
+        return self
+
+    def grow(self, n_classes: int) -> None:
+        """Room for more classes, which have no samples yet."""
+        more = n_classes - self.n_classes
+        if more <= 0:
+            return
+
+        def padded(values: torch.Tensor) -> torch.Tensor:
+            return torch.cat([values, values.new_zeros(more, *values.shape[1:])])
+
+        self.n_classes, self.count, self.spread = n_classes, padded(self.count), padded(self.spread)
+        self.mean = None if self.mean is None else padded(self.mean)
+        if self.scatter is not None and self.weights == "printed":
+            self.scatter = padded(self.scatter)
+
+    def _combine(
+        self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None
+    ) -> None:
+        if self.mean is None:
+            self.count, self.mean, self.spread, self.scatter = count, mean, spread, scatter
+            return
+        if mean.shape != self.mean.shape:
+            raise ValueError(f"features have {mean.shape[1]} columns, earlier batches had {self.mean.shape[1]}")
+        total = self.count + count
+        gap = mean - self.mean
+        pair = self.count * count / total.clamp(min=1)
+        self.spread = self.spread + spread + pair * gap.square().sum(1)
+        if self.scatter is not None and scatter is not None:
+            if self.weights == "samples":
+                between = (gap.T * pair @ gap)[None]
+            else:
+                between = pair[:, None, None] * gap[:, :, None] * gap[:, None, :]
+            self.scatter = self.scatter + scatter + between
+        self.mean = self.mean + gap * (count / total.clamp(min=1))[:, None]
+        self.count = total
+
+    def separation(self, debias: bool = False) -> float:
+        r"""D or D̂ of all samples so far.
+
+        Parameters
+        ----------
+        debias
+            Take from the between-class scatter its share of sampling noise, D only (paper A has the plain form, Eq. 3).
+            Means of :math:`n_k` samples scatter even where classes are alike. With the traces of the classes' unbiased
+            covariances, :math:`v_k` (of a class of one sample the pooled one), and :math:`p_k = n_k/n`, this is
+
+            .. math:: D = \log\frac{\sum_k p_k v_k}{\operatorname{Tr}\Sigma_b - \sum_k p_k(1-p_k)\,v_k/n_k},
+
+            both of whose terms are right on average for any law of the features with finite variance, any number of
+            them and any sizes of classes (weights "printed": :math:`(K-1)p_k^2/K^2` for :math:`p_k(1-p_k)`).
+
+        Returns
+        -------
+        float
+            With ``debias`` nan where the corrected scatter is not positive: what is there, chance shows as well. D then
+            scatters more than in the plain form, most where noise is a large part, and on average lies above the truth
+            by half the variance of the relative error of its quotient, as logarithms do.
+
+        Raises
+        ------
+        ValueError
+            If a class has no sample; the message names it. With ``debias`` for D̂: it divides by single directions of
+            the scatter of means, which sampling noise tilts and stretches, and subtracting its mean from the matrix
+            leaves one that need not be positive.
+
+        Examples
+        --------
+        >>> x, y = np.arange(8.0)[:, None] ** 2, np.arange(8) // 4
+        >>> [round(ClassMoments(2).update(x, y).separation(debias), 3) for debias in (False, True)]
+        [-0.868, -0.508]
+        """
+        require_classes(self.count.nonzero()[:, 0].cpu().numpy(), self.n_classes)
+        assert self.mean is not None
+        if debias and self.metric != "D":
+            raise ValueError("debias = True: there is no such form of D̂; use metric = 'D', or debias = False")
+        factor = _between_factor(self.count, self.mean, self.weights)
+        share = _shares(self.count, self.weights)
+        if self.metric == "D":
+            between = float(factor.square().sum())
+            if not debias:
+                return _log_ratio(float((share * self.spread / self.count).sum()), between)
+            return float(debiased(self.count, torch.tensor(between), self.spread, self.weights))
+        assert self.scatter is not None
+        if self.weights == "samples":
+            within = self.scatter[0] / self.count.sum()
+        else:
+            within = (self.scatter * (share / self.count)[:, None, None]).sum(0)
+        whiten = _inverse_root(factor)
+        if whiten.shape[1] == 0:
+            return _log_ratio(float(within.trace()), 0.0)
+        return _log_ratio(max(0.0, float((whiten * (within @ whiten)).sum())), 1.0)  # rounding may fall below zero
+
+
+def debiased(
+    count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor, weights: Weights = "samples"
+) -> torch.Tensor:
+    """D without the sampling noise of class means, see :meth:`ClassMoments.separation`.
+
+    Parameters
+    ----------
+    count, spread : (…, K), samples of each class, and the sum over them of squared distances from their mean. Leading
+        axes are separate measurements; a class without samples does not count.
+    between : (…), the trace of Σ_b.
+
+    Returns
+    -------
+    tensor (…), nan where nothing is left of the trace.
+    """
+    free = (count - 1).clamp(min=0)
+    pooled = (spread.sum(-1) / free.sum(-1))[..., None]  # nan if every class is a single sample
+    variance = torch.where(free > 0, spread / free.clamp(min=1), pooled.expand_as(free))
+    within = (_shares(count, weights) * variance).sum(-1)
+    corrected = between - (_noise_shares(count, weights) * variance).sum(-1)
+    return torch.where(corrected > 0, torch.log(within) - torch.log(corrected.clamp(min=0)), torch.nan)
+
+
+def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
+    r"""About what plain D shows where classes are alike: no plain D is larger, but by chance.
+
+    With labels dealt out at random the between-class scatter is (K − 1)/(n − 1) of the total, on average over all ways
+    to deal, whatever the features. So D is about :math:`\log\frac{n-K}{K-1}`.
+
+    Parameters
+    ----------
+    count
+        Samples of each class, (K,).
+    weights
+        See :mod:`deepmech.metrics.separation`.
+
+    Returns
+    -------
+    float
+        nan for classes of single samples.
+
+    Examples
+    --------
+    >>> round(separation_ceiling([10] * 100), 2)  # a thousand samples of a hundred classes
+    2.21
+    """
+    count = torch.as_tensor(count, dtype=torch.float64)
+    within = (_shares(count, weights) * (count - 1) / count).sum()
+    return _log_ratio(float(within), float(_noise_shares(count, weights).sum()))
+
+
+def real_numbers(what: str, values: Any) -> np.ndarray:
+    """An array of real numbers or booleans, as it is; anything else is refused by name."""
+    if isinstance(values, torch.utils.data.DataLoader | torch.utils.data.Dataset):
+        raise ValueError(f"{what}: this is a {type(values).__name__}; take samples out of it, as an array or a tensor")
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        specs.refuse(what, values, "an array of real numbers, every row as long as the others")
+    specs.unmasked(what, values)
+    if found.dtype.kind not in "biuf":
+        raise ValueError(f"{what} are of type {found.dtype}: must be an array or tensor of real numbers")
+    return found
+
+
+def class_labels(labels: Any) -> np.ndarray:
+    """Labels as an array, after checking that they are integers."""
+    specs.unmasked("labels", labels)
+    found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
+    if found.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels have type {found.dtype}: expected integers 0 … K − 1, one class number per sample "
+            "(np.unique(labels, return_inverse=True)[1] numbers the classes of any labels)"
+        )
+    return found
+
+
+def count_classes(labels: np.ndarray) -> int:
+    """The largest label plus one, after checking that labels are integers and none is negative."""
+    labels = class_labels(labels)
+    if labels.size == 0 or labels.min() < 0:
+        raise ValueError(f"labels: {'none given' if labels.size == 0 else labels.min()}; expected integers 0 … K − 1")
+    return int(labels.max()) + 1
+
+
+def require_classes(labels: np.ndarray, classes: int) -> None:
+    """Raise a ValueError that names the classes without samples, if there are any; nothing is laid out for them."""
+    present = np.unique(labels)
+    missing = classes - len(present)
+    if missing > 0:
+        # The first few that are missing are among this many.
+        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
+        raise ValueError(
+            f"class {specs.listed(first[: specs.FEW], missing)} of {classes} has no sample: separation needs every "
+            "class; take more samples, or number the classes that occur from 0"
+        )
+
+
+def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    x = features.detach() if isinstance(features, torch.Tensor) else torch.tensor(real_numbers("features", features))
+    if x.is_complex():
+        raise ValueError(f"features have type {x.dtype}: must be real numbers; take the real part, or the modulus")
+    # Apple's GPUs have no double precision.
+    x = (x.cpu() if x.device.type == "mps" else x).to(torch.float64)
+    y = (
+        torch.as_tensor(labels, device=x.device)
+        if isinstance(labels, torch.Tensor)
+        else torch.tensor(class_labels(labels)).to(x.device)
+    )
+    if x.ndim != 2 or y.shape != x.shape[:1]:
+        raise ValueError(
+            f"features {tuple(x.shape)} and labels {tuple(y.shape)}: expected (samples, features) and (samples,)"
+        )
+    if x.shape[1] == 0:
+        raise ValueError(f"features have shape {tuple(x.shape)}: samples without a single feature have no separation")
+    if y.is_floating_point() or y.dtype == torch.bool:
+        raise ValueError(
+            f"labels have type {y.dtype}: expected integers 0 … {n_classes - 1}, one class number per sample"
+        )
+    y = y.long()
+    if len(y) and (int(y.min()) < 0 or int(y.max()) >= n_classes):
+        raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
+    require_finite(x)
+    return x, y
+
+
+def require_finite(features: torch.Tensor) -> None:
+    """Raise :class:`NotFinite` if a feature is nan or infinite."""
+    # The sum is the cheaper question; it may also overflow.
+    if not bool(features.sum().isfinite()) and not bool((finite := torch.isfinite(features)).all()):
+        raise NotFinite(f"features: {int((~finite).sum())} of {features.numel()} values are nan or infinite")
+
+
+def _shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
+    return count / count.sum(-1, keepdim=True) if weights == "samples" else torch.full_like(count, 1 / count.shape[-1])
+
+
+def _noise_shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
+    """What the variance of each class adds to the expected trace of Σ_b by the scatter of its mean."""
+    p, k = count / count.sum(-1, keepdim=True), count.shape[-1]
+    return (p * (1 - p) if weights == "samples" else p**2 * (k - 1) / k**2) / count.clamp(min=1)
+
+
+def _between_factor(count: torch.Tensor, mean: torch.Tensor, weights: Weights) -> torch.Tensor:
+    """B of shape (K, d) with B^T B = Σ_b."""
+    share = count / count.sum()
+    if weights == "samples":
+        mean = mean - mean[0]  # equal means then differ by exactly zero
+        return share.sqrt()[:, None] * (mean - share @ mean)
+    scaled = share[:, None] * mean
+    scaled = scaled - scaled[0]
+    return (scaled - scaled.mean(0)) / len(count) ** 0.5
+
+
+def _inverse_root(between: torch.Tensor) -> torch.Tensor:
+    """A of shape (d, r) with A A^T = Σ_b^+, from the K − 1 directions that class means can span."""
+    _, s, v = torch.linalg.svd(between, full_matrices=False)
+    s, v = s[: len(between) - 1], v[: len(between) - 1]
+    kept = s > RANK_TOLERANCE * s[0] if len(s) else s > 0
+    return (v[kept] / s[kept, None]).T
+
+
+def _log_ratio(within: float, between: float) -> float:
+    if between == 0:
+        return float("nan") if within == 0 else float("inf")
+    return float("-inf") if within == 0 else float(np.log(within) - np.log(between))

@@ -11,9 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, named
-from deepmech.plots.panels import legend, panels, rows_of
-from deepmech.plots.style import LIGHT, Theme
+from deepmech.plots.style import LIGHT, Theme, arranged, legend, named, panels, rows_of
 
 
 def plot(

@@ -12,10 +12,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged, named, same_labels
-from deepmech.plots.panels import end_labels, few_ticks, logarithmic, panels, rows_of, wrapped
-from deepmech.plots.panels import legend as shared_legend
-from deepmech.plots.style import LIGHT, Theme
+from deepmech.plots.style import (
+    LIGHT,
+    Theme,
+    arranged,
+    end_labels,
+    few_ticks,
+    logarithmic,
+    named,
+    panels,
+    rows_of,
+    same_labels,
+    wrapped,
+)
+from deepmech.plots.style import legend as shared_legend
 
 Curves = xr.DataArray | Mapping[str, xr.DataArray]
 """Curves of one picture: an array, or one array for each panel under the panel's title."""

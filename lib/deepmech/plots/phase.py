@@ -15,9 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
-from deepmech.plots.arrays import AXES, arranged, named, oriented, position, same_labels
-from deepmech.plots.panels import panels, rows_of
-from deepmech.plots.style import LIGHT, Theme
+from deepmech.plots.style import AXES, LIGHT, Theme, arranged, named, oriented, panels, position, rows_of, same_labels
 
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
@@ -45,7 +43,7 @@ def phase_diagram(
     Every cell of the grid holds the load curve measured there (each scaled to its own range; the thin line is its
     chord, so a curve above it is concave and one below it convex) on a background that shades a second quantity.
     Cells are equally large whatever the values along the axes; the ticks say which values they stand for. Noise is
-    strongest at the left and ReLU at the top, by the names of the dimensions (:data:`deepmech.plots.arrays.AXES`).
+    strongest at the left and ReLU at the top, by the names of the dimensions (:data:`deepmech.plots.style.AXES`).
 
     Parameters
     ----------
@@ -206,7 +204,7 @@ def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Them
     ----------
     means : Dataset, dims (slope, noise, layer)
         With ``load_curve``, ``accuracy`` (a fraction, shades the upper panel) and ``curvature`` (the lower one); the
-        dimension of the noise is one of :data:`~deepmech.plots.arrays.AXES`.
+        dimension of the noise is one of :data:`~deepmech.plots.style.AXES`.
 
     Raises
     ------

@@ -13,10 +13,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.arrays import AXES, arranged, named, same_labels
-from deepmech.plots.panels import legend, panels, rows_of
 from deepmech.plots.phase import colorbar, noise_of
-from deepmech.plots.style import LIGHT, Theme
+from deepmech.plots.style import AXES, LIGHT, Theme, arranged, legend, named, panels, rows_of, same_labels
 
 
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:

@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
-from deepmech.plots.arrays import arranged
-from deepmech.plots.panels import panels
-from deepmech.plots.style import LIGHT, Theme
+from deepmech.plots.style import LIGHT, Theme, arranged, panels
 
 
 def analogy(*, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:

@@ -1,4 +1,5 @@
-"""How every picture looks: two themes, one type size, colours that colour-blind readers can tell apart.
+"""How every picture looks: two themes, one type size, colours that colour-blind readers can tell apart, panels in rows
+with one legend for all; and what drawing functions ask of an array before they draw it.
 
 A picture is drawn 620 CSS pixels wide (the text column of the book) and shrinks with the page: at 300 pixels, a phone's
 column, the smallest text is still above 7 pixels. Lines keep a contrast of at least 3:1 with the background of their
@@ -8,16 +9,23 @@ theme (WCAG 2, success criterion 1.4.11); text keeps 4.5:1.
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.style
 import numpy as np
-from matplotlib import colormaps
+import xarray as xr
+from matplotlib import colormaps, rcParams
+from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.markers import TICKDOWN, TICKLEFT
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
@@ -208,3 +216,222 @@ def canvas(fig: Figure | None, height: float, theme: Theme) -> Figure:
 
     with applied(theme):
         return pyplot.figure(figsize=(WIDTH, height), layout="constrained")
+
+
+#: Axes of the phase diagrams: their words where the data have none, and whether values fall to the right and upwards.
+#: The strongest noise stands at the left and ReLU at the top, as in the papers, on every plane and in the explorers.
+AXES: dict[str, tuple[str, bool]] = {
+    "slope": (r"negative slope $\alpha$", True),
+    "noise": (r"noise $\varepsilon$", True),
+    "noise_bar": (r"step noise $\bar\varepsilon$", True),
+    "data_noise": ("data noise $p$", True),
+    "learning_rate": ("learning rate", True),
+    "dropout": ("dropout probability", True),
+    "batch_size": ("batch size", False),
+}
+
+
+def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
+    """``array`` with its dimensions in the order ``dims``; a dimension without labels is numbered from 0.
+
+    A ValueError if it is no DataArray, or has other dimensions than those named.
+    """
+    if not isinstance(array, xr.DataArray):
+        raise ValueError(f"{what} is a {type(array).__name__}: give an xarray.DataArray with dimensions {dims}")
+    if set(array.dims) != set(dims):
+        raise ValueError(
+            f"{what}: dimensions are {tuple(array.dims)}, needed {dims}; "
+            "select or average what is left over, or name other dimensions"
+        )
+    missing = {d: np.arange(array.sizes[d]) for d in dims if d not in array.coords}
+    return array.transpose(*dims).assign_coords(missing)
+
+
+def oriented(array: xr.DataArray, x: str, y: str) -> xr.DataArray:
+    """A plane, or a plane of curves, with the values along both axes rising or falling as :data:`AXES` says.
+
+    Axes that are not listed there stay as they are.
+
+    Examples
+    --------
+    >>> plane = xr.DataArray([[1, 2]], {"dropout": [0.1], "slope": [0.0, 1.0]}, ("dropout", "slope"))
+    >>> oriented(plane, "dropout", "slope").slope.values
+    array([1., 0.])
+    """
+    for dim in (x, y):
+        if dim in AXES:
+            array = array.sortby(dim, ascending=not AXES[dim][1])
+    return array
+
+
+def named(array: xr.DataArray, otherwise: str = "") -> str:
+    """What an axis or a scale says of an array: its ``long_name`` with its ``units``, or, without one, ``otherwise``.
+
+    Pure numbers, of units ``"1"``, show none.
+
+    Examples
+    --------
+    >>> named(xr.DataArray(0.0, attrs={"long_name": "waiting time", "units": "steps"}))
+    'waiting time (steps)'
+    >>> named(xr.DataArray(0.0, name="waiting_time"))
+    'waiting time'
+    """
+    known = AXES.get(str(array.name), ("",))[0]
+    name = str(array.attrs.get("long_name") or otherwise or known or str(array.name or "").replace("_", " "))
+    units = array.attrs.get("units")
+    return f"{name} ({units})" if units not in (None, "", "1") and array.attrs.get("long_name") else name
+
+
+def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, dims: Sequence[str]) -> None:
+    """Raise a ValueError unless both arrays carry the same labels along ``dims``."""
+    for d in dims:
+        if not np.array_equal(array[d].values, other[d].values):
+            raise ValueError(
+                f"{what}: labels along {d!r} differ from those of the array it goes with; select the same of both"
+            )
+
+
+def position(what: str, axis: np.ndarray, values: Any) -> np.ndarray:
+    """Where data values lie on an axis of equally wide cells: cell i is centred at i, in between interpolated.
+
+    Values up to half a cell beyond the first and last centre are extrapolated; those farther out become nan.
+
+    Examples
+    --------
+    >>> position("boundary", np.array([0.0, 1.0, 10.0]), [0.5, 5.5, 40.0])
+    array([0.5, 1.5, nan])
+    """
+    axis, values = np.asarray(axis, float), np.asarray(values, float)
+    if len(axis) < 2 or np.any(np.diff(axis) == 0) or len(set(np.sign(np.diff(axis)))) != 1:
+        raise ValueError(f"{what}: the axis {axis} must rise or fall strictly and have two values or more")
+    if axis[0] > axis[-1]:
+        return len(axis) - 1 - position(what, axis[::-1], values)
+    i = np.clip(np.searchsorted(axis, values) - 1, 0, len(axis) - 2)
+    p = i + (values - axis[i]) / (axis[i + 1] - axis[i])
+    return np.where((p < -0.5) | (p > len(axis) - 0.5), np.nan, p)
+
+
+if TYPE_CHECKING:
+    from matplotlib.typing import LegendLocType
+
+
+def rows_of(n: int, columns: int) -> int:
+    """Rows that ``n`` panels take, at most ``columns`` side by side."""
+    if n < 1 or columns < 1:
+        raise ValueError(f"{n} panels in {columns} columns: there must be at least one of both")
+    return -(-n // columns)
+
+
+def wrapped(title: str, columns: int) -> str:
+    """A title in as many lines as it needs above one of ``columns`` panels side by side; formulas are not broken."""
+    letters = int((WIDTH / columns - 0.4) / (0.62 * TEXT / 72))
+    return title if "$" in title else textwrap.fill(title, letters, break_long_words=False)
+
+
+def panels(
+    fig: Figure, titles: Sequence[str], columns: int = 1, x_label: str = "", y_label: str = "", **how: Any
+) -> list[Axes]:
+    """One panel a title, row by row: the ordinate named at the left, the abscissa where no panel is below.
+
+    ``how`` goes to :meth:`matplotlib.figure.Figure.subplots`.
+    """
+    n, columns = len(titles), min(columns, len(titles))
+    axes = list(fig.subplots(rows_of(n, columns), columns, squeeze=False, **how).flat)
+    for k, (ax, title) in enumerate(zip(axes, titles, strict=False)):
+        ax.set_title(wrapped(title, columns), loc="left")
+        ax.set_ylabel(y_label if k % columns == 0 else "")
+        if k + columns >= n:
+            ax.set_xlabel(x_label)
+            ax.tick_params(labelbottom=True)  # shared axes have their numbers in the last row only
+    for ax in axes[n:]:
+        ax.set_visible(False)
+    return axes[:n]
+
+
+def legend(
+    fig: Figure, ax: Axes, columns: int = 3, loc: LegendLocType = "outside lower left", title: str | None = None
+) -> None:
+    """What the artists of one panel are called, outside all panels, row by row; nothing where none has a name."""
+    named = list(zip(*ax.get_legend_handles_labels(), strict=True))
+    # matplotlib fills column after column; ordered curves are to be read along the rows.
+    named = [n for first in range(columns) for n in named[first::columns]]
+    if named:
+        fig.legend([h for h, _ in named], [n for _, n in named], loc=loc, ncols=columns, title=title, alignment="left")
+
+
+def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
+    """Finished panels get logarithmic scales with plain numbers along ``log``: "", "x", "y" or "xy"."""
+    if log not in ("", "x", "y", "xy"):
+        raise ValueError(f"{owner} log = {log!r}: must be '', 'x', 'y' or 'xy'")
+    settings: Any = rcParams
+    for ax in axes:
+        ax.set(**{f"{which}scale": "log" for which in log})
+    for which, ax in ((which, ax) for which in log for ax in axes):
+        axis = getattr(ax, f"{which}axis")
+        # The exponents of powers of ten would be too small to read on a phone.
+        axis.set_major_formatter(lambda v, _: number(v))
+        ax.autoscale_view()
+        # A tick of matplotlib's is five artists, and a decade has eight unnamed ones: here all are one artist.
+        at = axis.get_minorticklocs()
+        axis.set_minor_locator(NullLocator())
+        low, high = sorted(axis.get_view_interval())
+        at = at[(at >= low) & (at <= high)]
+        if which == "x":
+            ticks, marker = Line2D(at, 0 * at, transform=ax.get_xaxis_transform()), TICKDOWN
+        else:
+            ticks, marker = Line2D(0 * at, at, transform=ax.get_yaxis_transform()), TICKLEFT
+        size, width, colour = (settings[f"{which}tick.{p}"] for p in ("minor.size", "minor.width", "color"))
+        ticks.set(ls="", marker=marker, ms=size, mew=width, color=colour, clip_on=False, in_layout=False)
+        ax.add_artist(ticks)
+
+
+def few_ticks(ax: Axes, columns: int, log: str = "", whole: bool = False) -> None:
+    """As many numbers along the abscissa as a panel of a row of ``columns`` has room for; ``whole`` ones of layers."""
+    if "x" in log:
+        if columns > 2:
+            ax.xaxis.get_major_locator().set_params(numticks=4)  # type: ignore[call-arg]
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2, integer=whole))
+
+
+def end_labels(
+    ax: Axes, ends: Sequence[tuple[float, float, str, str]], theme: Theme, height: float, edge: float = 1.0
+) -> None:
+    """Name lines at their last points (x, y, label, colour), moved apart where they would touch.
+
+    The names stand right of ``edge``, a share of the axes' width; ``height`` is the height of the axes in inches. Axis
+    limits and scales must be final. Names inside the axes keep off the numbers below: the ordinate gives way to them.
+    """
+    x, y, labels, colours = zip(*ends, strict=True)
+    gap = 1.25 * SMALL / 72 / height
+
+    def places() -> np.ndarray:
+        return apart(ax.transLimits.transform(ax.transScale.transform(np.column_stack([x, y])))[:, 1], gap)
+
+    for _ in range(4):  # a longer ordinate brings lines nearer to one another
+        missing = gap / 2 - places().min()
+        if edge < 1 and missing > 0:
+            bottom, top = ax.get_ylim()
+            ax.set_ylim(bottom - missing * (top - bottom), top)
+    for i, at in enumerate(places()):
+        colour = legible(colours[i], theme, 4.5)
+        ax.annotate(
+            labels[i], (edge, at), xycoords="axes fraction", xytext=(7, 0), textcoords="offset points",
+            va="center", color=colour, fontsize=SMALL, annotation_clip=False,
+        )  # fmt: skip
+
+
+def apart(where: np.ndarray, gap: float) -> np.ndarray:
+    """Positions as near as possible to ``where`` (least squares), in the same order, at least ``gap`` apart.
+
+    Examples
+    --------
+    >>> apart(np.array([0.5, 0.5, 0.9]), 0.2)
+    array([0.4, 0.6, 0.9])
+    """
+    from scipy.optimize import isotonic_regression  # slow to import, and many pictures name no ends
+
+    order, steps = np.argsort(where, kind="stable"), gap * np.arange(len(where))
+    out = np.empty(len(where))
+    out[order] = isotonic_regression(where[order] - steps).x + steps
+    return out

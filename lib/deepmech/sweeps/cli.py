@@ -11,11 +11,9 @@ from typing import Any
 
 from deepmech.core import provenance
 from deepmech.core.specs import named, whole
-from deepmech.sweeps.cluster import connect
 from deepmech.sweeps.results import ship
-from deepmech.sweeps.runner import run
-from deepmech.sweeps.spec import Sweep
 from deepmech.sweeps.store import read_manifest
+from deepmech.sweeps.sweep import Sweep, connect, run
 from deepmech.sweeps.verification import verify
 
 

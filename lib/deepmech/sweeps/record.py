@@ -40,7 +40,7 @@ class Report:
     cells, seed
         Numbers of the cells that were computed again, and the seed that chose them; none if ``reason`` says why not.
     in_part
-        Whether only a part of each was, see :func:`~deepmech.sweeps.spec.recomputed`.
+        Whether only a part of each was, see :func:`~deepmech.sweeps.sweep.recomputed`.
     seconds
         What that took.
     largest

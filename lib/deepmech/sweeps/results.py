@@ -22,9 +22,8 @@ import xarray as xr
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Report, Stale
-from deepmech.sweeps.runner import TooLong, run
-from deepmech.sweeps.spec import Sweep, sweep_of
 from deepmech.sweeps.store import read_netcdf, write_netcdf
+from deepmech.sweeps.sweep import Sweep, TooLong, run, sweep_of
 from deepmech.sweeps.verification import compare
 
 #: Entry points of packages in which results ship, in their folder "results".

@@ -18,14 +18,16 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from filelock import FileLock, Timeout
 
 from deepmech.core.files import TEMPORARY, publish, write_whole
-from deepmech.sweeps.spec import Sweep
+
+if TYPE_CHECKING:
+    from deepmech.sweeps.sweep import Sweep
 
 CHUNK = re.compile(r"cells-(\d+)-(\d+)-([0-9a-f]{16})\.nc")
 HOUR = 3600.0
@@ -87,7 +89,7 @@ class Store:
                 write_whole(manifest, json.dumps(content, indent=1))
         found = read_manifest(path)
         if found["key"] != sweep.key:
-            other = Sweep.from_json(found["sweep"])
+            other = sweep.from_json(found["sweep"])
             raise ValueError(
                 f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
                 f"differs in {', '.join(sweep.differences(other))}. Use another directory"

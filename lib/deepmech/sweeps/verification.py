@@ -19,9 +19,8 @@ from deepmech.core.specs import whole as whole_number
 from deepmech.data import DataMissing
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Report
-from deepmech.sweeps.runner import compute_cells, equal_bits, load
-from deepmech.sweeps.spec import Sweep, allowed, sweep_of
 from deepmech.sweeps.store import read_manifest, read_netcdf
+from deepmech.sweeps.sweep import Sweep, allowed, compute_cells, equal_bits, load, sweep_of
 
 
 def verify(
@@ -34,7 +33,7 @@ def verify(
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
 
-    Allowed is what the function itself states (:func:`~deepmech.sweeps.spec.recomputed`); if it states nothing, bits
+    Allowed is what the function itself states (:func:`~deepmech.sweeps.sweep.recomputed`); if it states nothing, bits
     are equal on the kind of processor and with the versions that made the result, and numbers to rounding elsewhere.
 
     Parameters

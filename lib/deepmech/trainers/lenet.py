@@ -12,9 +12,8 @@ from deepmech.core import specs
 from deepmech.core.random import Stream
 from deepmech.core.specs import Number
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
-from deepmech.trainers.member import layer_weights
 from deepmech.trainers.run import Call, moments, require_spec, samples
-from deepmech.trainers.specs import SingleSample
+from deepmech.trainers.specs import SingleSample, layer_weights
 
 SIDE = 32
 #: What every variable is, as its ``long_name``.

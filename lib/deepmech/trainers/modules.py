@@ -24,8 +24,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.member import Member, layer_weights
-from deepmech.trainers.specs import CNN, Own
+from deepmech.trainers.specs import CNN, Member, Own, layer_weights
 
 
 class Network(nn.Module):
@@ -306,7 +305,7 @@ def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stre
 
 
 def initialise(module: nn.Module, stream: Stream, init: str = "torch") -> None:
-    """Draw the parameters of all Linear and convolutional layers (:func:`deepmech.trainers.member.layer_weights`)."""
+    """Draw the parameters of all Linear and convolutional layers (:func:`deepmech.trainers.specs.layer_weights`)."""
     layers = [m for m in module.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
     for i, layer in enumerate(layers, start=1):
         drawn = layer_weights(stream, i, tuple(layer.weight.shape), init)

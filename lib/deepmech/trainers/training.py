@@ -14,13 +14,11 @@ from torch import nn
 
 from deepmech.core import specs
 from deepmech.core.specs import Number, Spec
-from deepmech.metrics.moments import ClassMoments
-from deepmech.metrics.separation import data_separation
+from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import Fused, unknown
 from deepmech.trainers.engines.torch_func import Torch
-from deepmech.trainers.member import Member
 from deepmech.trainers.run import Call, go_on, moments, require_spec, samples
-from deepmech.trainers.specs import CNN, MLP, Own, Training, labelled, with_values
+from deepmech.trainers.specs import CNN, MLP, Member, Own, Training, labelled, with_values
 
 #: Metric -> name of its variable in the result.
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}

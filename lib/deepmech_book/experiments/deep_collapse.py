@@ -29,8 +29,8 @@ from deepmech.metrics.separability import etf_distance
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
-from deepmech_book.experiments.spring_block.data import sweep
+from deepmech.trainers.specs import Member
+from deepmech_book.experiments.spring_block.networks import sweep
 
 KINDS = ("relu", "linear")
 MODELS: dict[str, Any] = {

@@ -12,9 +12,9 @@ from deepmech.metrics.separation import data_separation
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
+from deepmech.trainers.specs import Member
 from deepmech_book.experiments.anatomy import SPLITS, cross_entropy, split
-from deepmech_book.experiments.spring_block.data import sweep
+from deepmech_book.experiments.spring_block.networks import sweep
 from deepmech_book.experiments.zoo import IMAGES, VALIDATION
 
 NAME = "front-loaded"

@@ -17,7 +17,7 @@ from torch import nn
 from deepmech.data import Data, load
 from deepmech.metrics.load_curve import load_curve, over_positions
 from deepmech.sweeps import Sweep, each, recomputed
-from deepmech_book.experiments.spring_block.data import sweep
+from deepmech_book.experiments.spring_block.networks import sweep
 from deepmech_book.experiments.your_network import CLASSES, TokenMean, TransformerBlock, accuracy, fit, seeded
 
 PHOTOGRAPHS: dict[str, Any] = {"name": "cifar10-jpeg", "n_train": 5000, "n_test": 1000}

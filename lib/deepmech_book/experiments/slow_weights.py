@@ -17,7 +17,7 @@ from deepmech.sweeps import Sweep, each, recomputed, result
 from deepmech.trainers.engines.compiled.langevin import evaluate, layer_sizes
 from deepmech_book.experiments import two_populations
 from deepmech_book.experiments.glass import walks
-from deepmech_book.experiments.glass.data import binary
+from deepmech_book.experiments.glass.walks import binary
 
 IDLE = 1e-3
 """A unit is idle if no output changes by so much when it is taken out. Outputs are about 1 where a sample is learnt."""

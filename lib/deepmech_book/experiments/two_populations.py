@@ -16,7 +16,7 @@ from deepmech.core.specs import over
 from deepmech.sweeps import Sweep, each
 from deepmech.trainers.specs import Dynamics
 from deepmech_book.experiments.glass import walks, wells
-from deepmech_book.experiments.glass.data import binary
+from deepmech_book.experiments.glass.walks import binary
 
 COLDEST = {"regularised": 1e-8, "underparameterised": 1e-6}
 """The lowest temperature above 0 of each phase whose cold weights are of two kinds, in the paper's units."""

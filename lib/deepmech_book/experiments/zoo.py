@@ -17,10 +17,10 @@ from deepmech import trainers
 from deepmech.core.random import Stream
 from deepmech.data import load
 from deepmech.sweeps import Sweep, each, recomputed
-from deepmech_book.experiments.spring_block.data import sweep
+from deepmech_book.experiments.spring_block.networks import sweep
 
 if TYPE_CHECKING:  # who reads what ships waits for no engine
-    from deepmech.trainers.member import Member
+    from deepmech.trainers.specs import Member
 
 VERSION = "zoo-1"
 STARS = 420
@@ -80,7 +80,7 @@ def settings_of(number: int) -> dict[str, Any]:
 
 def member_of(number: int, seed: int = 0) -> Member:
     """The network of a number and how it is trained; another ``seed`` gives other initial weights and batches."""
-    from deepmech.trainers.member import Member
+    from deepmech.trainers.specs import Member
 
     s = settings_of(number)
     rate = RATES[s["optimizer"]] * s["rate"]

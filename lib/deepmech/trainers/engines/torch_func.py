@@ -30,11 +30,10 @@ from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.metrics.layers import choose
 from deepmech.metrics.probing import LayerProbe
-from deepmech.trainers.member import Member
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import go_on
-from deepmech.trainers.specs import Own
+from deepmech.trainers.specs import Member, Own
 
 #: Fields of Training that networks trained together have in common; all others may differ.
 COMMON = ("optimizer", "batch_size", "epochs", "loss", "dtype")

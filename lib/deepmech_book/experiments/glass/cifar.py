@@ -7,7 +7,7 @@ import xarray as xr
 
 from deepmech.core.specs import over
 from deepmech.sweeps import Sweep
-from deepmech_book.experiments.glass.data import Binary, binary, fingerprint
+from deepmech_book.experiments.glass.walks import Binary, binary, fingerprint
 
 NAME = "cifar10-jpeg"
 COLLAPSED = 0.499
@@ -23,7 +23,7 @@ def single_path(data: Binary) -> float:
 
     Examples
     --------
-    >>> from deepmech_book.experiments.glass.data import binary
+    >>> from deepmech_book.experiments.glass.walks import binary
     >>> round(single_path(binary("digits", whiten=True)), 2)
     0.08
     """

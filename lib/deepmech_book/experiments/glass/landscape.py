@@ -32,7 +32,7 @@ from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, laye
 from deepmech.trainers.langevin import Walker, prepare
 from deepmech.trainers.specs import Dynamics, Preparation
 from deepmech_book.experiments.glass import walks
-from deepmech_book.experiments.glass.data import binary, fingerprint
+from deepmech_book.experiments.glass.walks import binary, fingerprint
 
 GLASS = "glass"
 SYSTEMS = (GLASS, *walks.PHASES)

@@ -3,7 +3,7 @@
 The nulls are Gaussian groups of weights, each layer and its silent units by themselves, in which nothing ever changes
 its pace.
 
-Functions take survivors of a phase (:func:`.phases.survivors`) and give what the page draws.
+Functions take survivors of a phase (:func:`.walks.survivors`) and give what the page draws.
 """
 
 from __future__ import annotations

@@ -15,12 +15,10 @@ from deepmech.sweeps import Sweep
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
-from deepmech_book.experiments.glass.data import binary, fingerprint, title_of
+from deepmech_book.experiments.glass.walks import LEVEL, binary, fingerprint, title_of
 
 FLOOR = 1e-20
 """Least loss in geometric means, as in the paper's programs."""
-LEVEL = 1e-4
-"""Geometric mean of the final data loss at which it counts as vanished."""
 
 #: How networks come to rest: stochastic, then full-batch gradient descent, after a wider start than the paper's.
 REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}

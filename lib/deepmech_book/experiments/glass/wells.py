@@ -14,8 +14,7 @@ from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk
 from deepmech.trainers.langevin import Walker, prepare
 from deepmech.trainers.specs import Dynamics, Preparation
-from deepmech_book.experiments.glass.data import Binary, binary
-from deepmech_book.experiments.glass.walks import P_D, RATE, temperature_at
+from deepmech_book.experiments.glass.walks import P_D, RATE, Binary, binary, temperature_at
 
 
 def sweep(like: Sweep) -> Sweep:

@@ -14,9 +14,9 @@ from deepmech.core.random import Stream
 from deepmech.data import Data, load
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.member import Member
 from deepmech.trainers.modules import of_member
-from deepmech_book.experiments.spring_block.data import recipe, sweep
+from deepmech.trainers.specs import Member
+from deepmech_book.experiments.spring_block.networks import recipe, sweep
 
 STRENGTHS = ("weak", "middle", "strong")
 #: Kinds of noise, each from weak to strong: near the right edge, in the middle and near the left edge of Figs. 1(c),

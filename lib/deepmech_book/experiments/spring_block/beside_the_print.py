@@ -14,7 +14,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.data import measured, recipe, sweep
+from deepmech_book.experiments.spring_block.networks import measured, recipe, sweep
 
 #: Images that panel (a) of the print fits; the text says 2,560.
 FITS = 1000

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech.data import load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import CNN, Training, train
-from deepmech_book.experiments.spring_block.data import measured, recipe, sweep
+from deepmech_book.experiments.spring_block.networks import measured, recipe, sweep
 
 #: Dropout in the three stages, each 4,000 epochs in the paper (SM S2).
 DROPOUTS = (0.0, 0.05, 0.3)

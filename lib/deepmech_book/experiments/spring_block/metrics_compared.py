@@ -11,7 +11,7 @@ from deepmech.data import load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.data import measured
+from deepmech_book.experiments.spring_block.networks import measured
 
 
 def two_metrics(*which: Any, **how: Any) -> Sweep:
@@ -30,7 +30,7 @@ def two_metrics(*which: Any, **how: Any) -> Sweep:
 def train_in_two_metrics(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:
-    """Train one network per cell (``slope``, ``dropout``, ``seed``): :func:`.data.measured`, curves over ``metric``."""
+    """Train one network per cell (``slope``, ``dropout``, ``seed``): :func:`.networks.measured`, over ``metric``."""
     specs = networks.specs(cells, network, training)
     made = train(*specs, load(**data), seed=cells["seed"], metrics=("D", "D_hat"), experiment="figure 1")
     both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))

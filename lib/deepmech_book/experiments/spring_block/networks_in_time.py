@@ -13,7 +13,7 @@ from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import TORCH, measured, recipe, sweep
+from deepmech_book.experiments.spring_block.networks import TORCH, measured, recipe, sweep
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {

@@ -11,8 +11,7 @@ import xarray as xr
 from deepmech.data import load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import train
-from deepmech_book.experiments.spring_block.data import DATA, measured, recipe, sweep
-from deepmech_book.experiments.spring_block.networks import SLOPES, specs
+from deepmech_book.experiments.spring_block.networks import DATA, SLOPES, measured, recipe, specs, sweep
 
 #: Every second column of Fig. 1(c) as printed, about.
 DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)

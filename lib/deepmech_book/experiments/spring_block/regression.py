@@ -20,7 +20,7 @@ from deepmech.metrics.regression import probe_error
 from deepmech.sweeps import Sweep, each
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.member import Member
+from deepmech.trainers.specs import Member
 
 #: Fig. S12, caption; everything else as in Fig. 1. The last is the null: weights that hardly move.
 REGIMES = {

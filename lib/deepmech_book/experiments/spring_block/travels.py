@@ -14,7 +14,7 @@ from torch import nn
 from deepmech.data import Data, load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.experiments.spring_block.data import TORCH, measured, sweep
+from deepmech_book.experiments.spring_block.networks import TORCH, measured, sweep
 from deepmech_book.experiments.your_network import Rows, TokenMean
 
 DEPTH = 5

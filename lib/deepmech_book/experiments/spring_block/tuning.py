@@ -19,7 +19,7 @@ from deepmech.data import load
 from deepmech.sweeps import Sweep
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
-from deepmech_book.experiments.spring_block.data import measured
+from deepmech_book.experiments.spring_block.networks import measured
 
 
 def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:

@@ -13,8 +13,7 @@ from torch import nn
 from deepmech.data import load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import Training, train
-from deepmech_book.experiments.spring_block.data import TORCH, final_loss, measured, recipe, sweep
-from deepmech_book.experiments.spring_block.networks import PANELS, SLOPES
+from deepmech_book.experiments.spring_block.networks import PANELS, SLOPES, TORCH, final_loss, measured, recipe, sweep
 
 #: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
 #: bring to 1 the features' variance over samples, mean over units (the paper's words), or their mean square (as where
@@ -109,7 +108,7 @@ def train_cells(
     Returns
     -------
     Dataset
-        Over ``cell``: :func:`.data.measured`, ``loss`` of the last epoch, and whether training ``diverged``.
+        Over ``cell``: :func:`.networks.measured`, ``loss`` of the last epoch, and whether training ``diverged``.
     """
     images = load(**data)
     varied: dict[str, Any] = {str(k): v for k, v in cells.items() if k != "seed"}

@@ -14,9 +14,8 @@ import numpy as np
 from deepmech.core.random import purpose_word
 from deepmech.trainers.engines.compiled import mlp_kernels as kernels
 from deepmech.trainers.engines.compiled.mlp_product import matrix, multiply, padded
-from deepmech.trainers.member import Member, Settings
 from deepmech.trainers.run import go_on
-from deepmech.trainers.specs import MLP, Training
+from deepmech.trainers.specs import MLP, Member, Settings, Training
 
 #: What of the specs this engine can do: each field it reads, and of names the values. All else is torch's.
 _NUMBERS = (

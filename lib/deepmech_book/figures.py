@@ -1,4 +1,9 @@
-"""A picture: one drawing function for light and dark pages, with words that stand for it and its numbers."""
+"""The library's pictures for pages: in light and dark, with words that stand for them and numbers to take away.
+
+Every drawing function of :mod:`deepmech.plots` is here under its name, with its arguments. It also takes ``alt``, what
+the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`:
+one drawing function for light and dark pages.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +24,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
+from deepmech import plots
 from deepmech.plots import style
 from deepmech.plots.style import Theme
 
@@ -261,3 +268,14 @@ def table(data: xr.Dataset) -> pd.DataFrame:
         parts.append(rows[[*map(str, array.dims), "value"]].assign(array=str(name)))
     rows = pd.concat(parts)
     return rows[["array", *(c for c in rows if c not in ("array", "value")), "value"]]
+
+
+NAMES = sorted({*plots.__all__} - {"DARK", "LIGHT", "Theme", "applied", "in_words", "plot"})
+"""The functions of :mod:`deepmech.plots` that draw a whole picture."""
+
+
+@cache
+def __getattr__(name: str) -> Callable[..., Picture]:
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; pictures are {', '.join(NAMES)}")
+    return pictured(getattr(plots, name))
