@@ -17,8 +17,8 @@ from timing import several
 
 from deepmech.core import provenance
 from deepmech.core.random import Stream
-from deepmech.trainers.engines.compiled import mlp_kernels as kernels
-from deepmech.trainers.engines.compiled import mlp_product
+from deepmech.trainers.engines.compiled import mlp
+from deepmech.trainers.engines.compiled import mlp as kernels
 
 N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
 
@@ -26,13 +26,13 @@ N, UNITS, BLOCK = 2560, 100, kernels.BLOCK
 @njit
 def forward(h, lower, weight):
     for i in range(0, len(h), BLOCK):
-        mlp_product.multiply(h[i : i + BLOCK], lower, lower.shape[1], 1, weight, UNITS, 0, lower[:0])
+        mlp.multiply(h[i : i + BLOCK], lower, lower.shape[1], 1, weight, UNITS, 0, lower[:0])
 
 
 @njit
 def weights(n, gradient, lower, upper):
     for _ in range(0, n, BLOCK):
-        mlp_product.multiply(gradient, lower, 1, lower.shape[1], upper, BLOCK, 1, lower[:0])
+        mlp.multiply(gradient, lower, 1, lower.shape[1], upper, BLOCK, 1, lower[:0])
 
 
 @njit
@@ -65,7 +65,7 @@ def main() -> None:
     T = np.float32
 
     def filled(rows: int) -> np.ndarray:
-        out = mlp_product.matrix(rows, UNITS, T)
+        out = mlp.matrix(rows, UNITS, T)
         out[:, :UNITS] = stream.normal("numbers", rows, (rows, UNITS))
         return out
 

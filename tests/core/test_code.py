@@ -33,7 +33,7 @@ def mini(tmp_path):
 def ask(mini: Path, expression: str) -> str:
     """What an expression is worth in a fresh process that sees the package."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mini.parent), *sys.path])}
-    program = f"from deepmech.core import code\nprint({expression})"
+    program = f"from deepmech.core import provenance\nprint({expression})"
     return subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True).stdout
 
 

@@ -13,7 +13,7 @@ from trainer_data import clusters
 
 from deepmech.core.random import Stream, purpose_word
 from deepmech.trainers import MLP, Training
-from deepmech.trainers.engines.compiled import mlp_kernels
+from deepmech.trainers.engines.compiled import mlp
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
@@ -154,7 +154,7 @@ def test_fused_masks_are_the_streams_masks(width, n, drop, step, seed):
     words, bits = np.empty(n + 32, np.uint32), np.empty((2, 1, -(-n // 32), width), np.uint32)
     units, purposes = np.array([width]), np.array([purpose_word("mask")], np.uint64)
     samples, drawn = n + (n + 1) // 2, (np.array([round(drop * 65536)]), np.uint64(stream.key), step, purposes)
-    mlp_kernels.masks(bits, units, samples, n, *drawn, words)
+    mlp.masks(bits, units, samples, n, *drawn, words)
     for k, held in enumerate((n, samples - n)):
         i = np.arange(held)
         mask = bits[k, 0, i // 32] >> (i % 32)[:, None].astype(np.uint32) & 1
@@ -167,7 +167,7 @@ def test_cross_entropy_is_finite_and_right_for_extreme_logits():
     x = torch.tensor(logits + bias, requires_grad=True)
     expected = torch.nn.functional.cross_entropy(x, torch.from_numpy(labels))
     expected.backward()
-    cross_entropy = njit(mlp_kernels.cross_entropy.py_func)
+    cross_entropy = njit(mlp.cross_entropy.py_func)
     assert np.isclose(cross_entropy(logits, 3, bias, labels, 3) / 3, expected.item(), rtol=1e-14)
     np.testing.assert_allclose(logits, x.grad.numpy(), atol=1e-15)
 

@@ -15,10 +15,11 @@ import json
 import operator
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Real
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import xarray as xr
@@ -369,6 +370,9 @@ class Spec:
     ValueError that names the field, its value and what is allowed.
     """
 
+    WHOLE: ClassVar[frozenset[str]] = frozenset()
+    """Fields that count something."""
+
     def require(self, field: str, ok: Any, allowed: str) -> None:
         """Raise a ValueError that names the field, its value and what is allowed, unless ``ok`` holds everywhere."""
         value = getattr(self, field)
@@ -408,6 +412,18 @@ class Spec:
     def require_one_of(self, field: str, *allowed: Any) -> None:
         words = f"one of {', '.join(map(repr, allowed))}"
         self.require(field, np.isin(np.asarray(getattr(self, field)), allowed), words)
+
+    def labelled(self, prefix: str = "") -> dict[str, Any]:
+        """The fields that are broadcast: numbers, names and labelled arrays, no None and no tuple."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {prefix + name: v for name, v in values.items() if v is not None and not isinstance(v, tuple)}
+
+    def with_values(self, row: Mapping[str, Any], prefix: str = "") -> Self:
+        """The spec of one member: plain values from a row of an aligned batch in place of its labelled arrays."""
+        one = copy(self)  # what its labelled arrays may hold was looked at when it was made
+        names = [f.name for f in dataclasses.fields(self) if prefix + f.name in row]  # type: ignore[arg-type]
+        vars(one).update({n: int(row[prefix + n]) if n in self.WHOLE else row[prefix + n] for n in names})
+        return one
 
     def to_json(self) -> dict[str, Any]:
         """The spec as plain JSON values; :meth:`from_json` turns it back."""

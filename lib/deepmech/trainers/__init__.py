@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from deepmech.core import provenance
 
 if TYPE_CHECKING:
-    from deepmech.trainers.langevin import settle, walk
+    from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
     from deepmech.trainers.lenet import train_lenet
-    from deepmech.trainers.specs import CNN, MLP, Dynamics, Preparation, SingleSample, Training
+    from deepmech.trainers.specs import CNN, MLP, SingleSample, Training
     from deepmech.trainers.training import train
 
 __getattr__, __dir__, _HOMES = provenance.homes(__name__)

@@ -12,19 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from deepmech.core import specs
 from deepmech.core.random import Stream
-from deepmech.core.specs import Number
+from deepmech.core.specs import Number, Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
-from deepmech.trainers.engines.compiled.langevin import CompiledWalk, SingleWalkAdapter, initial, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, SingleWalkAdapter, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.run import Call, moments, require_spec, samples
-from deepmech.trainers.specs import Dynamics, Preparation, labelled, with_values
 
 ENDS = ("finished", "diverged")
 TOO_FAR = 1e6
@@ -59,6 +58,102 @@ class Unresolved(UserWarning):
 
 _MOST_STEPS = 2**53
 """Every number of steps up to it is a float of its own; a core takes millions of years for them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics(Spec):
+    r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
+
+    .. math:: w \leftarrow w - \mu\,\partial_w\mathcal{L} + \sqrt{2T\mu/P_D}\;\xi, \qquad
+       \mathcal{L} = \frac{1}{P_D}\sum_i \tfrac12\max(0, 1 - y_i f(x_i))^2 + \frac{\lambda}{2}|w|^2
+
+    Parameters
+    ----------
+    width : number or DataArray
+        Units of every hidden layer.
+    hidden : number or DataArray
+        Number of hidden layers.
+    regularisation : number or DataArray
+        Λ ≥ 0.
+    temperature : number or DataArray
+        T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (Eq. A4).
+    learning_rate : number or DataArray
+        Μ > 0.
+    batch_size : number or DataArray
+        0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size, and
+        then the temperature must be 0: batches make their own noise.
+    dtype : str
+        ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision loses
+        noise that is smaller than the spacing of its numbers, which mixed precision does not.
+
+    Examples
+    --------
+    >>> from deepmech import over
+    >>> Dynamics(width=8, temperature=over("temperature", [1e-3, 1e-2])).noise(1000).values.round(7).tolist()
+    [4.47e-05, 0.0001414]
+    """
+
+    WHOLE: ClassVar = frozenset({"width", "hidden", "batch_size"})
+
+    width: Number = 30
+    hidden: Number = 6
+    regularisation: Number = 0.0
+    temperature: Number = 0.0
+    learning_rate: Number = 1e-3
+    batch_size: Number = 0
+    dtype: str = "mixed"
+
+    def __post_init__(self) -> None:
+        self.require_whole("width", 1)
+        self.require_whole("hidden", 1)
+        self.require_not_negative("regularisation", "temperature")
+        self.require_positive("learning_rate")
+        self.require_whole("batch_size", 0)
+        known = isinstance(self.dtype, str) and self.dtype in TYPES
+        self.require("dtype", known, f"one of {', '.join(map(repr, TYPES))}")
+        if np.any(np.asarray(self.batch_size) > 0):
+            self.require("temperature", not np.any(self.temperature), "0 where batch_size is not 0")
+
+    def noise(self, n_data: int) -> Any:
+        """√(2Tμ/P_D), the standard deviation of the noise that a weight receives in one step."""
+        return np.sqrt(2 * self.temperature * self.learning_rate / n_data)
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation(Spec):
+    """How a network comes to the place where it is watched: stochastic, then full-batch gradient descent (Sec. III).
+
+    Initial weights are uniform in ±gain/√(units below).
+
+    Parameters
+    ----------
+    gain : number or DataArray
+        1 is PyTorch's default; √6 keeps the mean square of ReLU features from layer to layer. With weight decay the
+        origin is a local minimum of any such network, and narrow ones with gain 1 fall into it before they learn.
+    sgd_steps : number or DataArray
+        Steps of stochastic gradient descent.
+    batch_size : number or DataArray
+        Its batches; the last one of an epoch holds what is left.
+    descent_steps, slow_steps : number or DataArray
+        Full-batch steps after it, at ``learning_rate`` and at a tenth of it (Sec. III A).
+    learning_rate : number or DataArray
+        Of all three.
+    """
+
+    WHOLE: ClassVar = frozenset({"sgd_steps", "descent_steps", "slow_steps", "batch_size"})
+
+    gain: Number = 1.0
+    sgd_steps: Number = 100_000
+    batch_size: Number = 100
+    descent_steps: Number = 0
+    slow_steps: Number = 0
+    learning_rate: Number = 1e-3
+
+    def __post_init__(self) -> None:
+        for field in ("sgd_steps", "descent_steps", "slow_steps"):
+            self.require_whole(field, 0)
+        self.require_whole("batch_size", 1)
+        self.require_positive("gain", "learning_rate")
 
 
 def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
@@ -274,9 +369,9 @@ def _members(
     call = Call(caller, **how)
     engine, _ = call.choose()
     data = samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
-    batch = call.align(own, **labelled(dynamics), **labelled(preparation, "prepare_"))
+    batch = call.align(own, **dynamics.labelled(), **preparation.labelled("prepare_"))
     walkers = [
-        Walker(with_values(dynamics, row), with_values(preparation, row, "prepare_"), int(row["seed"]), call.experiment)
+        Walker(dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment)
         for row in batch.members()
     ]
     return call, data, walkers, engine
@@ -301,8 +396,9 @@ def _result(
     words: dict[str, str], dynamics: Dynamics, preparation: Preparation, data: Any, engine: str,
 ) -> xr.Dataset:  # fmt: skip
     variables = {k: (np.array([row[k] for row in rows]), axes.get(k, ())) for k in rows[0]}
-    specs = {"dynamics": dynamics, "preparation": preparation}
-    return call.result(variables, coords, words, data, dynamics.dtype, [engine], **specs)
+    return call.result(
+        variables, coords, words, data, dynamics.dtype, [engine], dynamics=dynamics, preparation=preparation
+    )
 
 
 def _windows(chi: Any) -> tuple[float, ...]:

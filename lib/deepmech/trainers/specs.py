@@ -5,11 +5,10 @@ and :class:`Member`, one network of them, with plain numbers and what it draws f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -24,7 +23,6 @@ SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 
 #: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. The torch engines know all of it.
 DTYPES = ("float32", "float64")
-MIXED = (*DTYPES, "mixed")
 INITS = ("torch", "orthogonal")
 ACTIVATIONS = ("leaky_relu", "tanh", "gelu", "silu")
 POOLINGS = ("max", "average")
@@ -83,6 +81,8 @@ class MLP(Spec):
     >>> MLP(slope=over("slope", [0.0, 0.5]), dropout=0.1).dropout
     0.1
     """
+
+    WHOLE: ClassVar = frozenset({"depth", "width"})
 
     depth: Number = 8
     width: Number = 100
@@ -162,6 +162,8 @@ class CNN(Spec):
     ValueError: CNN.pooling = 'median': must be one of 'max', 'average'
     """
 
+    WHOLE: ClassVar = frozenset({"convolutions", "channels"})
+
     convolutions: Number = 7
     channels: Number = 16
     slope: Number = 0.0
@@ -220,6 +222,8 @@ class Training(Spec):
     ...
     ValueError: Training.learning_rate = -1: must be positive
     """
+
+    WHOLE: ClassVar = frozenset({"batch_size", "epochs"})
 
     optimizer: Choice = "adam"
     learning_rate: Number = 1e-3
@@ -320,98 +324,6 @@ class SingleSample(Spec):
 
 
 @dataclass(frozen=True, eq=False)
-class Dynamics(Spec):
-    r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
-
-    .. math:: w \leftarrow w - \mu\,\partial_w\mathcal{L} + \sqrt{2T\mu/P_D}\;\xi, \qquad
-       \mathcal{L} = \frac{1}{P_D}\sum_i \tfrac12\max(0, 1 - y_i f(x_i))^2 + \frac{\lambda}{2}|w|^2
-
-    Parameters
-    ----------
-    width : number or DataArray
-        Units of every hidden layer.
-    hidden : number or DataArray
-        Number of hidden layers.
-    regularisation : number or DataArray
-        Λ ≥ 0.
-    temperature : number or DataArray
-        T ≥ 0, in units where k_B = 1 and the energy is P_D times the loss (Eq. A4).
-    learning_rate : number or DataArray
-        Μ > 0.
-    batch_size : number or DataArray
-        0 for the whole data set in every step; otherwise stochastic gradient descent with batches of this size, and
-        then the temperature must be 0: batches make their own noise.
-    dtype : str
-        ``"float32"``, ``"float64"``, or ``"mixed"`` (weights in float64, gradients in float32): single precision loses
-        noise that is smaller than the spacing of its numbers, which mixed precision does not.
-
-    Examples
-    --------
-    >>> from deepmech import over
-    >>> Dynamics(width=8, temperature=over("temperature", [1e-3, 1e-2])).noise(1000).values.round(7).tolist()
-    [4.47e-05, 0.0001414]
-    """
-
-    width: Number = 30
-    hidden: Number = 6
-    regularisation: Number = 0.0
-    temperature: Number = 0.0
-    learning_rate: Number = 1e-3
-    batch_size: Number = 0
-    dtype: str = "mixed"
-
-    def __post_init__(self) -> None:
-        self.require_whole("width", 1)
-        self.require_whole("hidden", 1)
-        self.require_not_negative("regularisation", "temperature")
-        self.require_positive("learning_rate")
-        self.require_whole("batch_size", 0)
-        known = isinstance(self.dtype, str) and self.dtype in MIXED
-        self.require("dtype", known, f"one of {', '.join(map(repr, MIXED))}")
-        if np.any(np.asarray(self.batch_size) > 0):
-            self.require("temperature", not np.any(self.temperature), "0 where batch_size is not 0")
-
-    def noise(self, n_data: int) -> Any:
-        """√(2Tμ/P_D), the standard deviation of the noise that a weight receives in one step."""
-        return np.sqrt(2 * self.temperature * self.learning_rate / n_data)
-
-
-@dataclass(frozen=True, eq=False)
-class Preparation(Spec):
-    """How a network comes to the place where it is watched: stochastic, then full-batch gradient descent (Sec. III).
-
-    Initial weights are uniform in ±gain/√(units below).
-
-    Parameters
-    ----------
-    gain : number or DataArray
-        1 is PyTorch's default; √6 keeps the mean square of ReLU features from layer to layer. With weight decay the
-        origin is a local minimum of any such network, and narrow ones with gain 1 fall into it before they learn.
-    sgd_steps : number or DataArray
-        Steps of stochastic gradient descent.
-    batch_size : number or DataArray
-        Its batches; the last one of an epoch holds what is left.
-    descent_steps, slow_steps : number or DataArray
-        Full-batch steps after it, at ``learning_rate`` and at a tenth of it (Sec. III A).
-    learning_rate : number or DataArray
-        Of all three.
-    """
-
-    gain: Number = 1.0
-    sgd_steps: Number = 100_000
-    batch_size: Number = 100
-    descent_steps: Number = 0
-    slow_steps: Number = 0
-    learning_rate: Number = 1e-3
-
-    def __post_init__(self) -> None:
-        for field in ("sgd_steps", "descent_steps", "slow_steps"):
-            self.require_whole(field, 0)
-        self.require_whole("batch_size", 1)
-        self.require_positive("gain", "learning_rate")
-
-
-@dataclass(frozen=True, eq=False)
 class Own(Spec):
     """A network of a user's own: a factory of an ``nn.Module`` and its arguments, which may be labelled arrays."""
 
@@ -423,30 +335,13 @@ class Own(Spec):
         name = getattr(self.factory, "__qualname__", repr(self.factory))
         return {"spec": "Own", "factory": name, "arguments": {k: encode(v) for k, v in self.arguments.items()}}
 
+    def labelled(self, prefix: str = "network.") -> dict[str, Any]:
+        """Its arguments that are labelled arrays."""
+        return {prefix + k: v for k, v in self.arguments.items() if isinstance(v, xr.DataArray)}
 
-#: Fields that count something.
-WHOLE = {
-    "depth", "width", "convolutions", "channels", "batch_size", "epochs", "hidden", "sgd_steps", "descent_steps",
-    "slow_steps",
-}  # fmt: skip
-
-
-def labelled(spec: Spec, prefix: str = "") -> dict[str, Any]:
-    """The fields of ``spec`` that are broadcast: numbers, names and labelled arrays, no None and no tuple."""
-    if isinstance(spec, Own):
-        return {f"network.{k}": v for k, v in spec.arguments.items() if isinstance(v, xr.DataArray)}
-    values = {f.name: getattr(spec, f.name) for f in fields(spec)}  # type: ignore[arg-type]
-    return {prefix + name: v for name, v in values.items() if v is not None and not isinstance(v, tuple)}
-
-
-def with_values(spec: Any, row: Mapping[str, Any], prefix: str = "") -> Any:
-    """``spec`` for one member: plain values from a row of an aligned batch in place of its labelled arrays."""
-    if isinstance(spec, Own):
-        return replace(spec, arguments={k: row.get(f"network.{k}", v) for k, v in spec.arguments.items()})
-    one = copy(spec)  # what its labelled arrays may hold was looked at when it was made
-    names = [f.name for f in fields(spec) if prefix + f.name in row]
-    vars(one).update({n: int(row[prefix + n]) if n in WHOLE else row[prefix + n] for n in names})
-    return one
+    def with_values(self, row: Mapping[str, Any], prefix: str = "network.") -> Self:
+        """The network of one member: plain values in place of the labelled ones."""
+        return replace(self, arguments={k: row.get(prefix + k, v) for k, v in self.arguments.items()})
 
 
 class Settings(NamedTuple):

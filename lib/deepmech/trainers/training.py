@@ -18,7 +18,7 @@ from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import Fused, unknown
 from deepmech.trainers.engines.torch_func import Torch
 from deepmech.trainers.run import Call, go_on, moments, require_spec, samples
-from deepmech.trainers.specs import CNN, MLP, Member, Own, Training, labelled, with_values
+from deepmech.trainers.specs import CNN, MLP, Member, Own, Training
 
 #: Metric -> name of its variable in the result.
 METRICS = {"D": "load_curve", "D_hat": "load_curve_hat"}
@@ -171,8 +171,8 @@ def train(
         tf32=tf32,
     )  # fmt: skip
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(own, **labelled(spec), **labelled(training)).members()
-    members = [Member(with_values(spec, row), with_values(training, row), int(row["seed"]), experiment) for row in rows]
+    rows = call.align(own, **spec.labelled(), **training.labelled()).members()
+    members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]
     metrics = _metrics(metrics, class_means)
     data = samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them

@@ -16,8 +16,7 @@ import numpy as np
 
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import data_separation
-from deepmech.trainers.engines.compiled.mlp import Fused
-from deepmech.trainers.engines.compiled.mlp_kernels import EPSILON
+from deepmech.trainers.engines.compiled.mlp import EPSILON, Fused
 
 SPLITS = ("train", "validation", "test")
 MEASURED = SPLITS[:2]

@@ -14,7 +14,7 @@ import xarray as xr
 
 from deepmech.core.specs import over
 from deepmech.sweeps import Sweep, each
-from deepmech.trainers.specs import Dynamics
+from deepmech.trainers.langevin import Dynamics
 from deepmech_book.experiments.glass import walks, wells
 from deepmech_book.experiments.glass.walks import binary
 

@@ -29,8 +29,7 @@ from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
-from deepmech.trainers.langevin import Walker, prepare
-from deepmech.trainers.specs import Dynamics, Preparation
+from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.glass.walks import binary, fingerprint
 

@@ -12,8 +12,7 @@ import xarray as xr
 from deepmech.simulators.brownian import Well, well_overlap
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk
-from deepmech.trainers.langevin import Walker, prepare
-from deepmech.trainers.specs import Dynamics, Preparation
+from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
 from deepmech_book.experiments.glass.walks import P_D, RATE, Binary, binary, temperature_at
 
 

@@ -25,8 +25,8 @@ from numba.extending import intrinsic
 
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream, fill_bits, fill_normal, purpose_word
-from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, aligned, choose
-from deepmech.trainers.run import go_on
+from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
+from deepmech.trainers.run import aligned, go_on
 
 ROWS, WIDE, SQUARE = 6, 4, 4
 """Largest tile of :func:`rows` (rows, vectors) and side of that of :func:`pairs`. Every size is compiled, so there are

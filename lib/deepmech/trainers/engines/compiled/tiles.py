@@ -1,7 +1,7 @@
 """The tiles of which all products of the compiled engines are made, written out as LLVM code in numba's functions.
 
 At the sizes of small networks compilers take half the vector width, ask at every loop whether arrays overlap, and keep
-sums in memory. The modules that multiply (:mod:`.mlp_product`, :mod:`.langevin`, :mod:`.lenet_vectors`)
+sums in memory. The modules that multiply (:mod:`.mlp`, :mod:`.langevin`, :mod:`.lenet_vectors`)
 therefore say themselves what is loaded, multiplied and held in registers, in
 ``numba.extending.intrinsic`` functions made of the pieces here. The order of every sum is thereby written down and not
 chosen by a compiler.
@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
@@ -26,14 +25,6 @@ OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, 
 INSIDE = {**OPTIONS, "no_cpython_wrapper": True}
 BYTES = 64
 """Length of a vector unless another is asked for: one AVX-512 register, two of AVX2, four of NEON."""
-
-
-def aligned(size: int, dtype: Any) -> np.ndarray:
-    """Zeros that begin where a vector may: one that lies across two lines of the cache takes twice the time."""
-    item = np.dtype(dtype).itemsize
-    raw = np.zeros(size * item + BYTES, np.uint8)
-    start = -raw.ctypes.data % BYTES
-    return raw[start : start + size * item].view(dtype)
 
 
 class Vectors:
