@@ -41,8 +41,10 @@ from deepmech.core import provenance  # noqa: E402
 from deepmech.core.random import Stream  # noqa: E402
 from deepmech.core.specs import over  # noqa: E402
 from deepmech.data import load  # noqa: E402
-from deepmech.sweeps import Sweep, runner, ship  # noqa: E402
+from deepmech.sweeps import Sweep, ship  # noqa: E402
+from deepmech.sweeps import load as load_sweep
 from deepmech.sweeps.store import Store  # noqa: E402
+from deepmech.sweeps.sweep import chunks_of, compute_chunk, missing  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
 from deepmech.trainers.engines.compiled.langevin import initial, layer_sizes, n_weights  # noqa: E402
 from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
@@ -283,9 +285,9 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
         store = Store.open(folder / f"{sweep.name}-{sweep.key}-{sweep.code}", sweep)
         store.require_code()
         failure, size = "", 1
-        while (todo := runner.missing(sweep, store.read())) and size and time.time() < until and not failure:
-            indices, began = runner.chunks_of(todo, size)[0], time.time()
-            outcome = runner.compute_chunk(sweep, indices)
+        while (todo := missing(sweep, store.read())) and size and time.time() < until and not failure:
+            indices, began = chunks_of(todo, size)[0], time.time()
+            outcome = compute_chunk(sweep, indices)
             if outcome.dataset is None:
                 failure = outcome.traceback.strip().splitlines()[-1]
             else:
@@ -293,7 +295,7 @@ def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list
             size = _chunk(len(indices), time.time() - began, until - time.time())
         row = {"sweep": sweep.name, "cells": sweep.n_cells, "left": len(todo), "failed": failure}
         if not todo and room:
-            path = ship(runner.load(sweep, store.path), out)
+            path = ship(load_sweep(sweep, store.path), out)
             if path.stat().st_size > BYTES:
                 row["failed"] = f"{path.stat().st_size} bytes: more than {BYTES}"
                 path.unlink()
