@@ -42,7 +42,7 @@ from deepmech.core.random import Stream  # noqa: E402
 from deepmech.core.specs import over  # noqa: E402
 from deepmech.data import load  # noqa: E402
 from deepmech.sweeps import Sweep, ship  # noqa: E402
-from deepmech.sweeps import load as load_sweep
+from deepmech.sweeps import load as load_sweep  # noqa: E402
 from deepmech.sweeps.store import Store  # noqa: E402
 from deepmech.sweeps.sweep import chunks_of, compute_chunk, missing  # noqa: E402
 from deepmech.trainers import CNN, MLP, Training, train  # noqa: E402
