@@ -207,7 +207,7 @@ for house in (deepmech, deepmech_book):
     for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
         # The press, the ledger, what reads it and the live host of the explorers need the book's packages.
         needs = ("deepmech_book.press.", "deepmech_book.ledger", "deepmech_book.explorers.widget")
-        needs += tuple(f"deepmech_book.bench.{{name}}" for name in ("claims", "cli", "frozen"))
+        needs += tuple(f"deepmech_book.bench.{{name}}" for name in ("frozen",))
         if not module.name.startswith(needs):
             importlib.import_module(module.name)
 from deepmech import cli

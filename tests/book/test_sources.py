@@ -14,7 +14,7 @@ from deepmech.sweeps import Sweep, run, ship
 from deepmech.sweeps.results import folder
 from deepmech.sweeps.store import read_netcdf
 from deepmech.sweeps.sweep import sweep_of
-from deepmech_book.press.plan import prices
+from deepmech_book.press.cli import prices
 from deepmech_book.press.sources import BookError, Checkout, with_values
 
 

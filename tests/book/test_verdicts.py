@@ -13,7 +13,7 @@ from miniature import ROOT, notebook_text, write_notebooks
 from deepmech import cli
 from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
-from deepmech_book.bench.frozen import all_names, book, prediction
+from deepmech_book.bench.frozen import COMMITS, book, prediction
 from deepmech_book.ledger import registry, tables
 from deepmech_book.press import claims, site, verdicts
 from deepmech_book.press.sources import BookError, Checkout
@@ -280,7 +280,7 @@ def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
             claims.score(file, REAL)
 
 
-@pytest.mark.parametrize("name", all_names())
+@pytest.mark.parametrize("name", COMMITS)
 def test_claims_of_laws_are_those_that_were_frozen(name):
     frozen = prediction(name)
     for claim in frozen.claims:

@@ -13,13 +13,8 @@ from deepmech_book.ledger.registry import written
 FIRST = "balanced_noise", "equal_separation", "generalisation", "inside_a_layer", "solid_and_liquid"
 COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff", "front_loaded": "934e190"}
 """In which each prediction was committed, before anything was trained on which it is judged."""
-ASKED = {
-    "question": "Question",
-    "law": "The law",
-    "ours": "What we expected",
-    "rival": "Simplest rival",
-    "rule": "How it is judged",
-}
+ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",
+         "rule": "How it is judged"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,20 +43,14 @@ class Prediction:
 
 def book() -> Path:
     """The folder ``book`` of the checkout; a ValueError if there are no results here."""
-    where = folder()
-    if where is None:
+    if (where := folder()) is None:
         raise ValueError("no book here: work in a checkout, or name the folder of its results with DEEPMECH_RESULTS")
     return where.parent
 
 
 def prediction(name: str) -> Prediction:
     """The prediction ``book/laws/<name>.yml``."""
+    if name not in COMMITS:
+        raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(sorted(COMMITS))}")
     file = book() / "laws" / f"{name}.yml"
-    if not file.is_file():
-        raise ValueError(f"prediction {name!r}: no such file; there are {', '.join(all_names())}")
     return Prediction(**written(file.read_text(encoding="utf-8")), commit=COMMITS[name])
-
-
-def all_names() -> list[str]:
-    """All laws that have a prediction."""
-    return sorted(file.stem for file in (book() / "laws").glob("*.yml"))

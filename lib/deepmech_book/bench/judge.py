@@ -75,12 +75,8 @@ def judged(
 ) -> Judgement:
     """Judge one measure, its ``values`` over ``number``; pairs without two finite values count as ties.
 
-    With ``equal`` every pair counts as much as any other, however close its gaps.
-
-    Raises
-    ------
-    ValueError
-        If values do not run over the record's networks.
+    With ``equal`` every pair counts as much as any other, however close its gaps. A ValueError if values do not run
+    over the record's networks.
     """
     pairs = pairs_of(record) if pairs is None else pairs
     if values.dims != ("number",) or not np.array_equal(values.number, record.number):
@@ -100,7 +96,7 @@ def judged(
         raise ValueError("bench: no environment has pairs enough whose gaps can be told apart; take more networks")
     runs = table["wrong"][names].to_numpy(), table["total"][names].to_numpy()
     errors = xr.DataArray(runs[0].sum(0) / runs[1].sum(0), {"environment": names}, ["environment"])
-    mean, worst = (bootstrap(of, *runs).map(_share) for of in (_mean, worst_of))
+    mean, worst = (bootstrap(of, *runs).map(lambda end: float(np.clip(end, 0.0, 1.0))) for of in (_mean, worst_of))
     return Judgement(errors, mean, worst, runs)
 
 
@@ -127,11 +123,6 @@ def leaderboard(record: xr.Dataset, own: Mapping[str, Measure] | None = None, eq
         }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values(["worst", "mean"])
     return table.rename_axis("measure")
-
-
-def _share(end: float) -> float:
-    """An end of an interval of a share."""
-    return float(np.clip(end, 0.0, 1.0))
 
 
 def _ratio(wrong: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""The record of the zoo as one table over networks, and laws of somebody's own from a file."""
+"""The record of the zoo as one table, laws of somebody's own from a file, and what ``deepmech zoo`` and ``bench`` do."""
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
+import runpy
 from functools import cache
 from pathlib import Path
 
@@ -11,15 +11,9 @@ import numpy as np
 import xarray as xr
 
 from deepmech.sweeps import result
+from deepmech_book.bench.judge import leaderboard
 from deepmech_book.bench.measures import Measure
-from deepmech_book.experiments.zoo import DATASETS, LEVELS, STARS, STOPS, settings_of, zoo
-
-
-def _all(stars: int) -> xr.Dataset:
-    parts = [result(zoo(name, stars)) for name in dict.fromkeys(DATASETS)]
-    whole = xr.concat(parts, "number", combine_attrs="drop", coords="minimal", compat="override").sortby("number")
-    named = _settings(tuple(whole.number.values.tolist()))
-    return whole.assign_coords({name: ("number", values) for name, values in named.items()})
+from deepmech_book.experiments.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
 
 
 @cache
@@ -32,35 +26,64 @@ def _settings(numbers: tuple[int, ...]) -> dict[str, np.ndarray]:
 def record(stop: str = "loss", stars: int = STARS) -> xr.Dataset:
     """What ships of the zoo, over ``number``, at one stop, with the settings as coordinates along ``number``.
 
-    Networks that diverged or never came to the stop are left out.
-
-    Raises
-    ------
-    ValueError
-        For an unknown stop.
+    Networks that diverged or never came to the stop are left out; a ValueError for an unknown stop.
     """
     if stop not in STOPS:
         raise ValueError(f"record: stop = {stop!r}: must be one of {', '.join(map(repr, STOPS))}")
-    whole = _all(stars).sel(stop=stop, drop=True)
+    parts = [result(zoo(name, stars)) for name in dict.fromkeys(DATASETS)]
+    whole = xr.concat(parts, "number", combine_attrs="drop", coords="minimal", compat="override").sortby("number")
+    named = _settings(tuple(whole.number.values.tolist()))
+    whole = whole.assign_coords({name: ("number", values) for name, values in named.items()}).sel(stop=stop, drop=True)
     return whole.isel(number=np.flatnonzero(np.isfinite(whole.epoch.values)))
 
 
 def own_measures(path: str | Path) -> dict[str, Measure]:
-    """The public functions of a Python file, by name: each takes a record and returns a number for each network.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or no function in it.
-    """
+    """The public functions of a Python file, by name: each takes a record and returns a number for each network; a
+    ValueError if there is no such file, or no function in it."""
     file = Path(path)
-    spec = importlib.util.spec_from_file_location(file.stem, file) if file.suffix == ".py" else None
-    if spec is None or spec.loader is None or not file.is_file():
+    if file.suffix != ".py" or not file.is_file():
         raise ValueError(f"{file}: must be a Python file of yours, with a function of a record in it")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-    found: dict[str, Measure] = {n: f for n, f in public.items() if inspect.isfunction(f) and f.__module__ == file.stem}
+    there = runpy.run_path(str(file), run_name=file.stem)
+    found: dict[str, Measure] = {
+        name: value
+        for name, value in there.items()
+        if not name.startswith("_") and inspect.isfunction(value) and value.__module__ == file.stem
+    }
     if not found:
         raise ValueError(f"{file}: has no function; write def my_law(record): return record.loss.sel(split='train')")
     return found
+
+
+def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
+    """Which network a number stands for, and what was measured of it; ``again`` trains it here and compares.
+
+    Another ``seed`` than 0 is trained in any case, as none of them ships.
+    """
+    settings = settings_of(number)
+    ships = seed == 0 and number < SIZE * STARS
+    shipped = result(zoo(settings["data"])).sel(number=number, drop=True) if ships else None
+    here = made(number, seed) if again or shipped is None else None
+    lines = [f"network {number} of {VERSION}:", *(f"  {name} = {value}" for name, value in settings.items())]
+    for stop in STOPS:
+        now = (shipped if here is None else here).sel(stop=stop)  # type: ignore[union-attr]
+        if np.isfinite(now["epoch"]):  # it came to this stop
+            drawn = " ".join(f"{d:.2f}" for d in now["load_curve"].sel(split="train").dropna("layer").values)
+            told = (("loss", "train"), ("accuracy", "train"), ("accuracy", "test"))
+            seen = [(name, split, float(now[name].sel(split=split))) for name, split in told]
+            words = ", ".join(f"{name} ({split}) {value:.3g}" for name, split, value in seen if np.isfinite(value))
+            lines.append(f"at {stop!r}, epoch {int(now['epoch'])}: {words}, D = {drawn}")
+    if here is not None and shipped is not None:
+        apart = {name: abs(here[name].astype(float) - shipped[name]) for name in here.data_vars}
+        most = {name: float(off.max()) for name, off in apart.items() if (off > 0).any()}
+        differ = ", ".join(f"{name} differs by up to {off:.1g}" for name, off in most.items())
+        lines.append(f"trained again here: {differ or 'equal to the bit'}")
+    return "\n".join(lines)
+
+
+def cli_bench(path: str, *, stop: str = "loss", equal: bool = False) -> str:
+    """The leaderboard with the functions of a file of somebody's own among the measures of the book."""
+    own, networks = own_measures(path), record(stop)
+    table = leaderboard(networks, own, equal).round(3)
+    table.insert(0, "", ["<-- yours" if name in own else "" for name in table.index])
+    heading = f"{networks.sizes['number']:,} networks of {VERSION} at stop {stop!r}; sign errors, 0.5 is a coin:"
+    return f"{heading}\n{table.to_string()}"

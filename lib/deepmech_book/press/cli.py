@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ def commands(parsers: Any) -> None:
     minutes = {"type": positive, "metavar": "MINUTES", "help": "stop a cell that takes longer (default: 30 in quick)"}
     profile = {"default": "quick", "metavar": "NAME|FILE", "help": "quick, laptop, paper or a file like theirs"}
 
-    add = verb(parsers, "book", _book, "execute the notebooks that are out of date and build the site")
+    def told(run: Callable[[argparse.Namespace], int], help: str) -> Callable[..., Any]:
+        return verb(parsers, run.__name__[1:], needs_book(run), help)
+
+    add = told(_book, "execute the notebooks that are out of date and build the site")
     add("--profile", choices=PROFILES, default="quick", help="which parameters to use (default: quick)")
     some = "only these chapters (spring_block) or notebooks (spring_block/x)"
     add("--chapters", nargs="+", metavar="NAME", help=some)
@@ -30,7 +33,7 @@ def commands(parsers: Any) -> None:
     add("--no-site", action="store_true", help="execute and check only; do not build the site")
     add("--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv")
 
-    add = verb(parsers, "run", _run, "execute one notebook with parameters of your own, or a grid of them")
+    add = told(_run, "execute one notebook with parameters of your own, or a grid of them")
     add("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
     given = {"nargs": 2, "action": "append", "default": [], "dest": "given", "metavar": ("NAME", "VALUE")}
     add("-p", **given, help='a parameter; a list as "[0.1, 0.2]"')
@@ -41,26 +44,24 @@ def commands(parsers: Any) -> None:
     add("--cell-minutes", **minutes)
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
-    add = verb(parsers, "plan", _plan, "say what the cells of results that ship took to compute, and at which sizes")
+    add = told(_plan, "say what the cells of results that ship took to compute, and at which sizes")
     add("words", nargs="?", default="", metavar="NAME", help="only results with this in their names, such as glass")
 
-    add = verb(parsers, "zoo", _zoo, "say what a network of the zoo is and what was measured of it")
+    add = told(_zoo, "say what a network of the zoo is and what was measured of it")
     add("number", type=int, metavar="NUMBER", help="which network, from 0")
     add("--again", action="store_true", help="train it here, and compare")
     add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
 
-    add = verb(parsers, "bench", _bench, "judge a measure of your own on the zoo, beside all others")
+    add = told(_bench, "judge a measure of your own on the zoo, beside all others")
     add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
     add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
     add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
 
-    add = verb(
-        parsers, "lab", _lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies"
-    )
+    add = told(_lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies")
     add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
     add("--no-browser", action="store_true", help="only write the copies")
 
-    add = verb(parsers, "explore", _explore, "write an interactive picture as one HTML file, and open it")
+    add = told(_explore, "write an interactive picture as one HTML file, and open it")
     names = "chain (the default), elastic, ruler, relaxation, training or diagram"
     add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
     add("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
@@ -79,7 +80,6 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
     return run
 
 
-@needs_book
 def _book(options: argparse.Namespace) -> int:
     from deepmech_book.press import claims, press, site, verdicts
     from deepmech_book.press.sources import Checkout
@@ -102,10 +102,8 @@ def _book(options: argparse.Namespace) -> int:
     return 0
 
 
-@needs_book
 def _plan(options: argparse.Namespace) -> int:
     from deepmech.sweeps.results import folder
-    from deepmech_book.press.plan import prices
     from deepmech_book.press.sources import aligned
 
     rows = [] if (where := folder()) is None else list(prices(where, options.words))
@@ -115,7 +113,37 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
-@needs_book
+def prices(folder: Path, words: str = "") -> Iterator[dict[str, Any]]:
+    """A row for each result in ``folder`` with ``words`` in its name: its cells, what one took on the machine that made
+    it, what all took, and the sizes (whole numbers above ten) at which that was."""
+    from deepmech.sweeps import record
+    from deepmech.sweeps.results import sweep_in
+    from deepmech_book.press.sources import clock
+
+    for path in sorted(path for path in folder.glob("*.nc") if words in path.stem):
+        entry = record.entry_of(path)
+        took = {"a cell took": clock(entry["seconds"]), "all took": clock(entry["of"] * entry["seconds"])}
+        sizes = whole_numbers(sweep_in(path).fixed).items()
+        yield {"result": path.stem, "cells": entry["of"], **took, "at": ", ".join(f"{n} {size}" for n, size in sizes)}
+
+
+def whole_numbers(fixed: Mapping[str, Any]) -> dict[str, int]:
+    """Parameters that are whole numbers above ten, nested ones too, by their own names.
+
+    Examples
+    --------
+    >>> whole_numbers({"data": {"name": "mnist", "n_data": 60}, "steps": 500, "chi": [1, 7], "whiten": True})
+    {'n_data': 60, 'steps': 500}
+    """
+    found: dict[str, int] = {}
+    for name, value in fixed.items():
+        if isinstance(value, Mapping):
+            found |= whole_numbers(value)
+        elif type(value) is int and value > 10:
+            found[name] = value
+    return found
+
+
 def _run(options: argparse.Namespace) -> int:
     from deepmech_book.press import run
     from deepmech_book.press.sources import Checkout
@@ -137,15 +165,13 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-@needs_book
 def _zoo(options: argparse.Namespace) -> int:
-    from deepmech_book.bench.cli import cli_zoo
+    from deepmech_book.bench.networks import cli_zoo
 
     sys.stdout.write(f"{cli_zoo(options.number, again=options.again, seed=options.seed)}\n")
     return 0
 
 
-@needs_book
 def _bench(options: argparse.Namespace) -> int:
     if options.path.endswith(".jsonl"):
         from deepmech_book.press import claims
@@ -153,14 +179,13 @@ def _bench(options: argparse.Namespace) -> int:
 
         told = claims.score(Path(options.path), Checkout.find())
     else:
-        from deepmech_book.bench.cli import cli_bench
+        from deepmech_book.bench.networks import cli_bench
 
         told = cli_bench(options.path, stop=options.stop, equal=options.equal)
     sys.stdout.write(f"{told}\n")
     return 0
 
 
-@needs_book
 def _lab(options: argparse.Namespace) -> int:
     from deepmech_book.press import lab
     from deepmech_book.press.sources import Checkout, mapping
