@@ -15,11 +15,10 @@ from deepmech.core import provenance
 if TYPE_CHECKING:
     from deepmech.core.specs import over
     from deepmech.data import load
-    from deepmech.metrics.comparison import compare
     from deepmech.metrics.curvature import curvature
     from deepmech.metrics.load_curve import LoadCurve, load_curve
     from deepmech.metrics.monitor import LoadCurveMonitor
-    from deepmech.metrics.reading import read
+    from deepmech.metrics.reading import compare, read
     from deepmech.metrics.separation import data_separation
     from deepmech.plots.layers import plot
     from deepmech.simulators import simulate

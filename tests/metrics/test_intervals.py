@@ -10,11 +10,10 @@ from torch import nn
 
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
-from deepmech.metrics.comparison import compare
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.groups import Deal, GroupMoments
 from deepmech.metrics.load_curve import load_curve
-from deepmech.metrics.reading import enough, read, without
+from deepmech.metrics.reading import compare, enough, read, without
 from deepmech.metrics.separation import data_separation
 from deepmech.sweeps import result
 from deepmech_book.experiments import coverage

@@ -1,17 +1,368 @@
-"""Evaluation of a model that leaves no trace: every state that a forward pass may change is put back."""
+"""Samples as batches of one kind, and a model that they go through and leave as it was.
+
+Samples are what people have: arrays, several inputs by name, data sets and loaders. Every state that a forward pass may
+change is put back afterwards.
+"""
 
 from __future__ import annotations
 
+import copy
+import inspect
 import random
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
+
+from deepmech.core import specs
+from deepmech.metrics.separation import class_labels, count_classes, real_numbers, require_classes
+
+Forward = Callable[[nn.Module, Any], Any]
+
+LABELS = ("labels", "label", "y", "targets", "target")
+"""Where a batch with names may have its labels; the first that is there counts."""
+
+_LARGEST_CACHE = 2**31  # bytes
+# How torch's layers say that an input is not for them.
+_UNFIT = re.compile(
+    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar type)|size of tensor|out of range"
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as it was given, what of it the model is called with, and its labels (or targets) by names of sets.
+
+    Labels that are a function are made from the model's output and the batch.
+    """
+
+    whole: Any
+    args: tuple[Any, ...]
+    named: Mapping[str, Any]
+    labels: Mapping[Any, Any]
+
+    def __len__(self) -> int:
+        given = [*(v for v in self.labels.values() if not callable(v)), *self.tensors()]
+        return len(given[0]) if given else 0
+
+    def digest(self) -> bytes:
+        """A few numbers of every sample, by which the same samples in the same order are known again."""
+        rows = next((t.detach().reshape(len(t), -1) for t in self.tensors() if t.ndim and t.numel()), torch.zeros(0, 1))
+        return rows[:, :: max(1, rows.shape[1] // 16)][:, :16].double().cpu().numpy().tobytes()
+
+    def tensors(self) -> list[torch.Tensor]:
+        """The tensors that the model is called with."""
+        return [v for v in (*self.args, *self.named.values()) if isinstance(v, torch.Tensor)]
+
+    def main(self, model: nn.Module) -> torch.Tensor | None:
+        """The tensor that counts as the input: what the model calls its main input, else the first."""
+        main = self.named.get(getattr(model, "main_input_name", ""))
+        return main if isinstance(main, torch.Tensor) else next(iter(self.tensors()), None)
+
+    def to(self, device: torch.device, dtype: torch.dtype | None) -> Batch:
+        """A copy on ``device``, floating point numbers in the precision ``dtype`` (None: as they are)."""
+        whole, args, named = _copy_to((self.whole, self.args, dict(self.named)), device, dtype)
+        return Batch(whole, args, named, self.labels)
+
+    def head(self) -> Batch:
+        """Two samples of it, where there is one tensor only, of which the first axis must be that of samples."""
+        if len(self.args) == 1 and not self.named and isinstance(self.args[0], torch.Tensor):
+            return Batch(self.whole, (self.args[0][:2],), {}, self.labels)
+        return self
+
+    def through(self, model: nn.Module, forward: Forward | None) -> Any:
+        """What the model returns for this batch; a ValueError says so if the batch is not for this model."""
+        if forward is not None:
+            return forward(model, self.whole)
+        try:
+            inspect.signature(model.forward).bind(*self.args, **self.named)
+        except TypeError as error:
+            given = ", ".join([*(type(v).__name__ for v in self.args), *(f"{name}=…" for name in self.named)])
+            how = "Say how to call it: forward=lambda model, batch: …"
+            raise ValueError(
+                f"load_curve: the model's forward cannot be called with ({given}): {error}. {how}"
+            ) from None
+        except ValueError:  # there is no signature to ask
+            pass
+        try:
+            return model(*self.args, **self.named)
+        except (RuntimeError, IndexError) as error:
+            if not _UNFIT.search(str(error)):  # the model's own fault
+                raise
+            given = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
+            raise ValueError(
+                f"load_curve: the model does not take this batch, {given}: {str(error).strip().splitlines()[0]}. Give "
+                "x in the shape that it was made for, or say how to call it: forward=lambda model, batch: …"
+            ) from error
+
+
+class Batches:
+    """Samples with their labels, batch by batch.
+
+    Parameters
+    ----------
+    x
+        An array or tensor (n, ...), which may be mapped from a file, or several by name: only one batch is copied at a
+        time. Or a loader, a data set or any other source of batches, read as it comes.
+    y
+        The labels of arrays, (n,). Of a source of batches: where in a batch they are, by name or number of an
+        entry; None looks for one of :data:`LABELS`, or takes the last entry. Or a function of output and batch that
+        makes them. Or several such by name.
+    batch_size, target, n_samples
+        As of :func:`~deepmech.metrics.load_curve.load_curve`.
+
+    Examples
+    --------
+    >>> [len(batch) for batch in Batches(np.zeros((5, 2)), [0, 1, 0, 1, 1], batch_size=2)]
+    [2, 2, 1]
+    """
+
+    def __init__(
+        self, x: Any, y: Any, batch_size: int = 1024, target: str = "classes", n_samples: int | None = None
+    ) -> None:
+        specs.whole("load_curve: batch_size", batch_size)
+        if n_samples is not None:
+            specs.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+        self.n_samples, self.batch_size, self.target = n_samples, batch_size, target
+        self.known: dict[Any, np.ndarray] = {}  # labels of arrays
+        self.loader: Iterable[Any] | None = None
+        self.cached: list[Batch] | None = None
+        self.places: dict[Any, Any] = dict(y) if isinstance(y, Mapping) else {None: y}
+        array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
+        rows = hasattr(x, "__getitem__") and hasattr(x, "__len__")
+        if array or isinstance(x, Mapping | list | tuple | str) or not (rows or isinstance(x, Iterable)):
+            self._take_arrays(x)
+            return
+        for place in self.places.values():
+            if not (place is None or isinstance(place, str | int) or callable(place)):
+                raise ValueError(
+                    f"load_curve: y is a {type(place).__name__}, but x is a {type(x).__name__}, whose batches hold "
+                    "the labels: leave y out, or say where they are by the name or the number of an entry"
+                )
+        self.loader = x if isinstance(x, Iterable) else DataLoader(x, batch_size=batch_size)
+
+    def _take_arrays(self, x: Any) -> None:
+        self.like = x
+        labels = self.places
+        if isinstance(x, Mapping) and all(y is None or isinstance(y, str) for y in labels.values()):
+            split = _split(x, labels)
+            x, labels = split.named, dict(split.labels)
+        if any(y is None for y in labels.values()):
+            raise ValueError(
+                "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
+                "y=deepmech.metrics.load_curve.answers for the classes that the network itself sees"
+            )
+        named = isinstance(x, Mapping)
+        self.inputs = {k: _array(f"x[{k!r}]", v) for k, v in x.items()} if named else {"x": _array("x", x)}
+        self.functions = {name: y for name, y in labels.items() if callable(y)}
+        read = class_names if self.target == "classes" else regression_targets
+        self.known = {name: read(y) for name, y in labels.items() if not callable(y)}
+        shapes = [y.shape for y in self.known.values()]
+        self.n = shapes[0][0] if shapes else len(next(iter(self.inputs.values())))
+        for name, one in self.inputs.items():
+            if len(one.shape) == 0 or any(shape[:1] != tuple(one.shape)[:1] for shape in shapes):
+                y = shapes[0] if shapes else "a function"
+                raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {y}: expected (n, ...) and (n,)")
+        self.n = min(self.n, self.n_samples or self.n)
+        self.known = {name: y[: self.n] for name, y in self.known.items()}
+
+    def __iter__(self) -> Iterator[Batch]:
+        if self.loader is None:
+            yield from self._slices()
+        elif self.cached is not None:
+            yield from self.cached
+        else:
+            yield from self._read()
+
+    def _slices(self) -> Iterator[Batch]:
+        for start in range(0, self.n, self.batch_size):
+            rows = slice(start, min(start + self.batch_size, self.n))
+            parts = {k: v if isinstance(v := a[rows], torch.Tensor) else torch.tensor(np.asarray(v))
+                     for k, a in self.inputs.items()}  # fmt: skip
+            labels = {name: y[rows] for name, y in self.known.items()} | self.functions
+            if isinstance(self.like, Mapping):
+                whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
+                for name, part in parts.items():
+                    whole[name] = part
+                yield Batch(whole, (), parts, labels)
+            else:
+                yield Batch(parts["x"], (parts["x"],), {}, labels)
+
+    def _read(self) -> Iterator[Batch]:
+        n = 0
+        for whole in self.loader or ():
+            batch = _split(whole, self.places)
+            yield batch
+            n += len(batch)
+            if self.n_samples is not None and n >= self.n_samples:
+                return
+        if not n:
+            raise ValueError("load_curve: x gave no samples; an iterator gives its batches once only, a loader always")
+
+    def require_classes(self, n_classes: int | None = None) -> None:
+        """A ValueError if a class is missing, as far as labels are known before anything is computed."""
+        if self.target == "classes":
+            for labels in self.known.values():
+                ClassIndex(n_classes, labels).require_all()
+
+    def cache(self) -> None:
+        """Read the batches of a loader now and keep them, so that the same samples come every time."""
+        if self.loader is None:
+            return
+        cached, size = [], 0
+        with loader_state(self.loader):
+            for batch in self._read():
+                cached.append(batch.to(torch.device("cpu"), None))
+                size += sum(t.nbytes for t in cached[-1].tensors())
+                if size > _LARGEST_CACHE:
+                    raise ValueError(
+                        "LoadCurveMonitor: the loader gives more than 2 GiB to keep: give n_samples=500, say"
+                    )
+        self.cached = cached
+
+
+class ClassIndex:
+    """Numbers classes as they come in batches, whole numbers, too: there is room for those that occur, no others.
+
+    Parameters
+    ----------
+    n_classes
+        K, if it is known.
+    labels
+        All labels, if they are known; numbered in rising order, so that 0 … K − 1 stay what they are.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ``n_classes`` classes.
+
+    Examples
+    --------
+    >>> index = ClassIndex()
+    >>> index(["cat", "dog"]).tolist(), index(["dog", "eel"]).tolist(), index.classes
+    ([0, 1], [1, 2], 3)
+    """
+
+    def __init__(self, n_classes: int | None = None, labels: np.ndarray | None = None) -> None:
+        self.n_classes = n_classes
+        self.number: dict[Any, int] = {}
+        if labels is not None:
+            self._add(labels, np.unique(labels))
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are so far; at least two."""
+        return max(2, len(self.number))
+
+    def __call__(self, labels: Any) -> torch.Tensor:
+        names = class_names(labels)
+        self._add(names, names)
+        return torch.tensor([self.number[name] for name in names.tolist()], dtype=torch.int64)
+
+    def _add(self, labels: np.ndarray, names: np.ndarray) -> None:
+        largest = count_classes(labels) if labels.dtype.kind in "iu" and (len(labels) or not self.number) else 0
+        for name in names.tolist():
+            self.number.setdefault(name, len(self.number))
+        if self.n_classes is not None and (classes := max(largest, len(self.number))) > self.n_classes:
+            raise ValueError(f"load_curve: n_classes = {self.n_classes}, but there are {classes} classes or more")
+
+    def require_all(self) -> None:
+        """Raise a ValueError unless every class has samples, and there are two of them."""
+        numbers = [name for name in self.number if isinstance(name, int) and not isinstance(name, bool)]
+        if numbers:
+            require_classes(np.array(numbers), self.n_classes or max(numbers) + 1)
+        if len(self.number) < 2:
+            raise ValueError(f"load_curve: all samples are of class {next(iter(self.number))!r}: separation needs two")
+        require_classes(np.arange(len(self.number)), self.n_classes or 2)
+
+
+def class_names(labels: Any) -> np.ndarray:
+    """One label a sample: whole numbers, words or booleans; a ValueError for anything else."""
+    specs.unmasked("load_curve: y", labels)
+    try:
+        found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
+    except ValueError:
+        specs.refuse("load_curve: y", labels, "one label for each sample")
+    if found.ndim != 1:
+        several = "; several yes-or-no labels a sample are read as target='regression'" if found.ndim == 2 else ""
+        raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,){several}")
+    if found.dtype.kind == "O" and len(found) and all(isinstance(v, str) for v in found):
+        found = found.astype(str)
+    if found.dtype.kind == "f":
+        raise ValueError(
+            f"load_curve: labels have type {found.dtype}: expected classes, as whole numbers or words; "
+            "targets that are real numbers need target='regression'"
+        )
+    return found if found.dtype.kind in "Ub" else class_labels(found)
+
+
+def regression_targets(values: Any) -> np.ndarray:
+    """Targets of a regression, (n,) or (n, m): real numbers, or booleans as 0 and 1."""
+    found = real_numbers("load_curve: y", values.cpu() if isinstance(values, torch.Tensor) else values).astype(float)
+    if found.ndim not in (1, 2):
+        raise ValueError(f"load_curve: y has shape {found.shape}: expected targets (n,), or several a sample, (n, m)")
+    return found
+
+
+def _split(whole: Any, places: Mapping[Any, Any]) -> Batch:
+    """A batch, with its labels apart from what the model is called with."""
+    named, functions = isinstance(whole, Mapping), {name for name, place in places.items() if callable(place)}
+    entries = whole if named else dict(enumerate(whole if isinstance(whole, tuple | list) else [whole]))
+    last = len(entries) - 1
+    own = next((k for k in LABELS if k in whole), None) if named else last or None
+    labels, apart = dict(places), {own} if functions and (named or len(functions) == len(places)) else set()
+    for name in places.keys() - functions:
+        place = places[name]
+        at = own if place is None else place % len(entries) if isinstance(place, int) and not named else place
+        if at not in entries or not (named or last):
+            what = "no labels" if place is None else f"no {place!r}"
+            raise ValueError(
+                f"load_curve: {what} among {', '.join(map(str, whole))}: name the entry that holds them, y='…'"
+                if named
+                else f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be "
+                "(x, y) or a dict, as of ((b.x, b.y) for b in loader)"
+            )
+        labels[name] = entries[at]
+        apart.add(at)
+    inputs: Any = {k: v for k, v in entries.items() if k not in apart}
+    if not named and len(inputs) == 1 and isinstance(first := next(iter(inputs.values())), Mapping):
+        named, inputs = True, first
+    return Batch(whole, (), inputs, labels) if named else Batch(whole, tuple(inputs.values()), {}, labels)
+
+
+def _array(what: str, x: Any) -> Any:
+    """``x`` as something with a shape whose slices are real numbers; what is mapped from a file stays there."""
+    if isinstance(x, torch.Tensor):
+        return x.detach()
+    specs.unmasked(f"load_curve: {what}", x)
+    if hasattr(x, "shape") and hasattr(x, "dtype") and getattr(np.dtype(x.dtype), "kind", "") in "biuf":
+        return x
+    return real_numbers(f"load_curve: {what}", x)
+
+
+def _copy_to(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        value = torch.from_numpy(value)
+    if isinstance(value, torch.Tensor):
+        kind = dtype if dtype is not None and value.is_floating_point() else value.dtype
+        return value.detach().to(device=device, dtype=kind, copy=True)  # a copy: the model may work in place
+    if isinstance(value, Mapping):
+        out: Any = copy.copy(value)
+        for name, part in value.items():
+            out[name] = _copy_to(part, device, dtype)
+        return out
+    if isinstance(value, tuple | list):
+        parts = [_copy_to(part, device, dtype) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value.to(device) if callable(getattr(value, "to", None)) else value
 
 
 @contextmanager
@@ -51,6 +402,11 @@ def evaluation(model: nn.Module) -> Iterator[None]:
             for name, buffer in module._buffers.items():
                 if buffer is not None:
                     stack.callback(_restore_buffer, module, name, buffer, buffer._version, buffer.detach().clone())
+        if torch.backends.mha.get_fastpath_enabled():
+            # nn.TransformerEncoder's fast path skips the modules inside, and packs the tokens that a padding mask
+            # leaves into one nested tensor.
+            stack.callback(torch.backends.mha.set_fastpath_enabled, True)
+            torch.backends.mha.set_fastpath_enabled(False)
         if "torch._dynamo" in sys.modules:  # somebody compiles: compiled code would skip the hooks of its layers
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         model.eval()
@@ -58,6 +414,17 @@ def evaluation(model: nn.Module) -> Iterator[None]:
         for kind in {"cpu", *(d.type for d in devices)}:
             if torch.amp.is_autocast_available(kind):
                 stack.enter_context(torch.autocast(kind, enabled=False))
+        yield
+
+
+@contextmanager
+def loader_state(loader: Any) -> Iterator[None]:
+    """Generators that a loader shuffles by are put back afterwards: who looks draws from nobody's numbers."""
+    sampler = getattr(getattr(loader, "batch_sampler", None), "sampler", None)
+    with ExitStack() as stack:
+        owners = (loader, getattr(loader, "sampler", None), sampler)
+        restore_generators(stack, [getattr(owner, "generator", None) for owner in owners])
+        stack.enter_context(torch.random.fork_rng(devices=[]))
         yield
 
 

@@ -1,4 +1,4 @@
-"""Which layers of a model a load curve runs over, where nobody names them: found by one pass that only looks."""
+"""The layers of a torch model: one watcher of its calls, which layers a load curve runs over, and what they return."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -17,11 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from deepmech.core import specs
 
-INPUT, OUTPUT = "input", "output"
-
-_NOT_HIDDEN = {"MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax"}
-_ACTIVATIONS = tuple(getattr(nn, n) for n in nn.modules.activation.__all__ if n not in _NOT_HIDDEN)
-_NORMALISATIONS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
+INPUT, OUTPUT = _ENDS = "input", "output"
 BLOCKS = "blocks"
 BEFORE = "before blocks"
 """Name of what enters the first block."""
@@ -29,7 +25,13 @@ ENTRY = "before "
 """How names of points begin that are what enters a module."""
 CALL = "()"
 """How names of layers end that are calls of functions, ``"block1.relu()"``."""
+FULLY_CONNECTED = "fully connected, equal layers"
+"""The architecture for which paper A drew its phase diagram."""
 
+_NOT_HIDDEN = {"MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax"}
+_ACTIVATIONS = tuple(getattr(nn, n) for n in nn.modules.activation.__all__ if n not in _NOT_HIDDEN)
+_NORMALISATIONS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
+_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 # Activation classes outside torch.nn go by their names: NewGELUActivation, QuickGELU, Swish, HardMish, …
 _ACTIVATION_NAME = re.compile(r"(relu|gelu|silu|swish|mish|tanh|sigmoid|elu|softplus|snake|activation)", re.I)
 _NO_ACTIVATION = re.compile(r"linearactivation|softmax", re.I)
@@ -38,9 +40,16 @@ _FUNCTIONS = {
     *("gelu", "silu", "mish", "glu", "tanh", "tanh_", "sigmoid", "sigmoid_", "hardtanh", "hardswish", "hardsigmoid"),
     *("softplus", "softsign", "logsigmoid", "tanhshrink", "softshrink", "hardshrink", "threshold"),
 }
-FULLY_CONNECTED = "fully connected, equal layers"
-"""The architecture for which paper A drew its phase diagram."""
-_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
+#: Kinds of steps between layers, by a word in the name of a module's class; what none of them does is an addition, or
+#: whatever else stands between modules.
+KINDS = {
+    "attention": "attention",
+    "norm": "normalisation",
+    "pool": "pooling",
+    "linear": "linear map",
+    "conv": "linear map",
+}
+ADDITION = "addition"
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,190 @@ def describe(model: nn.Module) -> str:
     return next((word for word, there in known.items() if there), "")
 
 
+class Watch(TorchFunctionMode):
+    """Tells of calls in a forward pass, inside ``with``; afterwards all hooks are gone, also after an error.
+
+    Of modules, when they begin and when they end; and, with ``functions``, of activation functions outside of
+    activation modules. The name of such a call is that of the module around it and its own, ``"block1.relu()"``, or
+    ``"relu()"`` in the model itself.
+    """
+
+    def __init__(self, modules: Mapping[str, nn.Module], functions: bool = True) -> None:
+        super().__init__()
+        self.modules = {n: m for n, m in modules.items() if not isinstance(m, torch.jit.ScriptModule)}  # take no hooks
+        self.functions = functions
+        self.inside: list[str] = []
+        self.handles: list[Any] = []
+
+    def begun(self, name: str, given: tuple[Any, ...]) -> None:
+        """A module begins, with these arguments."""
+
+    def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+        """A module, or a function, has made this."""
+
+    def __enter__(self) -> Self:
+        for name, module in self.modules.items():
+            self.handles.append(module.register_forward_pre_hook(partial(self._begin, name), with_kwargs=True))
+            self.handles.append(module.register_forward_hook(partial(self._end, name), with_kwargs=True))
+        return super().__enter__() if self.functions else self
+
+    def __exit__(self, *failure: Any) -> None:
+        if self.functions:
+            super().__exit__(*failure)
+        for handle in self.handles:
+            handle.remove()
+
+    def _begin(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.inside.append(name)
+        self.begun(name, (*args, *kwargs.values()))
+
+    def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+        self.inside.pop()
+        self.ended(name, (*args, *kwargs.values()), made)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        function = getattr(func, "__name__", "").partition(".")[0]
+        if function in _FUNCTIONS:
+            around = self.inside[-1] if self.inside else ""
+            if not around or not is_activation(self.modules[around]):
+                self.ended(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), (), made)
+        return made
+
+
+class LayerProbe(Watch):
+    """Watches layers of a model, by name, while batches run through it.
+
+    A module that is called several times in a pass makes several layers, ``"name:1"``, ``"name:2"``, …
+
+    Parameters
+    ----------
+    model
+        Any module.
+    layers
+        Names as of :func:`~deepmech.metrics.load_curve.load_curve`.
+    """
+
+    def __init__(self, model: nn.Module, layers: Sequence[str]) -> None:
+        modules = {n: m for n, m in model.named_modules() if n}
+        # Name in the result -> module and call; 0 is the only one.
+        self.wanted = {name: call_of(name, modules) for name in layers}
+        if BEFORE in self.wanted:
+            self.wanted[BEFORE] = call_of(ENTRY + next(name for name in layers if name != BEFORE), modules)
+        self.names: dict[tuple[str, int], list[str]] = {}
+        for name, (module, call) in self.wanted.items():
+            self.names.setdefault((module, call or 1), []).append(name)
+        self.watched = list(dict.fromkeys(module for module, _ in self.names if module not in _ENDS))
+        self.calls: dict[str, int] = {}
+        functions = any(name not in modules for name in self.watched)
+        super().__init__(modules if functions else {name: modules[name] for name in self.watched}, functions)
+
+    def run(
+        self,
+        inputs: Any,
+        n: int,
+        through: Callable[[], Any],
+        collect: Callable[[str, torch.Tensor], Any],
+        pool: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """What ``through`` returns, which takes one batch of ``n`` samples with these inputs through the model.
+
+        What a layer returns, ``pool`` of it, goes to ``collect`` by the layer's name, as (n, numbers).
+        """
+        before, self.calls = self.calls, dict.fromkeys(self.watched, 0)
+        self.n, self.collect, self.pool = n, collect, pool
+        self._tell(INPUT, 1, inputs)
+        output = through()
+        self._tell(OUTPUT, 1, output)
+        _require_called([name for name, calls in self.calls.items() if not calls], "leave it out")
+        for name, (module, call) in self.wanted.items():
+            calls = self.calls.get(module, 1)
+            if abs(call) > calls:
+                raise ValueError(f"load_curve: layer {name!r}: {module!r} is called {calls} times in a forward pass")
+            if call == 0 and calls > 1:
+                raise ValueError(
+                    f"load_curve: layer {name!r} is called more than once in a forward pass, so it is not one layer of "
+                    f"the curve; name its calls, {f'{name}:1'!r} to {f'{name}:{calls}'!r}, or other layers"
+                )
+            if before.get(module, calls) != calls:
+                raise ValueError(
+                    f"load_curve: layer {module!r} is called {before[module]} times for one batch and {calls} times "
+                    "for another: name layers that every sample passes equally often"
+                )
+        return output
+
+    def kind(self, name: str) -> str:
+        """Class of the module behind a layer's name, or the function; empty for the input and the output."""
+        at = self.wanted[name][0]
+        if name in (*_ENDS, BEFORE):
+            return ""
+        return type(self.modules[at]).__name__ if at in self.modules else at.rpartition(".")[2]
+
+    def begun(self, name: str, given: tuple[Any, ...]) -> None:
+        if name in self.calls:
+            self._tell(name, -self.calls[name] - 1, _first(given))
+
+    def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+        if name in self.calls:
+            self.calls[name] += 1
+            recurrent = isinstance(self.modules.get(name), nn.RNNBase) and self.pool is None
+            self._tell(name, self.calls[name], stream(made) if recurrent else made)
+
+    def _tell(self, module: str, call: int, value: Any) -> None:
+        for name in self.names.get((module, call), ()):
+            self._collect(name, value)
+
+    def _collect(self, name: str, value: Any) -> None:
+        value = value if self.pool is None else self.pool(value)
+        if not isinstance(value, torch.Tensor):
+            raise ValueError(
+                f"load_curve: layer {name!r} {'is pooled to' if self.pool else 'returns'} a {type(value).__name__}, "
+                "not a tensor; name a layer inside it, or take the tensor out with pool="
+            )
+        if value.ndim == 0 or value.shape[0] != self.n:
+            raise ValueError(
+                f"load_curve: layer {name!r} returns shape {tuple(value.shape)}, which has no sample axis: "
+                f"the first axis must have the length of the batch, {self.n}"
+            )
+        value = value.dequantize() if value.is_quantized else value
+        value = value.full_tensor() if hasattr(value, "full_tensor") else value  # of a sharded model
+        self.collect(name, value.reshape(self.n, -1))
+
+
+@dataclass
+class _Call:
+    """The end of a call of a module, or of an activation function."""
+
+    name: str
+    first: Any  # tensor that it was given
+    made: Any
+    inside: tuple[str, ...]  # modules around it
+
+
+class _Log(Watch):
+    """Writes down all calls of one pass, in the order in which they end."""
+
+    def __init__(self, modules: Mapping[str, nn.Module], run: Callable[[], Any], main: torch.Tensor | None) -> None:
+        super().__init__(modules)
+        self.all, self.main = modules, main
+        self.calls: list[_Call] = []
+        with self:
+            self.output = run()
+        self.often = Counter(call.name for call in self.calls)
+
+    def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+        self.calls.append(_Call(name, _first(given), made, tuple(self.inside)))
+
+    def named(self, keep: Callable[[_Call], bool] = lambda call: True) -> dict[str, int]:
+        """Calls by the names of layers, with the number of the call where there are several, and their places."""
+        so_far, out = Counter[str](), {}
+        for at, call in enumerate(self.calls):
+            so_far[call.name] += 1
+            if keep(call):
+                out[f"{call.name}:{so_far[call.name]}" if self.often[call.name] > 1 else call.name] = at
+        return out
+
+
 def choose(
     model: nn.Module,
     layers: Sequence[str] | str | None,
@@ -141,7 +334,7 @@ def choose(
     """
     modules = {name: module for name, module in model.named_modules() if name}
     named = layers is not None and layers != BLOCKS
-    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= {INPUT, OUTPUT}:
+    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= set(_ENDS):
         raise ValueError(
             "load_curve: a scripted module (torch.jit) computes out of sight, no layer of it can be watched: measure "
             "what it was made from, original.load_state_dict(scripted.state_dict()); load_curve(original, …), or its "
@@ -157,154 +350,61 @@ def choose(
             )
         if not parts:
             return Selection(tuple(layers or ()))
-    with _CallLog(modules) as seen:
-        seen.output = run()
-    found = Selection(tuple(layers or ())) if named else (_blocks if layers else _default)(modules, seen, main)
-    return replace(found, points=tuple(_points(found.names, modules, seen, main))) if parts else found
+    seen = _Log(modules, run, main)
+    found = Selection(tuple(layers or ())) if named else (_blocks if layers else _default)(seen)
+    return replace(found, points=tuple(_points(found.names, seen))) if parts else found
 
 
-class Functions(TorchFunctionMode):
-    """Tells of every activation function that is called outside of activation modules: ``called(name, result)``.
-
-    Its name is that of the module around it and its own: ``"block1.relu()"``, or ``"relu()"`` in the model itself.
-    """
-
-    def __init__(self, modules: Mapping[str, nn.Module], called: Callable[[str, Any], None]) -> None:
-        super().__init__()
-        self.modules = {n: m for n, m in modules.items() if not isinstance(m, torch.jit.ScriptModule)}  # take no hooks
-        self.called = called
-        self.inside: list[str] = []
-        self.handles: list[Any] = []
-
-    def __enter__(self) -> Self:
-        for name, module in self.modules.items():
-            self.handles.append(module.register_forward_pre_hook(lambda *_, name=name: self.inside.append(name)))
-            self.handles.append(module.register_forward_hook(lambda *_: self.inside.pop() and None))
-        super().__enter__()
-        return self
-
-    def __exit__(self, *failure: Any) -> None:
-        super().__exit__(*failure)
-        for handle in self.handles:
-            handle.remove()
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        function = getattr(func, "__name__", "").partition(".")[0]
-        if function in _FUNCTIONS:
-            around = self.inside[-1] if self.inside else ""
-            if not around or not is_activation(self.modules[around]):
-                self.called(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), result)
-        return result
-
-
-@dataclass
-class _Event:
-    """The end of a call of a module, or of an activation function."""
-
-    name: str
-    first: Any  # argument
-    made: Any
-    inside: tuple[str, ...]  # modules around it
-
-
-class _CallLog(Functions):
-    """Writes down which modules and activation functions are called, in the order in which calls end, in one pass."""
-
-    def __init__(self, modules: Mapping[str, nn.Module]) -> None:
-        super().__init__(modules, self._function)
-        self.calls: list[_Event] = []
-        self.output: Any = None
-
-    def __enter__(self) -> Self:
-        for name, module in self.modules.items():  # before the hooks by which calls end
-            self.handles.append(module.register_forward_hook(self._end(name), with_kwargs=True))
-        return super().__enter__()
-
-    def _function(self, name: str, made: Any) -> None:
-        self.calls.append(_Event(name, None, made, tuple(self.inside)))
-
-    def _end(self, name: str) -> Callable[..., None]:
-        def end(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-            first = next(iter((*args, *kwargs.values())), None)
-            self.calls.append(_Event(name, first, output, tuple(self.inside[:-1])))
-
-        return end
-
-    def named(self, keep: Callable[[_Event], bool]) -> dict[str, int]:
-        """Calls by the names of layers, with the number of the call where there are several, and their places."""
-        often, so_far, out = Counter(call.name for call in self.calls), Counter[str](), {}
-        for at, call in enumerate(self.calls):
-            so_far[call.name] += 1
-            if keep(call):
-                out[f"{call.name}:{so_far[call.name]}" if often[call.name] > 1 else call.name] = at
-        return out
-
-
-def _default(modules: Mapping[str, nn.Module], seen: _CallLog, main: torch.Tensor | None) -> Selection:
+def _default(seen: _Log) -> Selection:
     """The input, or what a normalisation or an embedding makes of it, and every activation in order."""
+    modules, main = seen.all, seen.main
     active = {name for name, module in modules.items() if is_activation(module)}
-    called = {call.name for call in seen.calls}
-    if silent := [name for name in modules if name in active and name not in called]:
-        raise ValueError(
-            f"load_curve: layer {', '.join(map(repr, silent))} was never called in the forward pass; "
-            "give layers=[...] without it"
-        )
+    _require_called([name for name in modules if name in active - seen.often.keys()], "give layers=[...] without it")
     real = main is not None and main.is_floating_point()
     kinds = _NORMALISATIONS if real else (nn.Embedding, nn.EmbeddingBag)
 
-    def on_input(call: _Event) -> bool:
-        return main is not None and isinstance(modules.get(call.name), kinds) and _is_view(call.first, main)
-
-    def hidden(call: _Event) -> bool:
+    def hidden(call: _Call) -> bool:
         if call.name.endswith(CALL):  # a sigmoid at the very end makes probabilities of what the model returns
             return not (call.name.endswith(f"sigmoid{CALL}") and call.made is seen.output)
         return call.name in active
 
     found = seen.named(hidden)
+    ends = [INPUT] if real else []
     if not found:
         trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
         own = seen.named(lambda call: call.name in trained)
         raise ValueError(
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
-            f"layers={[*([INPUT] if real else []), *own]}, say; there are {_listing(modules)}"
+            f"layers={[*ends, *own]}, say; there are {_listing(modules)}"
         )
-    first = list(seen.named(on_input)) or ([INPUT] if real else [])
-    return Selection((*first, *found), _unseen(modules, seen, len(found)))
-
-
-def _unseen(modules: Mapping[str, nn.Module], seen: _CallLog, found: int) -> str:
-    """What a curve over activations leaves out: those inside of modules that compute out of sight."""
-    called = {call.name for call in seen.calls}
-    recurrent = [name for name, module in modules.items() if name in called and isinstance(module, nn.RNNBase)]
+    first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_view(call.first, main))
+    # What a curve over activations leaves out: those inside of modules that compute out of sight.
+    recurrent = [name for name, module in modules.items() if name in seen.often and isinstance(module, nn.RNNBase)]
     scripted = [name for name, module in modules.items() if isinstance(module, torch.jit.ScriptModule)]
-    hidden = [*recurrent, *(name for name in scripted if not _inside(name, scripted))]
-    if not hidden:
-        return ""
-    places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in hidden[: specs.FEW])
-    remedy = f": layers=[…, {recurrent[0]!r}, …] takes what it returns" if recurrent else ""
-    return f"what {places} computes inside is out of sight and left out, beside {found} activations{remedy}"
+    left_out = ""
+    if unseen := [*recurrent, *(name for name in scripted if not _inside(name, scripted))]:
+        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in unseen[: specs.FEW])
+        remedy = f": layers=[…, {recurrent[0]!r}, …] takes what it returns" if recurrent else ""
+        left_out = (
+            f"what {places} computes inside is out of sight and left out, beside {len(found)} activations{remedy}"
+        )
+    return Selection((*(first or ends), *found), left_out)
 
 
-def _blocks(modules: dict[str, nn.Module], seen: _CallLog, main: torch.Tensor | None) -> Selection:
+def _blocks(seen: _Log) -> Selection:
     """The repeated blocks: modules of one class, the outermost that repeats, from which features go to the next."""
-    calls = Counter(call.name for call in seen.calls)
+    modules, calls = seen.all, seen.often
     whole = {n: m for n, m in modules.items() if calls[n] and any(True for _ in m.children())}
-    kinds: dict[type, list[str]] = {}
+    kinds: dict[Any, list[str]] = {}
     for name, module in whole.items():
         if not isinstance(module, _CONTAINERS):
             kinds.setdefault(type(module), []).append(name)
-
-    def times(kind: type) -> int:
-        return sum(calls[name] for name in kinds[kind])
-
+    times = {kind: sum(calls[name] for name in names) for kind, names in kinds.items()}
     # Three layers make a curve: an encoder and a decoder are no blocks if there are blocks in them.
-    repeated: list[type] = []
-    for least in (2, 3):
-        repeated = [k for k in kinds if times(k) >= least] or repeated
+    repeated = [k for k in kinds if times[k] > 2] or [k for k in kinds if times[k] > 1]
     outer = [k for k in repeated if not any(_inside(n, kinds[o]) for n in kinds[k] for o in repeated)]
-    names = kinds[max(outer, key=times)] if outer else []
-    while inner := [k for k in repeated if times(k) > sum(calls[n] for n in names) and _only_hold(modules, names, k)]:
+    names = kinds[max(outer, key=times.__getitem__)] if outer else []
+    while inner := [k for k in repeated if times[k] > sum(calls[n] for n in names) and _only_hold(modules, names, k)]:
         names = kinds[inner[0]]  # a stage that holds nothing but blocks
     if not names:  # plain nn.Sequential, side by side in one parent
         parents: dict[str, list[str]] = {}
@@ -319,57 +419,41 @@ def _blocks(modules: dict[str, nn.Module], seen: _CallLog, main: torch.Tensor | 
     return Selection((BEFORE, *found), blocks=True)
 
 
-#: Kinds of steps between layers, by a word in the name of a module's class; what none of them does is an addition, or
-#: whatever else stands between modules.
-KINDS = {
-    "attention": "attention",
-    "norm": "normalisation",
-    "pool": "pooling",
-    "linear": "linear map",
-    "conv": "linear map",
-}
-ADDITION = "addition"
-
-
-def _kind(name: str, modules: Mapping[str, nn.Module]) -> str:
-    if name.endswith(CALL) or is_activation(modules[name]):
-        return "activation"
-    kind = type(modules[name]).__name__.lower()
-    return next((word for part, word in KINDS.items() if part in kind), "other modules")
-
-
-def _points(
-    names: Sequence[str], modules: Mapping[str, nn.Module], seen: _CallLog, main: torch.Tensor | None
-) -> Iterator[tuple[str, str, str]]:
+def _points(names: Sequence[str], seen: _Log) -> Iterator[tuple[str, str, str]]:
     """Points on the way from each layer to the next: what modules without parts return, and what enters one of them if
     that is not what the one before returned."""
-    n = None if main is None else len(main)
-    label = {at: name for name, at in seen.named(lambda call: True).items()}
-    units = {name for name, module in modules.items() if _kind(name, modules) == "attention"}
-    whole = {name for call in seen.calls for name in call.inside} - units
-    ends = {name: (at, seen.calls[at].made) for at, name in label.items()}
-    ends |= {INPUT: (-1, main), OUTPUT: (len(seen.calls), seen.output)}
+    calls, n = seen.calls, None if seen.main is None else len(seen.main)
+    label = {at: name for name, at in seen.named().items()}
+    kind = {name: _kind(module) for name, module in seen.all.items()}
+    units = {name for name in kind if kind[name] == "attention"}
+    whole = {name for call in calls for name in call.inside} - units
+    ends = {name: (at, calls[at].made) for at, name in label.items()}
+    ends |= {INPUT: (-1, seen.main), OUTPUT: (len(calls), seen.output)}
     if BEFORE in names:
-        begin = next(
-            at for at, call in enumerate(seen.calls) if names[1].partition(":")[0] in (call.name, *call.inside)
-        )
-        ends[BEFORE] = begin - 1, seen.calls[ends[names[1]][0]].first
+        block = names[1].partition(":")[0]
+        begin = next(at for at, call in enumerate(calls) if block in (call.name, *call.inside))
+        ends[BEFORE] = begin - 1, calls[ends[names[1]][0]].first
     for before, layer in pairwise(names):
         (start, made), (end, last) = ends[before], ends[layer]
         steps, made = list[tuple[str, str]](), stream(made)
-        for at in range(start + 1, min(end + 1, len(seen.calls))):
-            call, enters, leaves = seen.calls[at], stream(seen.calls[at].first), stream(seen.calls[at].made)
+        for at in range(start + 1, min(end + 1, len(calls))):
+            call, leaves = calls[at], stream(calls[at].made)
             if call.name in whole or not units.isdisjoint(call.inside) or not _measurable(leaves, n):
                 continue
-            if _measurable(enters, n) and not _is_view(enters, made):
+            if _measurable(call.first, n) and not _is_view(call.first, made):
                 steps.append((f"{ENTRY}{label[at]}", ADDITION))
-            steps.append((label[at], _kind(call.name, modules)))
+            steps.append((label[at], kind.get(call.name, "activation")))
             made = leaves
-        if steps and steps[-1][0] != layer and isinstance(made, torch.Tensor) and _is_view(stream(last), made):
+        if steps and steps[-1][0] != layer and _is_view(stream(last), made):
             steps[-1] = layer, steps[-1][1]
         if not steps or steps[-1][0] != layer:
             steps.append((layer, ADDITION))
         yield from ((layer, *step) for step in steps)
+
+
+def _kind(module: nn.Module) -> str:
+    words = (word for part, word in KINDS.items() if part in type(module).__name__.lower())
+    return "activation" if is_activation(module) else next(words, "other modules")
 
 
 def _measurable(value: Any, n: int | None) -> bool:
@@ -399,22 +483,12 @@ def stream(output: Any) -> Any:
     return output
 
 
-@contextmanager
-def plain_attention(model: nn.Module) -> Iterator[None]:
-    """nn.TransformerEncoder computes layer by layer, with its layers' own modules and for masked tokens, too.
-
-    Its fast path skips the modules inside, and packs the tokens that a padding mask leaves into one nested tensor.
-    """
-    fast = torch.backends.mha.get_fastpath_enabled()
-    if fast and any(isinstance(m, nn.TransformerEncoder | nn.TransformerEncoderLayer) for m in model.modules()):
-        torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
+def _first(given: tuple[Any, ...]) -> Any:
+    """The first tensor among arguments, or within one of them."""
+    return next((v for v in map(stream, given) if isinstance(v, torch.Tensor)), None)
 
 
-def call_of(name: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
+def call_of(name: str, modules: Mapping[str, nn.Module]) -> tuple[str, int]:
     """``"act:2"`` is the second call of module ``act``; a plain name, call 0, stands for the only one.
 
     ``"before act:2"`` is what enters that call, call −2.
@@ -429,32 +503,36 @@ def call_of(name: str, modules: dict[str, nn.Module]) -> tuple[str, int]:
     return name, 0
 
 
-def _is_view(value: Any, of: torch.Tensor) -> bool:
-    """Whether ``value`` is ``of`` or a reshaped view of it (nn.Flatten gives one)."""
-    return (
-        isinstance(value, torch.Tensor)
-        and value.numel() == of.numel()
-        and value.untyped_storage().data_ptr() == of.untyped_storage().data_ptr()
-    )
+def _is_view(value: Any, of: Any) -> bool:
+    """Whether a tensor is another, or a reshaped view of it (nn.Flatten gives one)."""
+    if not (isinstance(value, torch.Tensor) and isinstance(of, torch.Tensor) and value.numel() == of.numel()):
+        return False
+    return value.untyped_storage().data_ptr() == of.untyped_storage().data_ptr()
 
 
-def _check_names(layers: list[str], modules: dict[str, nn.Module]) -> None:
+def _require_called(silent: Sequence[str], remedy: str) -> None:
+    if silent:
+        names = ", ".join(map(repr, silent))
+        raise ValueError(f"load_curve: layer {names} was never called in the forward pass; {remedy}")
+
+
+def _check_names(layers: list[str], modules: Mapping[str, nn.Module]) -> None:
     if not layers:
         raise ValueError("load_curve: layers is empty; name at least one, or leave it out for the default")
-    repeated = sorted({n for n in layers if layers.count(n) > 1})
-    if repeated:
+    if repeated := sorted({n for n in layers if layers.count(n) > 1}):
         raise ValueError(f"load_curve: layers names {', '.join(map(repr, repeated))} more than once")
     for name in layers:
-        if name in (INPUT, OUTPUT) or (isinstance(name, str) and call_of(name, modules)[0].endswith(CALL)):
+        at = call_of(name, modules)[0] if isinstance(name, str) else ""
+        if name in _ENDS or at.endswith(CALL):
             continue
-        if not isinstance(name, str) or call_of(name, modules)[0] not in modules:
+        if at not in modules:
             close = difflib.get_close_matches(str(name), list(modules), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"load_curve: no layer {name!r}; this model has {_listing(modules)}{hint}")
-        if isinstance(modules[call_of(name, modules)[0]], torch.jit.ScriptModule):
+        if isinstance(modules[at], torch.jit.ScriptModule):
             raise ValueError(f"load_curve: layer {name!r} is scripted (torch.jit), and cannot be watched: name others")
 
 
 def _listing(modules: Mapping[str, nn.Module]) -> str:
     shown = [f"{n} ({type(m).__name__})" for n, m in list(modules.items())[:40]]
-    return ", ".join([INPUT, OUTPUT, *shown, *(["…"] if len(modules) > 40 else [])])
+    return ", ".join([*_ENDS, *shown, *(["…"] if len(modules) > 40 else [])])

@@ -9,7 +9,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from types import SimpleNamespace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import torch
@@ -17,18 +18,21 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import specs
-from deepmech.core.estimates import Estimate
-from deepmech.metrics.batches import Batch, Batches, ClassIndex, Forward, loader_state, regression_targets
-from deepmech.metrics.evaluation import evaluation, unwrap
+from deepmech.metrics import reading  # noqa: F401  (what a curve can do is registered there)
+from deepmech.metrics.evaluation import (
+    Batch,
+    Batches,
+    ClassIndex,
+    Forward,
+    evaluation,
+    loader_state,
+    regression_targets,
+    unwrap,
+)
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
-from deepmech.metrics.layers import BLOCKS, Selection, choose, describe, plain_attention, stream
-from deepmech.metrics.probing import Call, LayerProbe
-from deepmech.metrics.reading import Enough, Reading, enough, estimate, read
+from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, describe, stream
 from deepmech.metrics.regression import probe_error
-from deepmech.metrics.separation import ClassMoments, Metric, Weights, require_finite, separation_ceiling
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, Weights, require_finite, separation_ceiling
 
 __all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens", "views"]
 
@@ -176,17 +180,26 @@ def load_curve(
     """
     batches = Batches(x, y, batch_size, target, n_samples)
     curve = LoadCurve(
-        model, layers, metric, n_classes, weights, pool, diverged_to_nan, forward=forward, target=target,
-        autocast=autocast, debias=debias, groups=groups, over=over, parts=parts,
+        model, layers, metric, n_classes=n_classes, weights=weights, pool=pool, diverged_to_nan=diverged_to_nan,
+        forward=forward, target=target, autocast=autocast, debias=debias, groups=groups, over=over, parts=parts,
     )  # fmt: skip
     batches.require_classes(n_classes)
     return curve.take(batches).compute(reduce=False)
 
 
+def options(owner: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of :func:`load_curve` behind ``x`` and ``y``, as given or by default; no others."""
+    known = {name: p.default for name, p in list(inspect.signature(load_curve).parameters.items())[3:]}
+    if unknown := given.keys() - known.keys():
+        raise ValueError(f"{owner}: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
+    return known | dict(given)
+
+
 class LoadCurve:
     """A load curve of samples that come little by little, or to several processes: ``update``, ``compute``, ``reset``.
 
-    What a metric of torchmetrics is, with the model inside. Arguments are those of :func:`load_curve`.
+    What a metric of torchmetrics is, with the model inside. Further arguments are those of :func:`load_curve`, but for
+    those of the samples.
 
     Examples
     --------
@@ -199,83 +212,84 @@ class LoadCurve:
     """
 
     def __init__(
-        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D",
-        n_classes: int | None = None, weights: Weights = "samples", pool: Pool | None = None,
-        diverged_to_nan: bool = False, *, forward: Forward | None = None, target: Target = "classes",
-        autocast: torch.dtype | None = None, debias: bool = True, groups: int = GROUPS, over: Over = "samples",
-        parts: bool = False,
-    ) -> None:  # fmt: skip
+        self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
+    ) -> None:
+        if apart := {"batch_size", "n_samples"} & how.keys():
+            raise ValueError(f"LoadCurve: {', '.join(sorted(apart))}: of the samples, for update")
+        how = options("LoadCurve", how | {"metric": metric})
         specs.instance("load_curve: model", model, nn.Module)
-        if n_classes is not None:
-            specs.whole("load_curve: n_classes", n_classes, 2)
-        floating = isinstance(autocast, torch.dtype) and autocast.is_floating_point
-        for name, option, fits, allowed in (
-            ("target", target, target in get_args(Target), "'classes' or 'regression'"),
-            ("over", over, over in get_args(Over), "'samples' or 'classes'"),
-            ("pool", pool, pool is None or callable(pool), "a function of what a layer returns, as over_positions"),
-            ("forward", forward, forward is None or callable(forward), "a function of model and batch"),
-            ("autocast", autocast, autocast is None or floating, "a floating point type, as torch.bfloat16, or None"),
+        if how["n_classes"] is not None:
+            specs.whole("load_curve: n_classes", how["n_classes"], 2)
+        for name, fits, allowed in (
+            ("target", lambda v: v in get_args(Target), "'classes' or 'regression'"),
+            ("over", lambda v: v in get_args(Over), "'samples' or 'classes'"),
+            ("pool", lambda v: v is None or callable(v), "a function of what a layer returns, as over_positions"),
+            ("forward", lambda v: v is None or callable(v), "a function of model and batch"),
+            (
+                "autocast",
+                lambda v: v is None or (isinstance(v, torch.dtype) and v.is_floating_point),
+                "a floating point type, as torch.bfloat16, or None",
+            ),
         ):
-            specs.require(f"load_curve: {name}", option, fits, allowed)
-        if target == "regression" and not (metric == "D" and weights == "samples" and n_classes is None):
+            specs.require(f"load_curve: {name}", how[name], fits(how[name]), allowed)
+        classes = how["target"] == "classes"
+        if not classes and not (metric == "D" and how["weights"] == "samples" and how["n_classes"] is None):
             raise ValueError(
                 "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
             )
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        for name, value in (("diverged_to_nan", diverged_to_nan), ("debias", debias), ("parts", parts)):
-            specs.switch(f"load_curve: {name}", value)
-        specs.whole("load_curve: groups", groups)
-        self.model, self.forward, self.autocast, self.target = model, forward, autocast, target
+        for name in ("diverged_to_nan", "debias", "parts"):
+            specs.switch(f"load_curve: {name}", how[name])
+        specs.whole("load_curve: groups", how["groups"])
+        self.model, self.forward, self.pool = model, how.pop("forward"), how.pop("pool")
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
-        self.pool, self.diverged_to_nan, self.parts = pool, diverged_to_nan, parts
-        self.metric: Any = metric if target == "classes" else "probe_error"
-        self.weights, self.n_classes, self.debias = weights, n_classes, debias and self.metric == "D"
-        self.groups, self.over = groups, over
-        self.selection: tuple[Selection, tuple[str, ...]] | None = None
+        self.how = SimpleNamespace(**how)
+        self.how.metric = metric if classes else "probe_error"
+        self.how.debias = self.how.debias and self.how.metric == "D"
+        self.selection: Any = None  # a Selection, and the names of the modules that it was made for
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples."""
         self.samples, self.order = 0, 0
         self.sets: dict[Any, _Labelled] = {}  # by the names of sets of labels
-        self.diverged: set[Call] = set()
-        self.layer: dict[str, tuple[Call, str]] = {}  # by name, in the order of the curve, with the class of the module
+        self.diverged: set[str] = set()
+        self.layer: dict[str, str] = {}  # kinds of modules by the names of layers, in the order of the curve
         self.words: dict[str, Any] = {}
 
     def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`."""
-        return self.take(Batches(x, y, batch_size, self.target, n_samples))
+        return self.take(Batches(x, y, batch_size, self.how.target, n_samples))
 
     def take(self, batches: Batches) -> Self:
         """Take batches that are ready through the model."""
         model = unwrap(self.model)
         parameters = dict(model.named_parameters())
-        for name, parameter in parameters.items():
-            if nn.parameter.is_lazy(parameter):
-                raise ValueError(
-                    f"load_curve: {name!r} has no shape yet, and the first pass would draw it: "
-                    "run one batch through the model before"
-                )
+        if lazy := [name for name, parameter in parameters.items() if nn.parameter.is_lazy(parameter)]:
+            raise ValueError(
+                f"load_curve: {lazy[0]!r} has no shape yet, and the first pass would draw it: "
+                "run one batch through the model before"
+            )
         dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
         device = next((p.device for p in parameters.values()), torch.device("cpu"))
         for name in batches.places:
-            self.sets.setdefault(name, _Labelled(self, batches.known.get(name)))
-        probe: _Probe | None = None
+            self.sets.setdefault(name, _Labelled(self.how, batches.known.get(name)))
+        probe: LayerProbe | None = None
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
-            stack.enter_context(plain_attention(model))
-            if self.autocast is not None:
-                stack.enter_context(torch.autocast(device.type, self.autocast))
+            if self.how.autocast is not None:
+                stack.enter_context(torch.autocast(device.type, self.how.autocast))
             for batch in batches:
                 self.samples, self.order = self.samples + len(batch), zlib.crc32(batch.digest(), self.order)
                 batch = batch.to(device, dtype)
                 if probe is None:
-                    probe = _Probe(self, model, self._select(model, batch, device))
-                    stack.enter_context(probe.attached())
-                probe.take(batch)
+                    found = self._select(model, batch, device)
+                    points = [point for _, point, _ in found.points]
+                    probe = LayerProbe(model, list(dict.fromkeys((*found.names, *points))))
+                    stack.enter_context(probe)
+                self._through(model, batch, probe, found)
         if probe is not None:
-            found = probe.selection
-            self.layer = {name: (key, probe.kind(name)) for name, key in probe.names().items()}
+            self.layer = {name: probe.kind(name) for name in probe.wanted}
             words = {"left_out": found.left_out, "architecture": describe(model), "stream": int(found.blocks)}
             self.words = {name: word for name, word in words.items() if word}
         return self
@@ -289,7 +303,7 @@ class LoadCurve:
                     look = some.to(device, None)  # a copy: the model may work in place
                     through = partial(look.through, model, self.forward)
                     try:
-                        found = choose(model, self.layers, through, look.main(model), self.parts)
+                        found = choose(model, self.layers, through, look.main(model), self.how.parts)
                         break
                     except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
                         if some is batch:
@@ -298,6 +312,48 @@ class LoadCurve:
                 warnings.warn(f"load_curve: {found.left_out}", Partial, stacklevel=_stack_level())
             self.selection = found, modules
         return self.selection[0]
+
+    def _through(self, model: nn.Module, batch: Batch, probe: LayerProbe, found: Selection) -> None:
+        """One batch through the model; what layers return goes to each set of labels."""
+        tuples = found.blocks or found.points
+        made = [name for name, labels in batch.labels.items() if callable(labels)]
+        ready = [self.sets[name] for name in batch.labels if name not in made]
+        kept: list[tuple[str, torch.Tensor]] = []
+
+        def pooled(output: Any) -> Any:
+            output, pool = stream(output) if tuples else output, self.pool
+            if pool is None:
+                return output
+            return pool(output, batch.whole) if _takes_two(pool) else pool(output)
+
+        def collect(layer: str, features: torch.Tensor) -> None:
+            self._collect(layer, features, ready)
+            if made:
+                kept.append((layer, features.clone()))  # until there are labels; the model may work in place
+
+        for one, labels in zip(ready, (batch.labels[name] for name in batch.labels if name not in made), strict=True):
+            one.begin(labels)
+        main = batch.main(model)
+        output = probe.run(
+            torch.zeros(0) if main is None else main,
+            len(batch),
+            lambda: _logits(batch.through(model, self.forward)),
+            collect,
+            pooled if self.pool is not None or tuples else None,
+        )
+        for name in made:
+            self.sets[name].begin(batch.labels[name](output, batch.whole))
+        for layer, features in kept:
+            self._collect(layer, features, [self.sets[name] for name in made])
+
+    def _collect(self, layer: str, features: torch.Tensor, sets: list[_Labelled]) -> None:
+        try:
+            for one in sets:
+                one.collect(layer, features)
+        except ValueError as error:
+            if not (self.how.diverged_to_nan and isinstance(error, NotFinite)):
+                raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
+            self.diverged.add(layer)
 
     def merge(self, *others: LoadCurve) -> Self:
         """Add the samples of others, measured over the same layers."""
@@ -308,7 +364,7 @@ class LoadCurve:
             self.samples, self.diverged = self.samples + other.samples, self.diverged | other.diverged
             self.order = zlib.crc32(str(other.order).encode(), self.order)
             for name, one in other.sets.items():
-                self.sets.setdefault(name, _Labelled(self)).merge(one)
+                self.sets.setdefault(name, _Labelled(self.how)).merge(one)
         return self
 
     def compute(self, reduce: bool = True) -> Any:
@@ -334,34 +390,33 @@ class LoadCurve:
     def _curve(self, one: _Labelled) -> xr.DataArray:
         if one.classes is not None:
             one.classes.require_all()
-        assert self.selection is not None
-        names = [name for name in self.layer if name in self.selection[0].names]
-        keys = {name: key for name, (key, _) in self.layer.items()}
-        value = {name: np.nan if key in self.diverged else one.value(key) for name, key in keys.items()}
-        values = np.array([value[name] for name in names])
+        how, found = self.how, self.selection[0]
+        value = {name: np.nan if name in self.diverged else one.value(name) for name in self.layer}
+        names = [name for name in self.layer if name in found.names]
+        values, finite = np.array([value[n] for n in names]), np.array([n not in self.diverged for n in names])
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
-        layers["kind"] = "layer", [self.layer[name][1] for name in names]
-        attributes = {"long_name": _WORDS[self.metric][1], "metric": self.metric, "samples": self.samples} | self.words
-        curve = xr.DataArray(values, layers, "layer", _WORDS[self.metric][0], attributes)
+        layers["kind"] = "layer", [self.layer[name] for name in names]
+        attributes = {"long_name": _WORDS[how.metric][1], "metric": how.metric, "samples": self.samples} | self.words
+        curve = xr.DataArray(values, layers, "layer", _WORDS[how.metric][0], attributes)
         if one.classes is not None:
-            curve.attrs |= {"units": "1", "weights": self.weights, "classes": one.classes.classes}
-        if self.metric == "D":
-            sound = [keys[name] for name in names if keys[name] not in self.diverged]
-            estimate, ceiling = "debiased" if self.debias else "plain", separation_ceiling(one.deal.seen, self.weights)
-            curve.attrs |= {"estimate": estimate, "ceiling": ceiling, "order": f"{self.order:08x}{one.order:08x}"}
-            lost = [n for n in names if self.debias and np.isnan(value[n]) and keys[n] in sound]
-            if unresolved := [n for n in lost if not np.isnan(one.moments[keys[n]].separation(False))]:
+            curve.attrs |= {"units": "1", "weights": how.weights, "classes": one.classes.classes}
+        if how.metric == "D":
+            ceiling = separation_ceiling(one.deal.seen, how.weights)
+            curve.attrs |= {"estimate": "debiased" if how.debias else "plain", "ceiling": ceiling}
+            curve.attrs["order"] = f"{self.order:08x}{one.order:08x}"
+            sound = [name for name in names if name not in self.diverged]
+            lost = [name for name in sound if how.debias and np.isnan(value[name])]
+            if unresolved := [name for name in lost if not np.isnan(one.moments[name].separation(False))]:
                 curve.attrs["unresolved"] = ", ".join(unresolved)
             if (groups := one.without(sound)) is not None:
                 left = np.full((len(groups), len(names)), np.nan)
-                left[:, [keys[name] in sound for name in names]] = groups
-                curve.attrs |= {"over": self.over, "groups": len(groups), "layers": len(names)}
+                left[:, finite] = groups
+                curve.attrs |= {"over": how.over, "groups": len(groups), "layers": len(names)}
                 curve.attrs["jackknife"] = np.concatenate([values[None], left]).ravel().tolist()
-        points = self.selection[0].points
-        for kind in dict.fromkeys(kind for _, _, kind in points):
+        for kind in dict.fromkeys(kind for _, _, kind in found.points):
             curve.coords[kind] = "layer", np.where(np.arange(len(names)) > 0, 0.0, np.nan)
         last = value[names[0]]
-        for layer, point, kind in points:
+        for layer, point, kind in found.points:
             curve.coords[kind].loc[{"layer": layer}] += last - value[point]
             last = value[point]
         return curve
@@ -370,15 +425,13 @@ class LoadCurve:
 class _Labelled:
     """Samples under one set of labels: moments of classes in each layer, or all features where there are targets."""
 
-    def __init__(self, of: LoadCurve, labels: np.ndarray | None = None) -> None:
-        self.metric, self.weights, self.debias, self.over, self.groups = (
-            of.metric, of.weights, of.debias, of.over, of.groups
-        )  # fmt: skip
-        self.classes = None if of.metric == "probe_error" else ClassIndex(of.n_classes, labels)
-        self.deal, self.order = Deal(of.groups), 0
-        self.grouped = of.metric == "D" and of.weights == "samples"
-        self.moments: dict[Call, Any] = {}
-        self.features: dict[Call, list[torch.Tensor]] = {}
+    def __init__(self, how: SimpleNamespace, labels: np.ndarray | None = None) -> None:
+        self.how = how
+        self.classes = None if how.metric == "probe_error" else ClassIndex(how.n_classes, labels)
+        self.deal, self.order = Deal(how.groups), 0
+        self.grouped = how.metric == "D" and how.weights == "samples"
+        self.moments: dict[str, Any] = {}
+        self.features: dict[str, list[torch.Tensor]] = {}
         self.targets: list[Any] = []
 
     def begin(self, labels: Any) -> None:
@@ -390,133 +443,54 @@ class _Labelled:
         self.order = zlib.crc32(self.labels.numpy().tobytes(), self.order)
         self.places = self.deal(self.labels)
 
-    def collect(self, key: Call, features: torch.Tensor) -> None:
+    def collect(self, layer: str, features: torch.Tensor) -> None:
         """What a layer returned for that batch."""
         if self.classes is None:
             require_finite(features)
-            self.features.setdefault(key, []).append(features.detach().cpu())
+            self.features.setdefault(layer, []).append(features.detach().cpu())
             if sum(t.nbytes for parts in self.features.values() for t in parts) > _LARGEST_FEATURES:
                 raise ValueError(
                     "the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers"
                 )
             return
         n = self.classes.classes
-        if key not in self.moments:
-            grouped = partial(GroupMoments, n, self.groups)
-            self.moments[key] = grouped() if self.grouped else ClassMoments(n, self.metric, self.weights)
-        self.moments[key].grow(n)
-        self.moments[key].update(features, self.labels, *([self.places] if self.grouped else []))
+        if layer not in self.moments:
+            made = GroupMoments(n, self.how.groups) if self.grouped else None
+            self.moments[layer] = made or ClassMoments(n, self.how.metric, self.how.weights)
+        self.moments[layer].grow(n)
+        self.moments[layer].update(features, self.labels, *([self.places] if self.grouped else []))
 
     def merge(self, other: _Labelled) -> None:
         """Add the samples of another, whose classes may be numbered in another way."""
         if self.classes is None or other.classes is None or not self.grouped:
             raise ValueError("LoadCurve.merge: only D with weights = 'samples' can be put together from several parts")
-        places = [self.classes.number.setdefault(n, len(self.classes.number)) for n in other.classes.number]
+        number = self.classes.number
+        places = torch.tensor([number.setdefault(name, len(number)) for name in other.classes.number])
         self.order = zlib.crc32(str(other.order).encode(), self.order)
-        for key, moments in other.moments.items():
-            mine = self.moments.setdefault(key, GroupMoments(self.classes.classes, self.groups))
-            mine.merge(moments, torch.tensor(places))
-        seen = nn.functional.pad(self.deal.seen, (0, len(self.classes.number) - len(self.deal.seen)))
-        self.deal.seen = seen.index_add_(0, torch.tensor(places)[: len(other.deal.seen)], other.deal.seen)
+        for layer, moments in other.moments.items():
+            self.moments.setdefault(layer, GroupMoments(self.classes.classes, self.how.groups)).merge(moments, places)
+        seen = nn.functional.pad(self.deal.seen, (0, len(number) - len(self.deal.seen)))
+        self.deal.seen = seen.index_add_(0, places[: len(other.deal.seen)], other.deal.seen)
 
-    def value(self, key: Call) -> float:
+    def value(self, layer: str) -> float:
         """Separation, or the error of a probe."""
         if self.classes is not None:
-            return float(self.moments[key].separation(self.debias))
+            return float(self.moments[layer].separation(self.how.debias))
         y = np.concatenate(self.targets)
-        features = torch.cat(self.features[key])
+        features = torch.cat(self.features[layer])
         values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
         errors = [probe_error(values, column) for column in (y if y.ndim == 2 else y[:, None]).T]
         return float(np.sqrt(np.mean(np.square(errors))))
 
-    def without(self, sound: list[Call]) -> np.ndarray | None:
+    def without(self, sound: list[str]) -> np.ndarray | None:
         """D of these layers without each group, (group, layer)."""
-        if not (self.grouped and sound and self.groups > 1):
+        if not (self.grouped and sound and self.how.groups > 1):
             return None
-        fewest = min(self.moments[key].groups for key in sound)
-        for key in sound:  # groups that one layer had to join are joined in all
-            self.moments[key].join(fewest)
-        found = np.array([self.moments[key].without(self.debias, self.over) for key in sound]).T
+        moments = [self.moments[layer] for layer in sound]
+        for one in moments:  # groups that one layer had to join are joined in all
+            one.join(min(other.groups for other in moments))
+        found = np.array([one.without(self.how.debias, self.how.over) for one in moments]).T
         return found if len(found) > 2 else None
-
-
-class _Probe(LayerProbe):
-    """Gives what layers return to each set of labels."""
-
-    def __init__(self, curve: LoadCurve, model: nn.Module, selection: Selection) -> None:
-        names = dict.fromkeys((*selection.names, *(point for _, point, _ in selection.points)))
-        super().__init__(model, list(names), None, curve.diverged_to_nan)
-        self.diverged = curve.diverged
-        self.curve, self.model, self.selection = curve, model, selection
-        if curve.pool is not None or selection.blocks or selection.points:
-            self.pool = self._pool
-
-    def take(self, batch: Batch) -> None:
-        """One batch through the model."""
-        self.batch = batch
-        main, forward = batch.main(self.model), self.curve.forward
-        made = [name for name, labels in batch.labels.items() if callable(labels)]
-        self.ready = [self.curve.sets[name] for name in batch.labels if name not in made]
-        self.kept: list[tuple[Call, torch.Tensor]] | None = [] if made else None
-        for name in batch.labels.keys() - set(made):
-            self.curve.sets[name].begin(batch.labels[name])
-        inputs = torch.zeros(0) if main is None else main
-        output = self.run(inputs, len(batch), lambda: _logits(batch.through(self.model, forward)))
-        kept, self.kept, self.ready = self.kept or [], None, [self.curve.sets[name] for name in made]
-        for name in made:
-            self.curve.sets[name].begin(batch.labels[name](output, batch.whole))
-        for key, features in kept:
-            self.guarded(key, features)
-
-    def collect(self, key: Call, features: torch.Tensor) -> None:
-        for labelled in self.ready:
-            labelled.collect(key, features)
-        if self.kept is not None:
-            self.kept.append((key, features.clone()))  # until there are labels; the model may work in place
-
-    def _pool(self, output: Any) -> Any:
-        output, pool = stream(output) if self.selection.blocks or self.selection.points else output, self.curve.pool
-        if pool is None:
-            return output
-        return pool(output, self.batch.whole) if _takes_two(pool) else pool(output)
-
-
-@xr.register_dataarray_accessor("deepmech")
-class LoadCurveAccessor:
-    """What a load curve can do: ``curve.deepmech.plot()``, ``read()``, ``estimate()``, ``enough()``, ``parts()``."""
-
-    def __init__(self, curve: xr.DataArray) -> None:
-        self._curve = curve
-
-    def plot(self, **how: Any) -> Axes:
-        """Draw it: :func:`deepmech.plots.layers.plot`; the reading of a single curve is its title."""
-        from deepmech.plots.layers import plot
-
-        if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
-            how["title"] = self.read().verdict
-        if "interval" not in how and self._curve.ndim == 1 and (found := self.estimate()).n:
-            how["interval"] = found.interval
-        return plot(self._curve, **how)
-
-    def read(self) -> Reading:
-        """Say in words what it shows: :func:`deepmech.metrics.reading.read`."""
-        return read(self._curve)
-
-    def enough(self) -> Enough:
-        """Whether there are samples enough for a verdict: :func:`deepmech.metrics.reading.enough`."""
-        return enough(self._curve)
-
-    def estimate(self, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
-        """D, or a function of the curve such as ``curvature``, with its interval: see
-        :func:`deepmech.metrics.reading.estimate`."""
-        return estimate(self._curve, of)
-
-    def parts(self) -> xr.DataArray:
-        """What each kind of module takes off from layer to layer, (layer, part), of a curve with ``parts=True``."""
-        kinds = [str(name) for name in self._curve.coords if name not in ("layer", "depth", "kind")]
-        if not kinds:
-            raise ValueError("no parts are noted on this curve: measure it with load_curve(…, parts=True)")
-        return xr.concat([self._curve[kind].drop_vars(kinds) for kind in kinds], xr.Variable("part", kinds)).T[1:]
 
 
 def answers(output: Any, batch: Any = None) -> torch.Tensor:

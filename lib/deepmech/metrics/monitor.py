@@ -6,7 +6,6 @@ Neither is imported before it is asked for. Callbacks log ``load_curve/<layer>``
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -19,10 +18,9 @@ from torch import nn
 
 from deepmech.core import specs
 from deepmech.core.provenance import attributes
-from deepmech.metrics.batches import Batches
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.evaluation import unwrap
-from deepmech.metrics.load_curve import LoadCurve, load_curve
+from deepmech.metrics.evaluation import Batches, unwrap
+from deepmech.metrics.load_curve import LoadCurve, options
 
 BUDGET = 0.05
 """Share of the training time that a monitor takes by default."""
@@ -95,11 +93,8 @@ class LoadCurveMonitor:
         share = "a share of the training time, in (0, 1]"
         if specs.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
             specs.refuse("LoadCurveMonitor: budget", budget, share)
-        known = {name: p.default for name, p in list(inspect.signature(load_curve).parameters.items())[3:]}
-        if unknown := measure.keys() - known.keys():
-            raise ValueError(f"LoadCurveMonitor: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
         self.model, self.every, self.budget = model, every, budget
-        chosen = known | {"diverged_to_nan": True, "groups": 1} | measure
+        chosen = options("LoadCurveMonitor", {"diverged_to_nan": True, "groups": 1} | measure)
         samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples")}
         self._measure = LoadCurve(model, **chosen)
         self._batches = Batches(x, y, target=chosen["target"], **samples)

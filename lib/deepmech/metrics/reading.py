@@ -1,4 +1,4 @@
-"""What a load curve says, and what its samples leave open: intervals, and words (paper A, Fig. 1).
+"""What load curves say, alone and side by side, and what samples leave open: intervals, and words (paper A, Fig. 1).
 
 :func:`~deepmech.metrics.load_curve.load_curve` deals its samples to groups and notes the curve without each of them, in
 the attribute ``jackknife`` of its result. From these follow intervals of any smooth function of the curve. They cover
@@ -14,17 +14,23 @@ times as much as the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
+from torch import nn
 
 from deepmech.core import specs
-from deepmech.core.estimates import Estimate, jackknife, unknown
+from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.metrics.curvature import curvature, descent, steps
+from deepmech.metrics.evaluation import restore
 from deepmech.metrics.layers import FULLY_CONNECTED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
@@ -51,7 +57,7 @@ _PHASES = {
 }
 
 
-NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D and weights 'samples'"
+_NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D and weights 'samples'"
 
 
 def without(curve: xr.DataArray) -> xr.DataArray | None:
@@ -82,7 +88,7 @@ def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve
     """
     groups, value = without(curve), of(curve.drop_attrs())
     if groups is None:
-        return unknown(NONE, value)
+        return unknown(_NONE, value)
     found = jackknife(value, of(groups), over="group", scatter="symmetric")
     return found if value.ndim else found.map(float)
 
@@ -195,44 +201,42 @@ is separated.
     """
     for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
         specs.real(f"read: {name}", value)
-    plain = None if isinstance(load, xr.DataArray) else specs.array("read: load", load)
-    if plain is not None and plain.ndim != 1:
-        raise ValueError(f"read: load has shape {plain.shape}: give one curve, a number for each layer")
-    values = load if plain is None else xr.DataArray(plain, dims="layer")
-    if values.ndim != 1:
-        raise ValueError(f"read: load has dimensions {values.dims}: give one curve, select or average the rest")
-    dim = str(values.dims[0])
-    bent, drop = float(curvature(values, dim=dim)), float(descent(values, dim=dim))
-    left_out = str(values.attrs.get("left_out", ""))
-    if chance := _chance(values):
-        return Reading("too few samples", bent, drop, left_out=left_out, chance=chance)
-    if not np.isfinite(bent):
-        return Reading("no shape", bent, drop, left_out=left_out)
-    d = values.values.astype(float)
+    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(specs.array("read: load", load))
+    if curve.ndim != 1:
+        has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
+        raise ValueError(f"read: load has {has}: give one curve, a number for each layer; select or average the rest")
+    dim = str(curve.dims[0])
+    bent, drop = float(curvature(curve, dim=dim)), float(descent(curve, dim=dim))
+    left_out = str(curve.attrs.get("left_out", ""))
+    if (chance := _chance(curve)) or not np.isfinite(bent):
+        verdict: Verdict = "too few samples" if chance else "no shape"
+        return Reading(verdict, bent, drop, left_out=left_out, chance=chance)
+    d = curve.values.astype(float)
     spread = float(np.ptp(d))
     straight: Verdict = "uneven" if np.abs(d - np.linspace(d[0], d[-1], len(d))).max() > uneven * spread else "balanced"
 
     def word(bent: float, drop: float) -> Verdict:
         return "not falling" if drop < falls else "lazy" if bent > bend else "over-noisy" if bent < -bend else straight
 
-    bends, drops = (estimate(values, of) if dim == "layer" else unknown("") for of in (curvature, descent))
+    bends, drops = (estimate(curve, of) if dim == "layer" else unknown("") for of in (curvature, descent))
     ends = bends.interval if bends.known else (bent, bent)
     within = [b for b in (*ends, bent, 0.0) if ends[0] <= b <= ends[1]]
-    possible = dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.known else ())))
-    verdict: Verdict = word(bent, drop) if len(possible) == 1 else "undecided"
-    work = steps(values, dim=dim)
-    names = _names(work, first=1)
-    done = np.clip(work.values, 0.0, None)
+    possible = tuple(
+        dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.known else ())))
+    )
+    verdict = word(bent, drop) if len(possible) == 1 else "undecided"
+    work = steps(curve, dim=dim)
+    names, done = _names(work, first=1), np.clip(work.values, 0.0, None)
     best = int(done.argmax())
-    share = float(done[best] / done.sum()) if done.any() else 0.0
-    rising = tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread)
-    kind = architecture or str(values.attrs.get("architecture", ""))
+    kind = architecture or str(curve.attrs.get("architecture", ""))
     phase = _PHASES.get(verdict, "") if kind == FULLY_CONNECTED else ""
-    network = _STREAM if "stream" in values.attrs else f"is {kind}." if kind else ""
+    network = _STREAM if "stream" in curve.attrs else f"is {kind}." if kind else ""
     named = verdict in ("lazy", "over-noisy") and network and not phase
     return Reading(
-        verdict, bent, drop, names[best], share, rising, left_out, phase, interval=bends.interval,
-        possible=tuple(possible) if verdict == "undecided" else (), licence=_SHAPE + network if named else "",
+        verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0,
+        tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread), left_out, phase,
+        interval=bends.interval, possible=possible if verdict == "undecided" else (),
+        licence=_SHAPE + network if named else "",
     )  # fmt: skip
 
 
@@ -282,15 +286,14 @@ def enough(curve: xr.DataArray) -> Enough:
         If nothing is noted on the curve of its samples.
     """
     if "samples" not in curve.attrs or without(curve) is None:
-        raise ValueError(f"enough: {NONE}")
+        raise ValueError(f"enough: {_NONE}")
     found, n = read(curve), int(curve.attrs["samples"])
     if found.verdict == "too few samples":
         d, classes = curve.sel(layer=list(found.chance)), int(curve.attrs["classes"])
         # Noise is half of the scatter at (n - K)/(K - 1) = exp(D).
         top = classes + (classes - 1) * float(np.exp(d.max(skipna=False)))
-        return Enough(
-            found.verdict, n, top if top > n else np.nan, f"{', '.join(found.chance)} shows what chance shows"
-        )
+        why = f"{', '.join(found.chance)} shows what chance shows"
+        return Enough(found.verdict, n, top if top > n else np.nan, why)
     if found.verdict != "undecided":
         return Enough(found.verdict, n, n)
     needed = float(n)
@@ -324,3 +327,148 @@ def _chance(curve: xr.DataArray) -> tuple[str, ...]:
 
 def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # adding zero turns -0.0 into 0.0
+
+
+def compare(
+    of: Mapping[str, Any], x: Any = None, y: Any = None, *, model: nn.Module | None = None, **how: Any
+) -> xr.Dataset:
+    """Load curves beside the first of them: D layer by layer, and curvature.
+
+    On the same samples, in the same order, curves scatter together, and the interval of their difference, from leaving
+    out the same groups of samples in both, is narrower than those of the curves. Of different samples variances add.
+
+    Parameters
+    ----------
+    of
+        By name: curves of :func:`~deepmech.metrics.load_curve.load_curve`; or modules; or checkpoints, state dicts or
+        files of them, which are loaded into copies of ``model``.
+    x, y
+        Samples for modules and checkpoints; a loader must not shuffle.
+    model
+        The module that checkpoints belong to.
+    **how
+        Further arguments of ``load_curve``.
+
+    Returns
+    -------
+    Dataset
+        ``load_curve`` and ``difference`` from the first, with its 95 % interval ``low`` to ``high``, over (``curve``,
+        ``layer``); ``curvature``, ``curvature_difference``, ``curvature_low``, ``curvature_high`` over ``curve``, of
+        three layers or more. The attribute ``paired`` is 1 where all were measured on the same samples. Its
+        ``deepmech.plot()`` draws the differences.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two, for other layers or another estimate than those of the first, and for curves without groups.
+
+    Examples
+    --------
+    >>> from deepmech.data import load
+    >>> digits = load("digits")
+    >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
+    >>> double = {name: 2 * value for name, value in model.state_dict().items()}
+    >>> found = compare({"one": model, "two": double}, digits.x_train, digits.y_train, model=model)
+    >>> found.difference.sizes, found.attrs["paired"], bool(found.low[1, 0] == found.high[1, 0] == 0)
+    (Frozen({'curve': 2, 'layer': 3}), 1, True)
+    """
+    from deepmech.metrics.load_curve import load_curve
+
+    if len(of) < 2:
+        raise ValueError(f"compare: {len(of)} given: give two or more curves, modules or checkpoints by name")
+    curves = {name: one if isinstance(one, xr.DataArray) else load_curve(_module(name, one, model), x, y, **how)
+              for name, one in of.items()}  # fmt: skip
+    (begin, first), *_ = curves.items()
+    for name, curve in curves.items():
+        same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate", "over")]
+        if curve.layer.values.tolist() != first.layer.values.tolist() or not all(same):
+            raise ValueError(
+                f"compare: {name!r} runs over layers {curve.layer.values.tolist()}, {begin!r} over "
+                f"{first.layer.values.tolist()}: measure both over the same, layers=[…], and in the same way"
+            )
+        if without(curve) is None:
+            raise ValueError(f"compare: {name!r}: {_NONE}")
+    paired = len({(c.attrs["order"], c.attrs["samples"], c.attrs["groups"]) for c in curves.values()}) == 1
+    bare = {name: curve.drop_attrs().reset_coords(drop=True) for name, curve in curves.items()}
+    found = {"load_curve": xr.concat(bare.values(), xr.Variable("curve", list(curves)))}
+    shapes: dict[str, Any] = {"": lambda curve: curve}
+    if first.size > 2:
+        found["curvature"] = curvature(found["load_curve"])
+        shapes["curvature_"] = curvature
+    left = {name: without(curve) for name, curve in curves.items()}
+
+    def gap(name: str, of: Any) -> Estimate:
+        value, here, there = of(bare[name]) - of(bare[begin]), of(left[name]), of(left[begin])
+        each = [here - there] if paired or name == begin else [here - of(bare[begin]), of(bare[name]) - there]
+        return jackknife(value, *each, over="group", scatter="symmetric")
+
+    for prefix, shape in shapes.items():
+        gaps = stack({name: gap(name, shape) for name in curves}, "curve")
+        ends = {"difference": gaps.value, "low": gaps.low, "high": gaps.high}
+        found |= {prefix + end: values for end, values in ends.items()}
+    return xr.Dataset(found).assign_attrs(paired=int(paired), against=begin, over=first.attrs["over"])
+
+
+def _module(name: str, one: Any, model: nn.Module | None) -> nn.Module:
+    if isinstance(one, nn.Module):
+        return one
+    if model is None:
+        raise ValueError(f"compare: {name!r} is a {type(one).__name__}: give model=, the module that it belongs to")
+    restore(loaded := copy.deepcopy(model), one, f"compare: {name!r}")
+    return loaded
+
+
+@xr.register_dataarray_accessor("deepmech")
+class LoadCurveAccessor:
+    """What a load curve can do: ``curve.deepmech.plot()``, ``read()``, ``estimate()``, ``enough()``, ``parts()``."""
+
+    def __init__(self, curve: xr.DataArray) -> None:
+        self._curve = curve
+
+    def plot(self, **how: Any) -> Axes:
+        """Draw it: :func:`deepmech.plots.layers.plot`; the reading of a single curve is its title."""
+        from deepmech.plots.layers import plot
+
+        if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
+            how["title"] = self.read().verdict
+        if "interval" not in how and self._curve.ndim == 1 and (found := self.estimate()).n:
+            how["interval"] = found.interval
+        return plot(self._curve, **how)
+
+    def read(self) -> Reading:
+        """Say in words what it shows: :func:`read`."""
+        return read(self._curve)
+
+    def enough(self) -> Enough:
+        """Whether there are samples enough for a verdict: :func:`enough`."""
+        return enough(self._curve)
+
+    def estimate(self, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
+        """D, or a function of the curve such as ``curvature``, with its interval: :func:`estimate`."""
+        return estimate(self._curve, of)
+
+    def parts(self) -> xr.DataArray:
+        """What each kind of module takes off from layer to layer, (layer, part), of a curve with ``parts=True``."""
+        kinds = [str(name) for name in self._curve.coords if name not in ("layer", "depth", "kind")]
+        if not kinds:
+            raise ValueError("no parts are noted on this curve: measure it with load_curve(…, parts=True)")
+        return xr.concat([self._curve[kind].drop_vars(kinds) for kind in kinds], xr.Variable("part", kinds)).T[1:]
+
+
+@xr.register_dataset_accessor("deepmech")
+class ComparisonAccessor:
+    """What a comparison can do: ``compare(…).deepmech.plot()``."""
+
+    def __init__(self, compared: xr.Dataset) -> None:
+        self._compared = compared
+
+    def plot(self, **how: Any) -> Axes:
+        """Draw the differences with their intervals: :func:`deepmech.plots.layers.plot`."""
+        from deepmech.plots.layers import plot
+
+        others = self._compared.isel(curve=slice(1, None))
+        against = self._compared.attrs.get("against", "the first")
+        how = {"by": "curve", "y_label": f"$D_\\ell$ less that of {against}"} | how
+        ax = plot(others.difference, interval=(others.low, others.high), **how)
+        ax.axhline(0, lw=0.8, color="0.5", zorder=1)
+        return ax

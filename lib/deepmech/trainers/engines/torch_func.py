@@ -28,8 +28,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
-from deepmech.metrics.layers import choose
-from deepmech.metrics.probing import LayerProbe
+from deepmech.metrics.layers import LayerProbe, choose
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import go_on
@@ -230,17 +229,6 @@ class Rows(BatchedStream):
         return np.stack([Stream(k).bits(purpose, step, n) for k in keys])
 
 
-class _Watch(LayerProbe):
-    """Keeps what layers return."""
-
-    def __init__(self, module: nn.Module, layers: Sequence[str]):
-        super().__init__(module, layers)
-        self.seen: dict[tuple[str, int], torch.Tensor] = {}
-
-    def collect(self, key: tuple[str, int], features: torch.Tensor) -> None:
-        self.seen[key] = features
-
-
 class Torch:
     """Trains the networks of ``members``, which agree in :meth:`shape`. Members are numbered in their order.
 
@@ -349,9 +337,10 @@ class Torch:
             return [h.flatten(1) for h in layers], output
         if self.chosen is None:
             self.chosen = choose(module, self.layers, lambda: module(inputs.clone()), inputs).names
-        with (watch := _Watch(module, self.chosen)).attached():
-            output = watch.run(inputs, len(inputs), lambda: module(inputs.clone()))
-        return {name: watch.seen[key] for name, key in watch.names().items()}, output
+        seen: dict[str, torch.Tensor] = {}
+        with LayerProbe(module, self.chosen) as probed:
+            output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), seen.__setitem__)
+        return {name: seen[name] for name in self.chosen}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:
         """One number per member, shape (members, 1)."""
