@@ -268,7 +268,7 @@ class LeNet(Network):
 
 
 class BiasFree(Network):
-    """The network that walks (:class:`deepmech.trainers.specs.Dynamics`): ReLU, no biases, one output per sample."""
+    """The network that walks (:class:`deepmech.trainers.langevin.Dynamics`): ReLU, no biases, one output per sample."""
 
     many = True
 

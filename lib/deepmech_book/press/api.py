@@ -16,10 +16,10 @@ ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("compiled", "files")),
-    *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
+    *(f"deepmech.metrics.{name}" for name in ("layers",)),
     "deepmech.simulators.spring_block.kernels",
-    *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
-    *("deepmech.data.datasets", "deepmech.sweeps.cli", "deepmech.sweeps.example"),
+    *(f"deepmech.trainers.{name}" for name in ("engines", "run")),
+    *("deepmech.sweeps.cli", "deepmech.sweeps.example"),
 )
 
 
