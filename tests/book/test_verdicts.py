@@ -15,7 +15,7 @@ from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
 from deepmech_book.bench.frozen import COMMITS, book, prediction
 from deepmech_book.ledger import registry, tables
-from deepmech_book.press import claims, site, verdicts
+from deepmech_book.press import site, verdicts
 from deepmech_book.press.sources import BookError, Checkout
 from deepmech_book.press.verdicts import Row
 
@@ -248,15 +248,15 @@ def test_every_line_fits_the_schema(lines):
 
 
 def test_the_file_is_what_the_ledger_says(lines):
-    assert lines == claims.entries(REAL), "write it anew: deepmech book --accept"
+    assert lines == verdicts.entries(REAL), "write it anew: deepmech book --accept"
     judged = {line["id"] for line in lines}
     assert judged <= set(registry.claims()) and len(judged) == len(lines)
 
 
 def test_a_claim_s_half_depends_on_its_id_alone(lines):
     counts = Counter(line["split"] for line in lines)
-    assert abs(counts[claims.OPEN] - counts[claims.HELD_OUT]) < 4 * len(lines) ** 0.5
-    assert {claims.split_of(line["id"]) for line in lines[:9]} <= set(claims.SPLITS)
+    assert abs(counts[verdicts.OPEN] - counts[verdicts.HELD_OUT]) < 4 * len(lines) ** 0.5
+    assert {verdicts.split_of(line["id"]) for line in lines[:9]} <= set(verdicts.SPLITS)
 
 
 def test_the_cell_named_makes_the_claim(lines):
@@ -267,9 +267,9 @@ def test_the_cell_named_makes_the_claim(lines):
 def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps({k: line[k] for k in ("id", "verdict")}) + "\n" for line in lines))
-    assert "predictions: 100.0% right, Brier score 0.000" in claims.score(file, REAL)
+    assert "predictions: 100.0% right, Brier score 0.000" in verdicts.score(file, REAL)
     file.write_text(json.dumps({"id": lines[0]["id"], "probabilities": {"holds": 0.5, "fails": 0.5}}))
-    assert "Brier score" in claims.score(file, REAL)
+    assert "Brier score" in verdicts.score(file, REAL)
     for wrong in (
         '{"id": "A.0.none", "verdict": "holds"}',
         "holds",
@@ -277,7 +277,7 @@ def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
     ):
         file.write_text(wrong)
         with pytest.raises(ValueError, match="line 1: must be an id of the ledger"):
-            claims.score(file, REAL)
+            verdicts.score(file, REAL)
 
 
 @pytest.mark.parametrize("name", COMMITS)

@@ -1,4 +1,4 @@
-"""The record of the zoo as one table, laws of your own from a file, and what ``deepmech zoo`` and ``bench`` do."""
+"""The zoo's record as one table, laws of somebody's own from a file, and what ``deepmech zoo`` and ``bench`` do."""
 
 from __future__ import annotations
 

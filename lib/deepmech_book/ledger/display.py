@@ -31,15 +31,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def badge(verdict: str, reason: str = "", kind: str = "claim") -> str:
-    """A verdict as sign and word, coloured on pages; what is no verdict, such as "not in this build", is grey.
-
-    Examples
-    --------
-    >>> badge("holds")
-    '<span class="dm-verdict dm-holds"><span aria-hidden="true">✓</span> holds</span>'
-    >>> badge("holds trivially", "the null does as well in 1 of 4").split("</span> ")[1]
-    'trivial in 1 of 4</span>'
-    """
+    """A verdict as sign and word, coloured on pages; what is no verdict, such as "not in this build", is grey."""
     sign, css = LOOKS.get(verdict, ("", "dm-unbuilt"))
     words = "not testable" if verdict == NOT_TESTABLE else verdict
     if verdict == TRIVIAL and " in " in reason:
@@ -189,11 +181,6 @@ def strip(
     """All values as points along a line, their nulls as rings below; shaded where the rule holds, the worst pointed at.
 
     It is SVG in the colour of the text, on a logarithmic scale where positive numbers differ a hundredfold.
-
-    Examples
-    --------
-    >>> strip(np.array([0.1, 0.3]), np.array([0.0]), (0.0, np.inf), 0.1).count("<circle")
-    3
     """
     rows = [np.unique(row) for row in (values, nulls) if row is not None]
     said = "; nulls (rings) ".join(
@@ -210,12 +197,11 @@ def strip(
     low, high = map(x, region)
     parts = [f'<rect x="{low:.1f}" y="1" width="{high - low:.1f}" height="20" fill="currentColor" fill-opacity=".12"/>']
     parts += [f'<path d="M{x(bar):.1f} 1v20" stroke="currentColor" stroke-dasharray="2 2"/>' for bar in bars]
-    for row, how in zip(
-        rows,
-        ('cy="9" r="2.5" fill="currentColor" fill-opacity=".5"', 'cy="17" r="2" fill="none" stroke="currentColor"'),
-        strict=False,
-    ):
-        parts += [f'<circle cx="{at:.1f}" {how}/>' for at in x(row)]
+    points = 'cy="9" r="2.5" fill="currentColor" fill-opacity=".5"'
+    rings = 'cy="17" r="2" fill="none" stroke="currentColor"'
+    parts += [
+        f'<circle cx="{at:.1f}" {how}/>' for row, how in zip(rows, (points, rings), strict=False) for at in x(row)
+    ]
     parts.append(f'<path d="M{x(worst):.1f} 6l-3-5h6z" fill="currentColor"/>')
     title = f"<title>{values.size} {words}, {said}; shaded: where the rule holds</title>"
     return (

@@ -167,14 +167,9 @@ def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: 
     middle, reach = (low + high) / 2, (high - low) / 2
     if np.any(reach == 0):
         return ""
-    off = (measured - middle) / reach
-    return strip(
-        off,
-        None if null is None else (null - middle) / reach,
-        (-1.0, 1.0),
-        float(off.flat[worst]),
-        "distances, of what is allowed",
-    )
+    off, nulls = (None if x is None else (x - middle) / reach for x in (measured, null))
+    assert off is not None
+    return strip(off, nulls, (-1.0, 1.0), float(off.flat[worst]), "distances, of what is allowed")
 
 
 def _one(measured: Any) -> Any:

@@ -3,6 +3,7 @@ choices of experiments, and sentences."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -20,8 +21,6 @@ PAPERS = {
     "B": "Imitating deep learning dynamics (Zhang, Wang, Su)",
     "C": "How glassy are neural networks? (Kerr Winter, Janssen)",
 }
-
-
 #: Where the errata of a paper stand.
 ERRATA = {"A": "beyond/errata", "B": "beyond/errata_b", "C": "glass/errata"}
 
@@ -182,13 +181,7 @@ class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc
 
 
 def written(text: str) -> Any:
-    """What a text in YAML says; a ValueError if it cannot be read, or sets a name twice.
-
-    Examples
-    --------
-    >>> written("a: {b: 1}")
-    {'a': {'b': 1}}
-    """
+    """What a text in YAML says; a ValueError if it cannot be read, or sets a name twice."""
     try:
         return yaml.load(text, _Once)
     except (yaml.YAMLError, RecursionError) as error:
@@ -227,41 +220,24 @@ def _beneath(entries: Any, headings: Sequence[str], told: Mapping[str, Any]) -> 
 
 def by_id(items: list[Any]) -> Mapping[str, Any]:
     """A read-only table of entries by their id, which may stand in it once."""
-    table = {item.id: item for item in items}
-    if len(table) != len(items):
-        ids = [item.id for item in items]
-        raise ValueError(f"registry: {next(i for i in ids if ids.count(i) > 1)} stands in it twice")
-    return MappingProxyType(table)
+    ((most, times),) = Counter(item.id for item in items).most_common(1)
+    if times > 1:
+        raise ValueError(f"registry: {most} stands in it twice")
+    return MappingProxyType({item.id: item for item in items})
 
 
 @cache
 def figures() -> Mapping[str, Figure]:
-    """All 53 figures by id, in the papers' order.
-
-    Examples
-    --------
-    >>> len(figures()), figures()["A.S13"].label
-    (53, 'Fig. S13')
-    """
+    """All 53 figures by id, in the papers' order."""
     return by_id(read("figures.yml", Figure))
 
 
 @cache
 def claims() -> Mapping[str, Claim]:
-    """All claims by id: those of ``claims_*.yml`` paper by paper, then those of ``errata_*.yml``.
-
-    Examples
-    --------
-    >>> claims()["A.5b.limit"].rule.words
-    'within 2 % of the expected value'
-    """
-    return by_id([c for start in ("claims_", "errata_") for name in names(start) for c in read(name, Claim)])
-
-
-def names(start: str) -> list[str]:
-    """The registry's files whose names start so, sorted."""
-    there = (entry.name for entry in files(__package__).iterdir())
-    return sorted(name for name in there if name.startswith(start) and name.endswith(".yml"))
+    """All claims by id: those of ``claims_*.yml`` paper by paper, then those of ``errata_*.yml``."""
+    there = sorted(entry.name for entry in files(__package__).iterdir() if entry.name.endswith(".yml"))
+    named = [name for start in ("claims_", "errata_") for name in there if name.startswith(start)]
+    return by_id([c for name in named for c in read(name, Claim)])
 
 
 def unknown(name: str, table: Mapping[str, Any], kind: str) -> str:
@@ -280,13 +256,7 @@ def claim(name: str) -> Claim:
 
 @cache
 def formulas() -> Mapping[str, Formula]:
-    """All formulas by id, in the papers' order.
-
-    Examples
-    --------
-    >>> formulas()["B.D8"].number, formulas()["C.F6"].number
-    ('D.8', 'F6')
-    """
+    """All formulas by id, in the papers' order."""
     return by_id(read("formulas.yml", Formula))
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,9 +46,8 @@ class Rule:
         kinds = [k for k in entry if k in KINDS]
         extra = set(entry) - {*kinds, "relative", "slack"}
         if len(kinds) != 1 or extra:
-            raise ValueError(
-                f"rule {dict(entry)}: give exactly one of {', '.join(KINDS)}, and relative or slack if needed"
-            )
+            one = f"exactly one of {', '.join(KINDS)}"
+            raise ValueError(f"rule {dict(entry)}: give {one}, and relative or slack if needed")
         return cls(kinds[0], entry[kinds[0]], bool(entry.get("relative", False)), float(entry.get("slack", 0.0)))
 
     @property
@@ -100,8 +99,7 @@ class Rule:
         return (numbers >= low) & (numbers <= high)
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """Outcome of a rule: the verdict, why, and the flat index of the element that decided it."""
 
     verdict: str
@@ -149,12 +147,10 @@ def judge(
     if better_than_null and difference is not None:
         ends = [np.broadcast_to(rule.direction * end, measured.shape).ravel()[order] for end in difference]
         alike, worse = np.minimum(*ends) * np.maximum(*ends) <= 0, np.maximum(*ends) < 0
-        for some, verdict, why in (
-            (alike, UNDECIDED, "it cannot be told from its null"),
-            (worse, TRIVIAL, "the null does better"),
-        ):
-            if some.any():
-                return Judgement(verdict, why + _share(some), int(order[np.argmax(some)]))
+        if alike.any():
+            return Judgement(UNDECIDED, f"it cannot be told from its null{_share(alike)}", int(order[np.argmax(alike)]))
+        if worse.any():
+            return Judgement(TRIVIAL, f"the null does better{_share(worse)}", int(order[np.argmax(worse)]))
         return Judgement(HOLDS, "", worst)
     if better_than_null:
         # The end of the interval nearer to the null counts: a difference within the interval is none.

@@ -6,8 +6,6 @@ left in their outputs: ``{"figure": id}`` or ``{"claim": {...}}``, with page, pr
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +13,9 @@ from functools import cache
 from html import escape
 from string import Formatter
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
+
+import pandas as pd
 
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.display import ABSENT, Record, badge, claim_line, fold, number, tally
@@ -23,18 +23,11 @@ from deepmech_book.ledger.registry import PAPERS, Claim, Formula
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
 
 Pages = Mapping[str, str]
-N = TypeVar("N")
 _BAR = r"\vert "
 
 
 def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> list[str]:
-    """Entries of the registry that ``pages`` promise (by default all pages) and that no record holds, in words.
-
-    Examples
-    --------
-    >>> missing([{"figure": "A.S1"}], pages=["spring_block/folding_ruler"])[0]
-    'claim A.S1.slow: not checked by spring_block/folding_ruler'
-    """
+    """Entries of the registry that ``pages`` promise (by default all pages) and that no record holds, in words."""
     records, wanted = list(records), None if pages is None else set(pages)
     drawn = {r["figure"] for r in records if "figure" in r}
     checked = {r["claim"]["id"] for r in records if "claim" in r}
@@ -54,22 +47,13 @@ def claim_records(records: Iterable[Record]) -> dict[str, Record]:
     return {registry.claim(r["claim"]["id"]).id: {**r["claim"], **r} for r in records if "claim" in r}
 
 
-# --- tables of the registry -------------------------------------------------------------------------------------------
-
-
 def cell(text: str) -> str:
     """A text that does not end the cell of a table it stands in."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 
 def page_link(page: str, pages: Pages) -> str:
-    """A link with the title of a page of the book, if it is among ``pages`` or prose, which has no chapter.
-
-    Examples
-    --------
-    >>> page_link("glass/ageing", {"glass/ageing": "Ageing"}), page_link("springs", {}), page_link("glass/ageing", {})
-    ('{doc}`/generated/glass/ageing`', '{doc}`/springs`', 'glass/ageing, not in this build')
-    """
+    """A link with the title of a page of the book, if it is among ``pages`` or prose, which has no chapter."""
     if "/" in page and page not in pages:
         return f"{page}, {ABSENT}"
     return f"{{doc}}`/generated/{page}`" if "/" in page else f"{{doc}}`/{page}`"
@@ -86,8 +70,8 @@ def _by_paper(lines: Callable[[str], list[str]]) -> str:
     return "\n".join(line for paper, title in PAPERS.items() for line in (f"## {title}", "", *lines(paper), ""))
 
 
-def _of(paper: str, entries: Iterable[N]) -> list[N]:
-    return [one for one in entries if one.paper == paper]  # type: ignore[attr-defined]
+def _of(paper: str, entries: Iterable[Any]) -> list[Any]:
+    return [one for one in entries if one.paper == paper]
 
 
 def formulas_markdown(pages: Pages, entry: Callable[[str, str], str | None]) -> str:
@@ -109,17 +93,15 @@ def formulas_markdown(pages: Pages, entry: Callable[[str, str], str | None]) -> 
 def papers_markdown(pages: Pages) -> str:
     """Sections and figures: two tables for each paper."""
 
+    def section(s: registry.Section) -> tuple[str, str]:
+        return s.name, ", ".join(page_link(page, pages) for page in s.pages) or f"none: {s.why}"
+
+    def figure(f: registry.Figure) -> tuple[str, str, str]:
+        return f.label, f.title, page_link(f.page, pages) + (f" ({f.part})" if f.part else "")
+
     def tables(paper: str) -> list[str]:
-        sections = [
-            (s.name, ", ".join(page_link(page, pages) for page in s.pages) or f"none: {s.why}")
-            for s in _of(paper, registry.sections().values())
-        ]
-        figures = [
-            (f.label, f.title, page_link(f.page, pages) + (f" ({f.part})" if f.part else ""))
-            for f in _of(paper, registry.figures().values())
-        ]
-        first = _table(("section", "pages of this book"), sections)
-        return [*first, "", *_table(("figure", "shows", "page"), figures)]
+        first = _table(("section", "pages of this book"), map(section, _of(paper, registry.sections().values())))
+        return [*first, "", *_table(("figure", "shows", "page"), map(figure, _of(paper, registry.figures().values())))]
 
     return _by_paper(tables)
 
@@ -128,13 +110,12 @@ def done_markdown(pages: Pages) -> str:
     """The choices: a table for each group."""
 
     def tables(paper: str) -> list[str]:
-        lines, head = [], ("choice", "text", "program", "here", "what changes")
-        for group in dict.fromkeys(c.group for c in _of(paper, registry.choices())):
-            of_group = [c for c in _of(paper, registry.choices()) if c.group == group]
-            here = (f"{c.here} ({page_link(c.page, pages)})" for c in of_group)
-            rows = ((c.what, c.text, c.program, at, c.changes or "–") for c, at in zip(of_group, here, strict=True))
-            lines += [f"### {group}", "", *_table(head, rows), ""]
-        return lines
+        groups: dict[str, list[tuple[str, ...]]] = {}
+        for c in _of(paper, registry.choices()):
+            here = f"{c.here} ({page_link(c.page, pages)})"
+            groups.setdefault(c.group, []).append((c.what, c.text, c.program, here, c.changes or "–"))
+        head = ("choice", "text", "program", "here", "what changes")
+        return [line for group, rows in groups.items() for line in (f"### {group}", "", *_table(head, rows), "")]
 
     return _by_paper(tables)
 
@@ -162,9 +143,6 @@ def sentences_markdown(records: Iterable[Record], pages: Pages) -> str:
     return _by_paper(table)
 
 
-# --- findings ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Finding:
     """A sentence that rests on some claims of one paper, of ``findings.yml``; see there for the fields."""
@@ -186,17 +164,7 @@ class Finding:
 
     def sentences(self, records: Sequence[Record]) -> list[tuple[str, str, list[Record]]]:
         """(verdict, sentence, its records) of these records, one for each claim: the written sentence if all have one
-        verdict for which there is one, else every claim by itself.
-
-        Examples
-        --------
-        >>> one = Finding(("A.3.eq8",), holds="Predicted {0.expected:.2f}, found {0.measured:.2f}.")
-        >>> record = {"id": "A.3.eq8", "verdict": "holds", "measured": -0.1, "expected": -0.1}
-        >>> one.sentences([record])[0][:2]
-        ('holds', 'Predicted −0.10, found −0.10.')
-        >>> one.sentences([record | {"verdict": "fails"}])[0][1]  # doctest: +ELLIPSIS
-        'Under strong noise every spring ... over the stiffness. Measured: −0.1.'
-        """
+        verdict for which there is one, else every claim by itself."""
         wordings = {HOLDS: self.holds, TRIVIAL: self.trivial, FAILS: self.fails, UNDECIDED: self.undecided}
         first = records[0]["verdict"]
         if all(r["verdict"] == first for r in records) and (written := wordings.get(first, "")):
@@ -260,9 +228,6 @@ def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | No
     return (f"{root}{claim.page}.html#claim-{claim.id}", pages[claim.page]) if claim.page in pages else None
 
 
-# --- the scoreboard ---------------------------------------------------------------------------------------------------
-
-
 def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     """The claims as data, one row each, in the order of the registry.
 
@@ -280,12 +245,8 @@ def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
 
 
 def csv_text(rows: Iterable[Record]) -> str:
-    """Rows of equal names as a table for spreadsheets; empty without rows."""
-    rows, text = list(rows), io.StringIO()
-    table = csv.DictWriter(text, rows[0] if rows else [], lineterminator="\n")
-    table.writeheader()
-    table.writerows(rows)
-    return text.getvalue()
+    """Rows of equal names as a table for spreadsheets."""
+    return pd.DataFrame(list(rows), dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -> str:

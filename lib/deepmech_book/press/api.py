@@ -83,13 +83,7 @@ Everything, room by room, each module with its source to take away:
 
 @cache
 def known(name: str) -> bool:
-    """Whether the reference has an entry for the object of this full name.
-
-    Examples
-    --------
-    >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Loss")
-    (True, False)
-    """
+    """Whether the reference has an entry for the object of this full name."""
     shown = {module for room in ROOMS for module in modules(room)}
     return bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
 

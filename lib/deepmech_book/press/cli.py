@@ -81,7 +81,7 @@ def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argpar
 
 
 def _book(options: argparse.Namespace) -> int:
-    from deepmech_book.press import claims, press, site, verdicts
+    from deepmech_book.press import press, site, verdicts
     from deepmech_book.press.sources import Checkout
 
     checkout = Checkout.find()
@@ -95,7 +95,7 @@ def _book(options: argparse.Namespace) -> int:
         table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
         if options.accept:
-            claims.write(checkout)
+            verdicts.write_entries(checkout)
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
@@ -174,10 +174,10 @@ def _zoo(options: argparse.Namespace) -> int:
 
 def _bench(options: argparse.Namespace) -> int:
     if options.path.endswith(".jsonl"):
-        from deepmech_book.press import claims
         from deepmech_book.press.sources import Checkout
+        from deepmech_book.press.verdicts import score
 
-        told = claims.score(Path(options.path), Checkout.find())
+        told = score(Path(options.path), Checkout.find())
     else:
         from deepmech_book.bench.networks import cli_bench
 

@@ -22,43 +22,42 @@ def launches(url: str, name: str) -> str:
     """Links that open a notebook elsewhere and its source, of a repository with a public address; without one, nothing.
 
     Binder makes the copies itself (``.binder/postBuild``), Colab takes them from the branch that CI pushes.
-
-    Examples
-    --------
-    >>> launches("", "glass/ageing")
-    ''
-    >>> launches("https://github.com/o/r", "glass/ageing").count("<a ")
-    3
     """
-    if not url:
-        return ""
     repository = url.removesuffix("/").removesuffix(".git").partition("github.com/")[2]
     links = {
         "Binder": f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/lab/{name}.ipynb",
         "Colab": f"https://colab.research.google.com/github/{repository}/blob/notebooks/{name}.ipynb",
         "edit": f"https://github.com/{repository}/edit/HEAD/notebooks/{name}.md",
     }
-    return " ".join(f'<a href="{html.escape(to)}">{words}</a>' for words, to in links.items())
+    return " ".join(f'<a href="{html.escape(to)}">{words}</a>' for words, to in links.items() if url)
 
 
 def stamp(made: dict[str, Any], download: str, elsewhere: str = "") -> str:
     """The line below a page's title: profile, time, date, the executed notebook to take away, and where it can run."""
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
-    results = "".join(f"<li>{_said(one)}</li>" for one in made["results"])
-    listed = f"<details><summary>{_counted(made['results'])}</summary><ul>{results}</ul></details>" if results else ""
-    return (
+    said = (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
         f"<span>{details}</span> "
         f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a> {elsewhere}</p>'
-        f"{f'<div class=dm-results>{listed}</div>' if listed else ''}"
     )
+    if results := "".join(f"<li>{_said(one)}</li>" for one in made["results"]):
+        counted = f"<summary>{_counted(made['results'])}</summary>"
+        said += f"<div class=dm-results><details>{counted}<ul>{results}</ul></details></div>"
+    return said
 
 
-def foot(made: dict[str, Any]) -> str:
-    """The line below a page: when and where it was last executed from nothing."""
-    said = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
-    return f'<p class="dm-made">{html.escape(said)}</p>'
+def add_stamp(app: Any, doctree: nodes.document) -> None:
+    """Put the stamp below the title of a page that the press executed, and at its end when and where that was."""
+    name = app.env.docname
+    if (made := gallery.executed(app, name)) is not None:
+        title = next(iter(doctree.findall(nodes.title)))
+        download = "../" * name.count("/") + f"_sources/{name}.ipynb"
+        elsewhere = launches(app.config.html_theme_options.get("repository_url", ""), name.removeprefix("generated/"))
+        line = nodes.raw("", stamp(made, download, elsewhere), format="html")
+        title.parent.insert(title.parent.index(title) + 1, line)
+        foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
+        title.parent.append(nodes.raw("", f'<p class="dm-made">{html.escape(foot)}</p>', format="html"))
 
 
 def _said(one: dict[str, Any]) -> str:
@@ -82,18 +81,6 @@ def _counted(results: list[dict[str, Any]]) -> str:
         )
         parts.append(f"{len(shipped)} shipped with the book ({again})")
     return f"Results drawn here: {', '.join(parts)}"
-
-
-def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put the stamp below the title of a page that the press executed, and at its end when and where that was."""
-    name = app.env.docname
-    if (made := gallery.executed(app, name)) is not None:
-        title = next(iter(doctree.findall(nodes.title)))
-        download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        elsewhere = launches(app.config.html_theme_options.get("repository_url", ""), name.removeprefix("generated/"))
-        line = nodes.raw("", stamp(made, download, elsewhere), format="html")
-        title.parent.insert(title.parent.index(title) + 1, line)
-        title.parent.append(nodes.raw("", foot(made), format="html"))
 
 
 def fold_setting_up(app: Any, doctree: nodes.document) -> None:
@@ -204,16 +191,14 @@ def describe(app: Any, page: str, template: str, context: dict[str, Any], doctre
     said = next((" ".join(p.astext().split()) for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 60), "")
     words = said if len(said) <= 200 else f"{said[:200].rpartition(' ')[0]} …"
     title = app.env.titles[page].astext() if page in app.env.titles else app.config.project
-    tags = {"name": {"description": words, "twitter:card": "summary"}}
-    tags["property"] = {"og:title": title, "og:description": words, "og:type": "article", "og:site_name": SITE}
-    if app.config.html_baseurl:  # pictures of messages need a whole address
-        tags["property"]["og:url"] = f"{app.config.html_baseurl}{page}.html"
-        tags["property"]["og:image"] = f"{app.config.html_baseurl}_static/dropout_diagram.png"
-    context["metatags"] += "".join(
-        f'<meta {kind}="{name}" content="{html.escape(text)}">\n'
-        for kind, named in tags.items()
-        for name, text in named.items()
-    )
+    tags = {"name description": words, "name twitter:card": "summary", "property og:title": title}
+    tags |= {"property og:description": words, "property og:type": "article", "property og:site_name": SITE}
+    if base := app.config.html_baseurl:  # pictures of messages need a whole address
+        tags |= {"property og:url": f"{base}{page}.html"}
+        tags |= {"property og:image": f"{base}_static/dropout_diagram.png"}
+    for named, text in tags.items():
+        kind, name = named.split()
+        context["metatags"] += f'<meta {kind}="{name}" content="{html.escape(text)}">\n'
 
 
 def read_together(app: Any, env: Any, pages: list[str]) -> None:
@@ -234,17 +219,16 @@ def take_scores(app: Any) -> None:
 def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
     app.add_directive("answer", Answer)
-    app.connect("env-before-read-docs", read_together)
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
-    app.connect("doctree-read", add_stamp)
-    app.connect("doctree-read", fold_setting_up)
-    app.connect("env-updated", api.add_addresses)
-    app.connect("missing-reference", api.leave_inside)
-    if "sphinx.ext.autodoc" in app.extensions:
-        app.connect("autodoc-process-docstring", api.plain_bars)
-    app.connect("doctree-resolved", explain_terms)
-    app.connect("doctree-resolved", gallery.put_beside)
-    app.connect("builder-inited", take_scores)
-    app.connect("html-page-context", describe)
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
+    hooks = {"builder-inited": take_scores, "env-before-read-docs": read_together, "env-updated": api.add_addresses}
+    hooks |= {"missing-reference": api.leave_inside, "html-page-context": describe}
+    if "sphinx.ext.autodoc" in app.extensions:
+        hooks["autodoc-process-docstring"] = api.plain_bars
+    for event, hook in hooks.items():
+        app.connect(event, hook)
+    for hook in (add_stamp, fold_setting_up):
+        app.connect("doctree-read", hook)
+    for hook in (explain_terms, gallery.put_beside):
+        app.connect("doctree-resolved", hook)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -71,7 +71,6 @@ def put_beside(app: Any, doctree: nodes.document, page: str) -> None:
 
 
 def _file(theme: str, name: str, kind: str) -> str:
-    """The file of the site in which a figure is drawn for light or for dark pages."""
     return f"{name}{'-dark' if theme == 'dark' else ''}.{kind}"
 
 

@@ -19,7 +19,7 @@ from deepmech.core.specs import digest
 from deepmech_book.press.sources import Checkout, Source
 
 # The press itself does not reach into notebooks, except through these files.
-_PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("engine", "execution", "kernels", "sources"))
+_PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("execution", "kernels", "sources"))
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
+from nbformat import v4
 from pybtex.database import parse_file
 
 from deepmech.core.files import write_whole
+from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError, Checkout
 
-Say = Callable[[str], None]
 _ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?)\s*<([^`>]+)>|([^`]+))`")
 _FENCE = re.compile(r"^(:::+|```+)\{(\w+)\}[ ]*(.*)\n((?:.*\n)*?)\1[ ]*$", re.M)
 _INSTALL = """\
@@ -111,8 +113,6 @@ def _references(bibliography: Path) -> Iterator[tuple[str, str]]:
 
 def copy(words: Words, name: str, url: str = "") -> Any:
     """The notebook ``name`` in plain words. With the ``url`` of a repository its first cell installs the book."""
-    from nbformat import v4
-
     made = v4.new_notebook(metadata=dict(words.checkout.source(name).notebook.metadata))
     made.metadata.pop("jupytext", None)
     for cell in words.checkout.source(name).notebook.cells:
@@ -132,15 +132,8 @@ def copy(words: Words, name: str, url: str = "") -> Any:
 
 
 def write(checkout: Checkout, folder: Path, url: str = "", say: Say = lambda line: None) -> list[Path]:
-    """Copy all notebooks into ``folder``; those that are there stay as they are. Returns the paths of the new ones.
-
-    Raises
-    ------
-    BookError
-        If the folder is that of the originals.
-    """
-    import nbformat
-
+    """Copy all notebooks into ``folder``; those that are there stay as they are. Returns the paths of the new ones. A
+    BookError if the folder is that of the originals."""
     originals = (checkout.root / "notebooks").resolve()
     if originals in (folder.resolve(), *folder.resolve().parents):
         raise BookError(f"lab: {folder} holds the originals; name another folder (-o)")

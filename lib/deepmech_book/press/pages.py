@@ -49,13 +49,7 @@ def status(sheets: list[PageBuild], profile: str) -> str:
 
 
 def as_code(text: str) -> str:
-    """Any text as code within a cell of a table in MyST markdown.
-
-    Examples
-    --------
-    >>> print(as_code("what = <b>|`c`"))
-    `` what = <b>\\|`c` ``
-    """
+    """Any text as code within a cell of a table in MyST markdown."""
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     inside = " ".join(text.split()).replace("|", r"\|")
     return f"{fence} {inside} {fence}" if "`" in text else f"`{inside}`"
@@ -103,21 +97,18 @@ def ledger_pages(
     rows = tables.scoreboard_rows(records)
     entry = api.entry if reference else lambda name, words: None
     filled = {
-        "Scoreboard": (SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
-        "Sentence by sentence": (SENTENCES, tables.sentences_markdown(records, titles)),
-        "Formulas": (FORMULAS, tables.formulas_markdown(titles, entry)),
-        "Paper and book": (PAPER_AND_BOOK, tables.papers_markdown(titles)),
-        "How it was done": (DONE, tables.done_markdown(titles)),
+        "scoreboard": ("Scoreboard", SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
+        "sentences": ("Sentence by sentence", SENTENCES, tables.sentences_markdown(records, titles)),
+        "formulas": ("Formulas", FORMULAS, tables.formulas_markdown(titles, entry)),
+        "papers": ("Paper and book", PAPER_AND_BOOK, tables.papers_markdown(titles)),
+        "done": ("How it was done", DONE, tables.done_markdown(titles)),
     }
     # Tables need the width of the page's own contents.
     wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {}\n\n{}\n"
-    texts = [wide.format(title, words.format(table)) for title, (words, table) in filled.items()]
-    made = ("scoreboard.md", "sentences.md", "formulas.md", "papers.md", "done.md")
-    return {
-        **dict(zip(made, texts, strict=True)),
-        "scoreboard.csv": tables.csv_text(rows),
-        "scoreboard.json": json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False),
-    }
+    made = {f"{name}.md": wide.format(title, words.format(table)) for name, (title, words, table) in filled.items()}
+    made["scoreboard.csv"] = tables.csv_text(rows)
+    made["scoreboard.json"] = json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
+    return made
 
 
 def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:

@@ -39,10 +39,6 @@ class PageBuild:
     def name(self) -> str:
         return self.source.name
 
-    @property
-    def chapter(self) -> str:
-        return self.name.partition("/")[0]
-
 
 def sheets(checkout: Checkout, profile: str) -> list[PageBuild]:
     """Every notebook of the book, with its executed form where that may be reused."""
@@ -79,16 +75,18 @@ def press(
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
     before = {s.name: keys.trusted(checkout.executed(profile, s.name)) for s in waiting}
     earlier = {name: old["metadata"]["deepmech"]["seconds"] for name, old in before.items() if old is not None}
-    # Long ones first, so that none is left alone at the end; those without an estimate count as long. Among equals the
-    # chapters take turns: their first pages compile different functions, which later pages then find compiled.
-    turn = {s.name: sum(t.chapter == s.chapter for t in waiting[:i]) for i, s in enumerate(waiting)}
-    waiting.sort(key=lambda s: (-earlier.get(s.name, float("inf")), turn[s.name]))
+    # Long ones first, so that none is left alone at the end; those without an estimate count as long.
+    waiting.sort(key=lambda s: -earlier.get(s.name, float("inf")))
     new = f", and {len(waiting) - len(earlier)} never ran" if len(earlier) < len(waiting) else ""
     took = f" (they took {clock(sum(earlier.values()))} in all last time{new})" if earlier else ""
     say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
 
     todo = {s.name: (checkout.executed(profile, s.name), s) for s in waiting}
-    with closing(executions(checkout, todo, limits(profile), jobs, cell_minutes, say)) as executed:
+    # Shipped results are checked on cells drawn anew in every build, and the profile quick does not compute at length
+    # what an edit has made unlike everything that ships.
+    limits = {"DEEPMECH_CHECK": str(secrets.randbelow(10**6))}
+    limits |= {"DEEPMECH_PATIENCE": str(PATIENCE)} if profile == "quick" else {}
+    with closing(executions(checkout, todo, limits, jobs, cell_minutes, say)) as executed:
         done = {sheet.name: sheet for sheet in executed}
     return [done.get(s.name, s) for s in found]
 
@@ -106,7 +104,9 @@ def executions(
     run.
     """
     jobs = max(1, min(jobs, provenance.cores(), len(todo)))
-    environment = {**thread_limits(provenance.cores() // jobs), **places(checkout), **environment}
+    # Where stored results lie, and where long sweeps keep what they have computed.
+    where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
+    environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}, **environment}
 
     def execute(words: str, target: Path, sheet: PageBuild) -> PageBuild:
         say(f"{words} starts")
@@ -119,7 +119,6 @@ def executions(
 
     if todo:
         kernels.warm(environment, len(todo))
-        from deepmech_book.press import engine  # papermill takes its time
     pool, failures = ThreadPoolExecutor(jobs), []
     futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
     try:
@@ -140,7 +139,7 @@ def executions(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(future.done() for future in futures):
-            engine.stop()
+            execution.stop()
             time.sleep(0.1)
     if failures:
         many, reports = f"{len(failures)} of {len(todo)} notebooks", "\n\n".join(failures)
@@ -150,15 +149,3 @@ def executions(
 def thread_limits(threads: int) -> dict[str, str]:
     """Environment in which BLAS, OpenMP, Numba and torch use at most ``threads`` threads."""
     return dict.fromkeys(provenance.THREADS, str(threads))
-
-
-def places(checkout: Checkout) -> dict[str, str]:
-    """Environment that tells notebooks where stored results lie and where long sweeps keep what they have computed."""
-    return {"DEEPMECH_RESULTS": str(checkout.book / "results"), "DEEPMECH_STORES": str(checkout.generated / ".stores")}
-
-
-def limits(profile: str) -> dict[str, str]:
-    """Environment that has shipped results checked on cells drawn anew in every build, and that keeps the profile quick
-    from computing at length what an edit has made unlike everything that ships."""
-    patience = {"DEEPMECH_PATIENCE": str(PATIENCE)} if profile == "quick" else {}
-    return {"DEEPMECH_CHECK": str(secrets.randbelow(10**6)), **patience}

@@ -13,9 +13,8 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from deepmech.core.files import write_whole
 from deepmech.sweeps import Sweep, load, ship
@@ -26,8 +25,7 @@ from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError, Checkout, Source, aligned, assignments, checked, kind, remark
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
+class Point(NamedTuple):
     """One execution: the parameters that differ from those of the other points, all of them, and its folder."""
 
     varied: dict[str, Any]
@@ -42,11 +40,10 @@ def notebook_of(checkout: Checkout, path: str | Path) -> Source:
 
 def describe(source: Source) -> str:
     """The notebook's title and its parameters: name, kind, default and what the notebook says of it."""
-    code = source.cell.source
+    code = source.cells[0].source
     rows = [
         (f"  {name}", "anything" if default is None else kind(default), repr(default), remark(code, node).strip(" #"))
-        for name, default, node in assignments(source.name, code)
-        if name != "profile"
+        for name, default, node in list(assignments(source.name, code))[1:]  # the first is the profile
     ]
     return "\n".join([f"{source.name}: {source.title}", *(aligned(rows) or ["  it has no parameters"])])
 
@@ -85,11 +82,8 @@ def parameters_of(
 ) -> dict[str, Any]:
     """All parameters of an execution: the profile's (a name, or a file of the same form: ``chapter/notebook:
     {parameter: value}``), then ``given``; each must be known."""
-    chosen = (
-        checkout.parameters(profile, source.name, checkout.written(profile)) if source.name in checkout.names else {}
-    )
-    mine = checked(f"notebook {source.name}", source, dict(given or {}))
-    return {"profile": Path(profile).stem, **chosen, **mine}
+    chosen = checkout.parameters(profile, source.name, checkout.written(profile))
+    return {"profile": Path(profile).stem, **chosen, **checked(f"notebook {source.name}", source, dict(given or {}))}
 
 
 def points(source: Source, base: Mapping[str, Any], grid: Mapping[str, Sequence[Any]], out: Path) -> list[Point]:

@@ -38,15 +38,12 @@ _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref
 def only_press(checkout: Checkout) -> Iterator[None]:
     """No two presses at work in one checkout. The lock goes with the process, however it ends."""
     checkout.generated.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(checkout.generated / ".lock", blocking=False)
-    try:
-        lock.acquire()
-    except filelock.Timeout:
-        raise BookError("another press is at work in this checkout; wait for it or stop it") from None
-    try:
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(filelock.FileLock(checkout.generated / ".lock", blocking=False))
+        except filelock.Timeout:
+            raise BookError("another press is at work in this checkout; wait for it or stop it") from None
         yield
-    finally:
-        lock.release()
 
 
 def harvest(sheets: list[PageBuild]) -> list[dict[str, Any]]:
@@ -66,17 +63,15 @@ def build(
     """
     records = harvest(sheets)
     ready = [s for s in sheets if s.notebook is not None]
-    names = [s.name for s in ready]
+    names, partial = [s.name for s in ready], len(ready) < len(sheets)
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
-    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference) | pages.pieces(
-        ready, records
-    )
-    made |= {f"{s.name}.ipynb": _printable(s) for s in ready} | {"gallery.md": gallery.page(ready, checkout.toc)}
+    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
+    made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
+    made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
-    partial = len(ready) < len(sheets)
     made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, set(names))}
     seal = _seal(checkout, made, reference)
     mark = checkout.html / SEAL
@@ -109,9 +104,7 @@ def _printable(sheet: PageBuild) -> str:
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
-        checks = False
-        for output in cell.get("outputs", []):
-            checks |= output.get("data", {}).pop(execution.RECORD, None) is not None
+        checks = any([output.get("data", {}).pop(execution.RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
@@ -160,11 +153,9 @@ def _lighten(html: Path) -> None:
 
 
 def _config(checkout: Checkout, partial: bool) -> str:
-    config = mapping(checkout.root / "_config.yml")
-    sphinx = config
+    sphinx = config = mapping(checkout.root / "_config.yml")
     for name in ("sphinx", "config"):
-        sphinx[name] = sphinx.get(name) or {}
-        sphinx = sphinx[name]
+        sphinx[name] = sphinx = sphinx.get(name) or {}
         if not isinstance(sphinx, dict):
             raise BookError(f"_config.yml: {name}: must set names to values")
     if partial:
@@ -197,18 +188,13 @@ main()
 
 
 def _jupyter_book(checkout: Checkout, made: Path) -> None:
-    command = [sys.executable, "-c", _PRINT, "build", "book"]
-    command += ["--path-output", "book", "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
-    command += ["-n", "-W", "--keep-going"]
+    command = [sys.executable, "-c", _PRINT, "build", "book", "-n", "-W", "--keep-going", "--path-output", "book"]
+    command += ["--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
     heard, held = os.pipe()
-    try:
-        done = subprocess.run(
-            command, cwd=checkout.root, env=utf8, stdin=heard, capture_output=True, encoding="utf-8", errors="replace"
-        )
-    finally:
-        os.close(held)
-        os.close(heard)
+    how: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace"}
+    with open(heard, "rb"), open(held, "wb"):
+        done = subprocess.run(command, cwd=checkout.root, env=utf8, stdin=heard, **how)
     log = f"{done.stdout}\n{done.stderr}"
     write_whole(checkout.book / "_build" / "sphinx.log", log)
     if done.returncode or not (checkout.html / "index.html").is_file():

@@ -125,9 +125,9 @@ class Checkout:
         except BookError as error:
             raise BookError(f"{error}; profiles are {', '.join(PROFILES)}") from None
         base, own, above = found.pop("extends", None), f"{Path(profile).stem}.yml", (*above, profile)
-        if base is not None and (base not in PROFILES or base in above):
-            others = ", ".join(name for name in PROFILES if name not in above) or "no other"
-            raise BookError(f"{own}: extends: {base!r}: must be one of {others}")
+        others = [name for name in PROFILES if name not in above]
+        if base is not None and base not in others:
+            raise BookError(f"{own}: extends: {base!r}: must be one of {', '.join(others) or 'no other'}")
         if unknown := sorted(map(str, set(found) - set(self.names))):
             raise BookError(f"{own} sets parameters of {', '.join(unknown)}: no such notebook")
         if odd := [name for name, values in found.items() if not isinstance(values, dict | None)]:
@@ -168,9 +168,9 @@ class Source:
         raise BookError(f"notebook {self.name}: has no '# Title'")
 
     @property
-    def cell(self) -> Any:
-        """The cell of parameters."""
-        return next(c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", []))
+    def cells(self) -> list[Any]:
+        """The cells of parameters, of which there must be one."""
+        return [c for c in self.notebook.cells if "parameters" in c.metadata.get("tags", [])]
 
 
 def read(name: str, path: Path, fmt: str) -> Source:
@@ -184,15 +184,14 @@ def read(name: str, path: Path, fmt: str) -> Source:
         notebook = jupytext.read(path, fmt=fmt)
     except Exception as error:  # whatever its readers of YAML, text and Markdown make of it
         raise BookError(f"notebook {name}: cannot be read ({error})") from None
+    source = Source(name, notebook, {})
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
         raise BookError(f"notebook {name}: its header must name the kernelspec python3")
-    cells = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
-    if len(cells) != 1:
-        raise BookError(f"notebook {name}: {len(cells)} cells are tagged 'parameters'; there must be exactly one")
-    parameters = {k: v for k, v, _ in assignments(name, cells[0].source)}
-    if next(iter(parameters.items()), None) != ("profile", "quick"):
+    if (n := len(source.cells)) != 1:
+        raise BookError(f"notebook {name}: {n} cells are tagged 'parameters'; there must be exactly one")
+    source.parameters.update((k, v) for k, v, _ in assignments(name, source.cells[0].source))
+    if next(iter(source.parameters.items()), None) != ("profile", "quick"):
         raise BookError(f'notebook {name}: the parameters cell must begin with profile = "quick"')
-    source = Source(name, notebook, parameters)
     source.title  # noqa: B018 (raises without one)
     return source
 
@@ -262,13 +261,7 @@ def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines in which each column has one width.
-
-    Examples
-    --------
-    >>> aligned([("a", "10"), ("bcd", "2")])
-    ['a    10', 'bcd  2']
-    """
+    """Lines in which each column has one width."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(word.ljust(n) for word, n in zip(row, widths, strict=True)).rstrip() for row in rows]
 
