@@ -190,7 +190,7 @@ def test_the_budget_is_kept_at_every_step(training, costs, budget):
 
     class Clockwork(LoadCurveMonitor):
         def record(self):
-            self._at.append(self.steps)
+            self.records.append((self.steps, None, {}))
             self._last_cost = costs
             self.seconds += costs
             now[0] += costs
@@ -209,7 +209,7 @@ def test_the_budget_is_kept_at_every_step(training, costs, budget):
                 assert monitor.seconds <= budget * trained + slack
             else:
                 assert before + costs > budget * trained - slack
-    assert monitor._at[-1] == len(training)
+    assert monitor.records[-1][0] == len(training)
 
 
 def test_other_misuse(sample):

@@ -39,10 +39,8 @@ _UNFIT = re.compile(
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was given, what of it the model is called with, and its labels (or targets) by names of sets.
-
-    Labels that are a function are made from the model's output and the batch.
-    """
+    """A batch as it was given, what of it the model is called with, and its labels (or targets) by names of sets: of
+    each sample, or a function of the model's output and the batch."""
 
     whole: Any
     args: tuple[Any, ...]
@@ -105,24 +103,10 @@ class Batch:
 
 
 class Batches:
-    """Samples with their labels, batch by batch.
+    """Samples with their labels, batch by batch, as :func:`~deepmech.metrics.load_curve.load_curve` takes them.
 
-    Parameters
-    ----------
-    x
-        An array or tensor (n, ...), which may be mapped from a file, or several by name: only one batch is copied at a
-        time. Or a loader, a data set or any other source of batches, read as it comes.
-    y
-        The labels of arrays, (n,). Of a source of batches: where in a batch they are, by name or number of an
-        entry; None looks for one of :data:`LABELS`, or takes the last entry. Or a function of output and batch that
-        makes them. Or several such by name.
-    batch_size, target, n_samples
-        As of :func:`~deepmech.metrics.load_curve.load_curve`.
-
-    Examples
-    --------
-    >>> [len(batch) for batch in Batches(np.zeros((5, 2)), [0, 1, 0, 1, 1], batch_size=2)]
-    [2, 2, 1]
+    Of arrays, which may be mapped from a file, only one batch is copied at a time; a source of batches is read as it
+    comes, its labels where ``y`` says, or under the first of :data:`LABELS` that is there, or last.
     """
 
     def __init__(
@@ -175,26 +159,23 @@ class Batches:
         self.known = {name: y[: self.n] for name, y in self.known.items()}
 
     def __iter__(self) -> Iterator[Batch]:
-        if self.loader is None:
-            yield from self._slices()
-        elif self.cached is not None:
-            yield from self.cached
-        else:
-            yield from self._read()
+        if self.cached is not None:
+            return iter(self.cached)
+        return self._slices() if self.loader is None else self._read()
 
     def _slices(self) -> Iterator[Batch]:
         for start in range(0, self.n, self.batch_size):
             rows = slice(start, min(start + self.batch_size, self.n))
-            parts = {k: v if isinstance(v := a[rows], torch.Tensor) else torch.tensor(np.asarray(v))
-                     for k, a in self.inputs.items()}  # fmt: skip
+            cut = {name: one[rows] for name, one in self.inputs.items()}
+            parts = {k: v if isinstance(v, torch.Tensor) else torch.tensor(np.asarray(v)) for k, v in cut.items()}
             labels = {name: y[rows] for name, y in self.known.items()} | self.functions
-            if isinstance(self.like, Mapping):
-                whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
-                for name, part in parts.items():
-                    whole[name] = part
-                yield Batch(whole, (), parts, labels)
-            else:
+            if not isinstance(self.like, Mapping):
                 yield Batch(parts["x"], (parts["x"],), {}, labels)
+                continue
+            whole: Any = copy.copy(self.like)  # of the same class: people write batch.input_ids, too
+            for name, part in parts.items():
+                whole[name] = part
+            yield Batch(whole, (), parts, labels)
 
     def _read(self) -> Iterator[Batch]:
         n = 0
@@ -232,23 +213,8 @@ class Batches:
 class ClassIndex:
     """Numbers classes as they come in batches, whole numbers, too: there is room for those that occur, no others.
 
-    Parameters
-    ----------
-    n_classes
-        K, if it is known.
-    labels
-        All labels, if they are known; numbered in rising order, so that 0 … K − 1 stay what they are.
-
-    Raises
-    ------
-    ValueError
-        If there are more than ``n_classes`` classes.
-
-    Examples
-    --------
-    >>> index = ClassIndex()
-    >>> index(["cat", "dog"]).tolist(), index(["dog", "eel"]).tolist(), index.classes
-    ([0, 1], [1, 2], 3)
+    ``labels`` that are known are numbered in rising order, so that 0 … K − 1 stay what they are. A ValueError if there
+    are more than ``n_classes`` classes.
     """
 
     def __init__(self, n_classes: int | None = None, labels: np.ndarray | None = None) -> None:
@@ -374,20 +340,6 @@ def evaluation(model: nn.Module) -> Iterator[None]:
     Python. Mixed precision and torch.compile are switched off inside, so that it does not matter where in a training
     step one looks. Attributes that are neither parameters, buffers nor generators, such as a plain number that
     ``forward`` counts up, cannot be guarded.
-
-    Parameters
-    ----------
-    model
-        Any module.
-
-    Examples
-    --------
-    >>> model = nn.BatchNorm1d(3)
-    >>> with evaluation(model):
-    ...     model.training, torch.is_grad_enabled()
-    (False, False)
-    >>> model.training
-    True
     """
     modules = list(model.modules())
     devices = {p.device for p in model.parameters()}

@@ -28,11 +28,6 @@ class Deal:
     """Deals samples to groups: of each class in turn, classes beginning at different groups.
 
     Who measures the same samples in the same order gets the same groups, whatever the batches.
-
-    Examples
-    --------
-    >>> Deal(4)(torch.tensor([0, 0, 1, 0, 1])).tolist()
-    [0, 1, 2, 2, 3]
     """
 
     def __init__(self, groups: int = GROUPS) -> None:
@@ -52,22 +47,10 @@ class Deal:
 
 
 class GroupMoments:
-    """Sums of features by group and class, of one layer.
+    """Sums of features by group and class, of one layer; ``groups`` is a number that :class:`Deal` had.
 
-    Parameters
-    ----------
-    n_classes
-        Number of classes K; labels run from 0 to K − 1.
-    groups
-        G, a number that :class:`Deal` had; 1 for D without an interval. Where they take more than 256 MiB, groups are
-        joined, to a number that divides G.
-
-    Examples
-    --------
-    >>> x, y = np.array([[0.0], [1.0], [4.0], [5.0], [9.0], [2.0]]), torch.tensor([0, 0, 1, 1, 1, 0])
-    >>> moments = GroupMoments(2, 3).update(torch.tensor(x), y, Deal(3)(y))
-    >>> round(moments.separation(debias=False), 3), len(moments.without())
-    (-0.852, 3)
+    With one group there is D without an interval. Where sums take more than 256 MiB, groups are joined, to a number
+    that divides theirs.
     """
 
     def __init__(self, n_classes: int, groups: int = GROUPS) -> None:

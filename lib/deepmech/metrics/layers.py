@@ -42,13 +42,8 @@ _FUNCTIONS = {
 }
 #: Kinds of steps between layers, by a word in the name of a module's class; what none of them does is an addition, or
 #: whatever else stands between modules.
-KINDS = {
-    "attention": "attention",
-    "norm": "normalisation",
-    "pool": "pooling",
-    "linear": "linear map",
-    "conv": "linear map",
-}
+KINDS = {"attention": "attention", "norm": "normalisation", "pool": "pooling"}
+KINDS |= dict.fromkeys(("linear", "conv"), "linear map")
 ADDITION = "addition"
 
 
@@ -68,14 +63,7 @@ class Selection:
 
 
 def is_activation(module: nn.Module) -> bool:
-    """Whether a module is an activation, torch's own or by its name somebody else's.
-
-    Examples
-    --------
-    >>> class QuickGELU(nn.Module): pass
-    >>> [is_activation(module) for module in (QuickGELU(), nn.PReLU(), nn.Softmax(1), nn.Linear(1, 1))]
-    [True, True, False, False]
-    """
+    """Whether a module is an activation, torch's own or by its name somebody else's, ``QuickGELU``, say."""
     if isinstance(module, _ACTIVATIONS):
         return True
     kind = type(module).__name__
@@ -166,13 +154,6 @@ class LayerProbe(Watch):
     """Watches layers of a model, by name, while batches run through it.
 
     A module that is called several times in a pass makes several layers, ``"name:1"``, ``"name:2"``, …
-
-    Parameters
-    ----------
-    model
-        Any module.
-    layers
-        Names as of :func:`~deepmech.metrics.load_curve.load_curve`.
     """
 
     def __init__(self, model: nn.Module, layers: Sequence[str]) -> None:
@@ -190,12 +171,7 @@ class LayerProbe(Watch):
         super().__init__(modules if functions else {name: modules[name] for name in self.watched}, functions)
 
     def run(
-        self,
-        inputs: Any,
-        n: int,
-        through: Callable[[], Any],
-        collect: Callable[[str, torch.Tensor], Any],
-        pool: Callable[[Any], Any] | None = None,
+        self, inputs: Any, n: int, through: Callable[[], Any], collect: Callable[[str, Any], Any], pool: Any = None
     ) -> Any:
         """What ``through`` returns, which takes one batch of ``n`` samples with these inputs through the model.
 
@@ -302,35 +278,11 @@ def choose(
     main: torch.Tensor | None,
     parts: bool = False,
 ) -> Selection:
-    """The layers of a load curve.
+    """The layers of a load curve: names, ``"blocks"``, or None for the input and all activations.
 
-    Parameters
-    ----------
-    model
-        Any module.
-    layers
-        Names, ``"blocks"``, or None for the input and all activation modules.
-    run
-        Takes one batch through the model; needed unless layers are given by name.
-    main
-        The tensor of that batch that counts as the input.
-    parts
-        Find the points on the way from layer to layer, too.
-
-    Returns
-    -------
-    Selection
-
-    Raises
-    ------
-    ValueError
-        For names that are not there, a default that finds nothing, and whole numbers as a layer.
-
-    Examples
-    --------
-    >>> model, x = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 2)), torch.zeros(1, 3)
-    >>> choose(model, None, lambda: model(x), x).names
-    ('input', '1')
+    ``run`` takes one batch, whose main tensor is ``main``, through the model. With ``parts``, also the points on the
+    way from layer to layer. A ValueError for names that are not there, whole numbers as a layer, and if nothing is
+    found.
     """
     modules = {name: module for name, module in model.named_modules() if name}
     named = layers is not None and layers != BLOCKS
@@ -466,12 +418,13 @@ def _inside(name: str, others: Sequence[str]) -> bool:
 
 def _only_hold(modules: Mapping[str, nn.Module], names: Sequence[str], kind: type) -> bool:
     """Whether modules have no parameters but those of modules of class ``kind`` in a list of theirs."""
-    for name in names:
-        for child in modules[name].children():
-            held = list(child.children()) if isinstance(child, _CONTAINERS) else []
-            if any(True for _ in child.parameters()) and not (held and all(isinstance(m, kind) for m in held)):
-                return False
-    return bool(names)
+
+    def holds(child: nn.Module) -> bool:
+        held = list(child.children()) if isinstance(child, _CONTAINERS) else []
+        return bool(held) and all(isinstance(m, kind) for m in held)
+
+    children = [child for name in names for child in modules[name].children() if any(True for _ in child.parameters())]
+    return bool(names) and all(map(holds, children))
 
 
 def stream(output: Any) -> Any:

@@ -17,7 +17,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics import reading  # noqa: F401  (what a curve can do is registered there)
 from deepmech.metrics.evaluation import (
     Batch,
@@ -31,8 +31,8 @@ from deepmech.metrics.evaluation import (
 )
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
 from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, describe, stream
+from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights, require_finite, separation_ceiling
 from deepmech.metrics.regression import probe_error
-from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, Weights, require_finite, separation_ceiling
 
 __all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens", "views"]
 
@@ -130,9 +130,9 @@ def load_curve(
         Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
     debias
         Take from the between-class scatter its share of sampling noise
-        (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
-        samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the
-        error of a probe have the plain form only.
+        (:meth:`~deepmech.metrics.moments.ClassMoments.separation`), so that D does not depend on the number of samples.
+        False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the error of
+        a probe have the plain form only.
     groups
         Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
         each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂ and not with weights ``"printed"``. 1: none.
@@ -187,9 +187,10 @@ def load_curve(
     return curve.take(batches).compute(reduce=False)
 
 
-def options(owner: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def options(owner: str, given: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, Any]:
     """All arguments of :func:`load_curve` behind ``x`` and ``y``, as given or by default; no others."""
-    known = {name: p.default for name, p in list(inspect.signature(load_curve).parameters.items())[3:]}
+    behind = list(inspect.signature(load_curve).parameters.items())[3:]
+    known = {name: parameter.default for name, parameter in behind if name not in without}
     if unknown := given.keys() - known.keys():
         raise ValueError(f"{owner}: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
     return known | dict(given)
@@ -214,39 +215,35 @@ class LoadCurve:
     def __init__(
         self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
     ) -> None:
-        if apart := {"batch_size", "n_samples"} & how.keys():
-            raise ValueError(f"LoadCurve: {', '.join(sorted(apart))}: of the samples, for update")
-        how = options("LoadCurve", how | {"metric": metric})
-        specs.instance("load_curve: model", model, nn.Module)
-        if how["n_classes"] is not None:
-            specs.whole("load_curve: n_classes", how["n_classes"], 2)
+        known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples"))
+        o = SimpleNamespace(**known)
+        checks.instance("load_curve: model", model, nn.Module)
+        if o.n_classes is not None:
+            checks.whole("load_curve: n_classes", o.n_classes, 2)
+        floating = isinstance(o.autocast, torch.dtype) and o.autocast.is_floating_point
         for name, fits, allowed in (
-            ("target", lambda v: v in get_args(Target), "'classes' or 'regression'"),
-            ("over", lambda v: v in get_args(Over), "'samples' or 'classes'"),
-            ("pool", lambda v: v is None or callable(v), "a function of what a layer returns, as over_positions"),
-            ("forward", lambda v: v is None or callable(v), "a function of model and batch"),
-            (
-                "autocast",
-                lambda v: v is None or (isinstance(v, torch.dtype) and v.is_floating_point),
-                "a floating point type, as torch.bfloat16, or None",
-            ),
+            ("target", o.target in get_args(Target), "'classes' or 'regression'"),
+            ("over", o.over in get_args(Over), "'samples' or 'classes'"),
+            ("pool", o.pool is None or callable(o.pool), "a function of what a layer returns, as over_positions"),
+            ("forward", o.forward is None or callable(o.forward), "a function of model and batch"),
+            ("autocast", o.autocast is None or floating, "a floating point type, as torch.bfloat16, or None"),
         ):
-            specs.require(f"load_curve: {name}", how[name], fits(how[name]), allowed)
-        classes = how["target"] == "classes"
-        if not classes and not (metric == "D" and how["weights"] == "samples" and how["n_classes"] is None):
-            raise ValueError(
-                "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
-            )
+            checks.require(f"load_curve: {name}", known[name], fits, allowed)
+        for name in ("diverged_to_nan", "debias", "parts"):
+            checks.switch(f"load_curve: {name}", known[name])
+        checks.whole("load_curve: groups", o.groups)
+        if o.target == "regression":
+            if not (metric == "D" and o.weights == "samples" and o.n_classes is None):
+                raise ValueError(
+                    "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
+                )
+            o.metric = "probe_error"
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        for name in ("diverged_to_nan", "debias", "parts"):
-            specs.switch(f"load_curve: {name}", how[name])
-        specs.whole("load_curve: groups", how["groups"])
-        self.model, self.forward, self.pool = model, how.pop("forward"), how.pop("pool")
+        o.debias = o.debias and o.metric == "D"
+        self.model, self.how, self.forward, self.pool = model, o, o.forward, o.pool
+        del o.forward, o.pool  # functions do not go from process to process
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
-        self.how = SimpleNamespace(**how)
-        self.how.metric = metric if classes else "probe_error"
-        self.how.debias = self.how.debias and self.how.metric == "D"
         self.selection: Any = None  # a Selection, and the names of the modules that it was made for
         self.reset()
 
@@ -316,33 +313,28 @@ class LoadCurve:
     def _through(self, model: nn.Module, batch: Batch, probe: LayerProbe, found: Selection) -> None:
         """One batch through the model; what layers return goes to each set of labels."""
         tuples = found.blocks or found.points
-        made = [name for name, labels in batch.labels.items() if callable(labels)]
+        made = {name: labels for name, labels in batch.labels.items() if callable(labels)}
         ready = [self.sets[name] for name in batch.labels if name not in made]
         kept: list[tuple[str, torch.Tensor]] = []
 
         def pooled(output: Any) -> Any:
-            output, pool = stream(output) if tuples else output, self.pool
-            if pool is None:
+            output = stream(output) if tuples else output
+            if self.pool is None:
                 return output
-            return pool(output, batch.whole) if _takes_two(pool) else pool(output)
+            return self.pool(output, batch.whole) if _takes_two(self.pool) else self.pool(output)
 
         def collect(layer: str, features: torch.Tensor) -> None:
             self._collect(layer, features, ready)
             if made:
                 kept.append((layer, features.clone()))  # until there are labels; the model may work in place
 
-        for one, labels in zip(ready, (batch.labels[name] for name in batch.labels if name not in made), strict=True):
-            one.begin(labels)
-        main = batch.main(model)
-        output = probe.run(
-            torch.zeros(0) if main is None else main,
-            len(batch),
-            lambda: _logits(batch.through(model, self.forward)),
-            collect,
-            pooled if self.pool is not None or tuples else None,
-        )
-        for name in made:
-            self.sets[name].begin(batch.labels[name](output, batch.whole))
+        for name in batch.labels.keys() - made.keys():
+            self.sets[name].begin(batch.labels[name])
+        main, pool = batch.main(model), pooled if self.pool is not None or tuples else None
+        inputs = torch.zeros(0) if main is None else main
+        output = probe.run(inputs, len(batch), lambda: _logits(batch.through(model, self.forward)), collect, pool)
+        for name, labels in made.items():
+            self.sets[name].begin(labels(output, batch.whole))
         for layer, features in kept:
             self._collect(layer, features, [self.sets[name] for name in made])
 

@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
@@ -87,12 +87,12 @@ class LoadCurveMonitor:
     def __init__(
         self, model: nn.Module, x: Any, y: Any = None, every: int | None = None, budget: float = BUDGET, **measure: Any
     ) -> None:
-        specs.instance("LoadCurveMonitor: model", model, nn.Module)
+        checks.instance("LoadCurveMonitor: model", model, nn.Module)
         if every is not None:
-            specs.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
+            checks.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
         share = "a share of the training time, in (0, 1]"
-        if specs.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
-            specs.refuse("LoadCurveMonitor: budget", budget, share)
+        if checks.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
+            checks.refuse("LoadCurveMonitor: budget", budget, share)
         self.model, self.every, self.budget = model, every, budget
         chosen = options("LoadCurveMonitor", {"diverged_to_nan": True, "groups": 1} | measure)
         samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples")}
@@ -101,9 +101,7 @@ class LoadCurveMonitor:
         self._batches.require_classes(chosen["n_classes"])
         self._batches.cache()
         self.steps, self.seconds = 0, 0.0
-        self.curves: list[xr.DataArray] = []
-        self._at: list[int] = []
-        self._values: list[dict[str, float]] = []
+        self.records: list[tuple[int, xr.DataArray, dict[str, float]]] = []  # step, curve, values
         self._latest: dict[str, Any] = {}
         self._last_cost = 0.0
         self.on_record: Callable[[dict[str, float]], Any] | None = None
@@ -117,13 +115,16 @@ class LoadCurveMonitor:
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
-        if failure is None and self._at[-1] != self.steps:
+        if failure is None and self.records[-1][0] != self.steps:
             self.record()
 
     @property
     def share(self) -> float:
         """Time spent on recording over the time spent on training, so far."""
         return self.seconds / max(self._training(), 1e-9)
+
+    def _training(self) -> float:
+        return self._clock() - self._began - self.seconds
 
     def step(self, **values: Any) -> None:
         """Count one training step and record the curve if its turn has come.
@@ -132,16 +133,13 @@ class LoadCurveMonitor:
         """
         self.steps += 1
         for name, value in values.items():
-            single = value.numel() == 1 if isinstance(value, torch.Tensor) else specs.is_real(value)
-            if not single:
-                specs.refuse(f"LoadCurveMonitor.step: {name}", value, "a single number or a tensor of one element")
+            single = value.numel() == 1 if isinstance(value, torch.Tensor) else checks.is_real(value)
+            allowed = "a single number or a tensor of one element"
+            checks.require(f"LoadCurveMonitor.step: {name}", value, single, allowed)
         # Detached: a loss would keep its whole graph.
         self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
-        if self.every is not None:
-            due = self.steps % self.every == 0
-        else:
-            due = self.seconds + self._last_cost <= self.budget * self._training()
-        if due:
+        within = self.seconds + self._last_cost <= self.budget * self._training()
+        if within if self.every is None else self.steps % self.every == 0:
             self.record()
 
     def record(self) -> xr.DataArray:
@@ -152,18 +150,17 @@ class LoadCurveMonitor:
         begin = self._clock()
         self._measure.reset()
         curve: xr.DataArray = self._measure.take(self._batches).compute(reduce=False)
-        if self.curves and not curve.layer.equals(self.curves[0].layer):
+        layers = curve.layer.values.tolist()
+        if self.records and (before := self.records[0][1].layer.values.tolist()) != layers:
             raise ValueError(
-                f"LoadCurveMonitor: layers were {self.curves[0].layer.values.tolist()}, at step {self.steps} they are "
-                f"{curve.layer.values.tolist()}: a model that changes its layers needs layers=[...] that stay"
+                f"LoadCurveMonitor: layers were {before}, at step {self.steps} they are {layers}: a model that "
+                "changes its layers needs layers=[...] that stay"
             )
-        self.curves.append(curve)
-        self._at.append(self.steps)
-        self._values.append({k: float(v) for k, v in self._latest.items()})
+        self.records.append((self.steps, curve, {k: float(v) for k, v in self._latest.items()}))
         self._last_cost = self._clock() - begin
         self.seconds += self._last_cost
         if self.on_record is not None:
-            values = {f"load_curve/{name}": float(d) for name, d in zip(curve.layer.values, curve.values, strict=True)}
+            values = {f"load_curve/{name}": float(d) for name, d in zip(layers, curve.values, strict=True)}
             self.on_record(values | ({"load_curve/curvature": float(curvature(curve))} if curve.size > 2 else {}))
         return curve
 
@@ -182,20 +179,21 @@ class LoadCurveMonitor:
         ValueError
             If nothing was recorded yet.
         """
-        if not self.curves:
+        if not self.records:
             raise ValueError("LoadCurveMonitor: nothing recorded yet; use it in a with statement, or call record()")
-        curves = xr.concat(self.curves, "step", coords="minimal", compat="override", combine_attrs="override")
-        curves = curves.assign_coords(step=("step", np.array(self._at)))
+        steps, measured, noted = zip(*self.records, strict=True)
+        curves = xr.concat(measured, "step", coords="minimal", compat="override", combine_attrs="override")
+        curves = curves.assign_coords(step=("step", np.array(steps)))
         for name in ("unresolved", "jackknife"):  # of the first record alone
             curves.attrs.pop(name, None)
         out = curves.to_dataset(name="load_curve")
         out.attrs = {k: v for k, v in curves.attrs.items() if k not in ("long_name", "units")}
         if curves.sizes["layer"] > 2:
             out["curvature"] = curvature(curves)
-        for name in dict.fromkeys(k for values in self._values for k in values):
+        for name in dict.fromkeys(k for values in noted for k in values):
             if name in out.variables:
                 raise ValueError(f"LoadCurveMonitor.step: {name!r} is a name of the result's own; give it another")
-            out[name] = "step", [values.get(name, np.nan) for values in self._values]
+            out[name] = "step", [values.get(name, np.nan) for values in noted]
         parameter = next(unwrap(self.model).parameters(), torch.zeros(0))
         out.attrs |= attributes(
             spec=f"load curve of {type(unwrap(self.model)).__name__}",
@@ -206,9 +204,6 @@ class LoadCurveMonitor:
         )
         out.attrs["share_of_training_time"] = round(self.share, 4)
         return out
-
-    def _training(self) -> float:
-        return self._clock() - self._began - self.seconds
 
 
 def lightning_callback(monitor: LoadCurveMonitor) -> Any:
