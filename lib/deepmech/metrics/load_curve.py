@@ -17,7 +17,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.metrics import reading  # noqa: F401  (what a curve can do is registered there)
 from deepmech.metrics.evaluation import (
     Batch,
@@ -31,8 +31,8 @@ from deepmech.metrics.evaluation import (
 )
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
 from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, describe, stream
-from deepmech.metrics.moments import ClassMoments, Metric, NotFinite, Weights, require_finite, separation_ceiling
 from deepmech.metrics.regression import probe_error
+from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, Weights, require_finite, separation_ceiling
 
 __all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens", "views"]
 
@@ -130,9 +130,9 @@ def load_curve(
         Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
     debias
         Take from the between-class scatter its share of sampling noise
-        (:meth:`~deepmech.metrics.moments.ClassMoments.separation`), so that D does not depend on the number of samples.
-        False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the error of
-        a probe have the plain form only.
+        (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
+        samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the
+        error of a probe have the plain form only.
     groups
         Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
         each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂ and not with weights ``"printed"``. 1: none.
@@ -217,9 +217,9 @@ class LoadCurve:
     ) -> None:
         known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples"))
         o = SimpleNamespace(**known)
-        checks.instance("load_curve: model", model, nn.Module)
+        specs.instance("load_curve: model", model, nn.Module)
         if o.n_classes is not None:
-            checks.whole("load_curve: n_classes", o.n_classes, 2)
+            specs.whole("load_curve: n_classes", o.n_classes, 2)
         floating = isinstance(o.autocast, torch.dtype) and o.autocast.is_floating_point
         for name, fits, allowed in (
             ("target", o.target in get_args(Target), "'classes' or 'regression'"),
@@ -228,10 +228,10 @@ class LoadCurve:
             ("forward", o.forward is None or callable(o.forward), "a function of model and batch"),
             ("autocast", o.autocast is None or floating, "a floating point type, as torch.bfloat16, or None"),
         ):
-            checks.require(f"load_curve: {name}", known[name], fits, allowed)
+            specs.require(f"load_curve: {name}", known[name], fits, allowed)
         for name in ("diverged_to_nan", "debias", "parts"):
-            checks.switch(f"load_curve: {name}", known[name])
-        checks.whole("load_curve: groups", o.groups)
+            specs.switch(f"load_curve: {name}", known[name])
+        specs.whole("load_curve: groups", o.groups)
         if o.target == "regression":
             if not (metric == "D" and o.weights == "samples" and o.n_classes is None):
                 raise ValueError(

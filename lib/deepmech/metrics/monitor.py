@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import checks
+from deepmech.core import specs
 from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
@@ -87,12 +87,12 @@ class LoadCurveMonitor:
     def __init__(
         self, model: nn.Module, x: Any, y: Any = None, every: int | None = None, budget: float = BUDGET, **measure: Any
     ) -> None:
-        checks.instance("LoadCurveMonitor: model", model, nn.Module)
+        specs.instance("LoadCurveMonitor: model", model, nn.Module)
         if every is not None:
-            checks.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
+            specs.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
         share = "a share of the training time, in (0, 1]"
-        if checks.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
-            checks.refuse("LoadCurveMonitor: budget", budget, share)
+        if specs.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
+            specs.refuse("LoadCurveMonitor: budget", budget, share)
         self.model, self.every, self.budget = model, every, budget
         chosen = options("LoadCurveMonitor", {"diverged_to_nan": True, "groups": 1} | measure)
         samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples")}
@@ -133,9 +133,9 @@ class LoadCurveMonitor:
         """
         self.steps += 1
         for name, value in values.items():
-            single = value.numel() == 1 if isinstance(value, torch.Tensor) else checks.is_real(value)
+            single = value.numel() == 1 if isinstance(value, torch.Tensor) else specs.is_real(value)
             allowed = "a single number or a tensor of one element"
-            checks.require(f"LoadCurveMonitor.step: {name}", value, single, allowed)
+            specs.require(f"LoadCurveMonitor.step: {name}", value, single, allowed)
         # Detached: a loss would keep its whole graph.
         self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
         within = self.seconds + self._last_cost <= self.budget * self._training()

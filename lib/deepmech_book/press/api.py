@@ -16,10 +16,11 @@ ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("compiled", "files")),
-    *(f"deepmech.metrics.{name}" for name in ("layers",)),
+    "deepmech.metrics.layers",
     "deepmech.simulators.spring_block.kernels",
     *(f"deepmech.trainers.{name}" for name in ("engines", "run")),
-    *("deepmech.sweeps.cli", "deepmech.sweeps.example"),
+    "deepmech.sweeps.cli",
+    "deepmech.sweeps.example",
 )
 
 
