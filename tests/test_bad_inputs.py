@@ -17,7 +17,7 @@ from deepmech.metrics import elasticity as el
 from deepmech.metrics import glass, glass_times
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.separation import ClassMoments, data_separation
+from deepmech.metrics.separation import data_separation
 from deepmech.simulators import brownian, folding_ruler
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, train_discrete
 from deepmech.simulators.spring_block import Chain, simulate
@@ -30,9 +30,6 @@ NET = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
 X, Y = STREAM.normal("x", 0, (8, 3)).astype(np.float32), np.arange(8) % 2
 LOADER = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(Y)))
 LOG, DRAWN = STREAM.normal("log", 0, (6, 20, 2)), np.tile([0, 1], (6, 10))
-MEANS = STREAM.normal("means", 0, (20, 2, 2))
-TIMED = xr.DataArray(np.arange(1.0, 4.0), dims="time", coords={"time": [0, 1, 2]})
-RULER, PULL = folding_ruler.Ruler(n_pairs=2), folding_ruler.Pull(duration=20.0)
 
 
 def labelled(labels, **coords):
@@ -41,10 +38,8 @@ def labelled(labels, **coords):
 
 NUMBER = "must be a number or a labelled array of numbers; use over(name, values)"
 
-WHOLE = "must be a whole number"
 
-
-@pytest.mark.parametrize("far", [1_000_000, 10_000_000, 2**40, 2**62])
+@pytest.mark.parametrize("far", [1_000_000, 2**62])
 def test_room_is_made_for_the_classes_that_occur_and_not_for_the_largest_label(far):
     labels = np.array([0, 1, far] * 3)[:8]
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.tensor(X), torch.tensor(labels)))
@@ -74,7 +69,6 @@ def test_classes_of_a_loader_may_come_in_any_order():
 
 
 HIDDEN = np.ma.masked_array(X, np.arange(24).reshape(8, 3) == 5)
-DIGITS = SimpleNamespace(x_train=X, y_train=Y, x_test=X, y_test=Y, n_classes=2, fingerprint="bad inputs")
 SIGNS = SimpleNamespace(x=X, y=np.where(Y, 1.0, -1.0), fingerprint="bad inputs")
 WALKS = {"dynamics": Dynamics(width=3), "preparation": Preparation(sgd_steps=1), "data": SIGNS}
 
@@ -86,62 +80,42 @@ SLIPS = {
         lambda: over("x", [[1, 2], [3]]),
         "over('x'): values = [[1, 2], [3]]: must be a one-dimensional sequence",
     ),
-    "none": (lambda: align("t", a=None), "t.a = None: must be a number or a labelled array"),
     "no labels": (lambda: align("t", a=labelled([])), "t.a: dimension 'x' has no labels at all"),
     "clash along": (
         lambda: align("t", a=labelled([1, 2], q=("x", [1, 2])), b=labelled([1, 2], q=("x", [3, 4]))),
         "t.a and t.b both have a coordinate 'q' but different values of it",
     ),
     "step too large": (lambda: STREAM.bits("p", 2**70, 3), "must be a whole number from 0 to 2^64 - 1"),
-    "negative shape": (lambda: STREAM.normal("p", 0, -3), "shape = -3: must be whole numbers from 0 on"),
     "drop of nan": (lambda: STREAM.keep("p", 0, 5, np.nan), "Stream.keep: drop = nan: must be a probability"),
     "float word": (lambda: Stream.of("a", 1.5), "a word = 1.5: must be text or a whole number"),
-    "negative key": (lambda: Stream(-1), "Stream.key = -1: must be a whole number below 2^64"),
     "list": (lambda: Chain(friction_right=[0.1, 0.2], noise=0.0), f"Chain.friction_right = [0.1, 0.2]: {NUMBER}"),
-    "boolean": (lambda: Chain(friction_right=True, noise=0.0), f"Chain.friction_right = True: {NUMBER}"),
     "float blocks": (lambda: Chain(n_blocks=7.0, noise=0.0), "Chain.n_blocks = 7.0: must be a whole number"),
     "the class": (lambda: simulate(Chain, 1.0), "simulate: chain is the class Chain itself: make one first"),
-    "float runs": (lambda: simulate(QUIET, 1.0, n_runs=2.0), "simulate: n_runs = 2.0: must be a whole number"),
     "shared by text": (lambda: simulate(QUIET, 1.0, shared_noise="no"), "simulate: shared_noise = 'no': must be True"),
-    "features of text": (lambda: ElasticSDE(n_features="a"), "ElasticSDE.n_features = 'a': must be a whole number"),
     "no model": (lambda: mean_solution(None, [1.0], START), "model is of type NoneType: must be a ElasticSDE"),
     "negative spread": (lambda: train_discrete(ELASTIC, [1.0], START, 0.5, start_spread=-1.0), "start_spread = -1.0"),
-    "wells": (lambda: brownian.Well(temperature=over("t", [1.0])), "must be one finite number"),
     "starts": (
         lambda: brownian.simulate(brownian.Well(), [1], [1, 2]),
         "start has shape (2,): give a number, or (10000,)",
     ),
     "labels that are no classes": (lambda: load_curve(NET, X, Y / 2), "labels have type float64: expected classes"),
     "yes-or-no labels": (lambda: load_curve(NET, X, Y[:, None] == range(3)), "are read as target='regression'"),
-    "classes without samples": (
-        lambda: ClassMoments(100_001).update(X, np.arange(8) % 3).separation(),
-        "class 3, 4, 5, 6, 7 and 99,993 more of 100001 has no sample",
-    ),
     "a loader and labels": (
         lambda: load_curve(NET, LOADER, Y),
         "y is a ndarray, but x is a DataLoader",
     ),
     "a name too many": (lambda: load_curve(NET, {"x": X, "y": Y}), "cannot be called with (x=…)"),
     "precision": (lambda: load_curve(NET, X, Y, autocast="bf16"), "autocast = 'bf16': must be a floating point type"),
-    "a loader of features": (lambda: data_separation(LOADER, Y), "features: this is a DataLoader"),
-    "no model again": (lambda: load_curve(None, X, Y), "load_curve: model is of type NoneType: must be a Module"),
-    "complex features": (lambda: data_separation(X * 1j, Y), "features are of type complex64: must be an array"),
     "monitored loader": (lambda: LoadCurveMonitor(NET, LOADER, Y), "x is a DataLoader, whose batches hold the"),
-    "no cadence": (lambda: LoadCurveMonitor(NET, X, Y, every=0), f"every = 0: {WHOLE} of steps"),
-    "budget of zero": (lambda: LoadCurveMonitor(NET, X, Y, budget=0.0), "budget = 0.0: must be a share"),
-    "no budget": (lambda: LoadCurveMonitor(NET, X, Y, budget=None), "budget = None: must be a share"),
     "misspelt": (lambda: LoadCurveMonitor(NET, X, Y, metrik="D"), "metrik: load_curve takes layers, metric"),
     "float pool": (lambda: el.class_means(LOG, DRAWN, pool=5.0), "class_means: pool = 5.0: must be an odd number"),
-    "a label too large": (lambda: el.LogitLog(2).record([[1.0, 2.0]], [7]), "labels reach from 7 to 7"),
     "three logits": (
         lambda: el.LogitLog(2).record([[1.0, 2.0, 3.0]], [0]),
         "logits (1, 3): expected (2,) or (batch, 2)",
     ),
-    "no integrals": (lambda: el.effects(None, 5), "effects: integrated must be the Dataset of integrated_effects"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
     "endless": (lambda: glass_times.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),
-    "masked labels": (lambda: load_curve(NET, X, np.ma.masked_array(Y, Y == 1)), "load_curve: y: 4 entries are masked"),
     "masked start": (
         lambda: brownian.simulate(brownian.Well(), [1], n_weights=2, start=np.ma.masked_array([0.0, 1.0], [1, 0])),
         "simulate: start: 1 entries are masked",
@@ -151,22 +125,14 @@ SLIPS = {
         "simulate: start = nan: must be finite numbers",
     ),
     "record beyond": (lambda: walk(**WALKS, steps=5, record=[7]), "walk: record = [7]: must be a whole number, or a"),
-    "endless steps": (lambda: walk(**WALKS, steps=2**63), f"walk: steps = {2**63}: must be a whole number"),
     "runs": (lambda: simulate(QUIET, 1.0, n_runs=10**12), "simulate: n_runs = 1000000000000: 65.5 TiB would have"),
-    "ruler runs": (lambda: folding_ruler.simulate(RULER, PULL, n_runs=10**12), "simulate n_runs = 1000000000000: "),
-    "classes": (lambda: ClassMoments(2**40), "n_classes = 1099511627776: must be a whole number (an int) of at least"),
 }
 
 
-@pytest.mark.parametrize("slip", [pytest.param(v, id=k) for k, v in SLIPS.items()])
-def test_the_field_its_value_and_the_remedy_are_named(slip):
-    call, words = slip
+@pytest.mark.parametrize(("call", "words"), SLIPS.values(), ids=SLIPS)
+def test_the_field_its_value_and_the_remedy_are_named(call, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         call()
-
-
-def test_a_mask_that_hides_nothing_is_no_reason():
-    assert data_separation(np.ma.masked_array(X), Y) == data_separation(X, Y)
 
 
 def test_a_model_says_which_batch_it_does_not_take_and_its_own_fault_stays_its_own():
@@ -188,7 +154,8 @@ def test_missing_classes_of_a_log_are_named_before_anything_is_laid_out_for_them
 
 
 def test_what_is_right_is_still_taken():
-    """Integers of any type, zero-dimensional arrays, equal coordinates, labels of text."""
+    """Integers of any type, zero-dimensional arrays, equal coordinates, labels of text, a mask that hides nothing."""
+    assert data_separation(np.ma.masked_array(X), Y) == data_separation(X, Y)
     assert Stream.of("a", np.int8(1)).key == Stream.of("a", 1).key == Stream.of("a", np.uint64(1)).key
     np.testing.assert_array_equal(STREAM.bits("p", np.int64(3), np.int32(5)), STREAM.bits("p", 3, 5))
     assert STREAM.normal("p", 0, [2, 3]).shape == (2, 3) and STREAM.normal("p", 0, ()).shape == ()
