@@ -70,20 +70,26 @@ def module(browser: Any, source: str) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def chain_engine(chromium: Any) -> Iterator[Any]:
     """``chain_engine(script, argument)`` evaluates a JavaScript function of the opened module and an argument."""
-    inside = "Chain, DiagramRun, Normals, curvature, equilibrium, largeNoiseLimit"
-    yield from module(chromium, bundle("chain") + f"\nexport const {{ philox }} = $philox;\nexport {{ {inside} }};\n")
+    inside = "Chain, diagramOf, curvature, equilibrium, largeNoiseLimit"
+    yield from module(
+        chromium, bundle("chain") + f"\nexport const {{ Normals, philox }} = $philox;\nexport {{ {inside} }};\n"
+    )
 
 
 @pytest.fixture(scope="session")
 def elastic_engine(chromium: Any) -> Iterator[Any]:
     """The same for the other explorer."""
-    yield from module(chromium, bundle("elastic") + "\nexport { Cloud, separation };\n")
+    yield from module(
+        chromium, bundle("elastic") + "\nexport const { Normals } = $philox;\nexport { Cloud, separation };\n"
+    )
 
 
 @pytest.fixture(scope="session")
 def ruler_engine(chromium: Any) -> Iterator[Any]:
     """The same for the folding ruler."""
-    yield from module(chromium, bundle("ruler") + "\nexport { Normals, Ruler, slowProfile };\n")
+    yield from module(
+        chromium, bundle("ruler") + "\nexport const { Normals } = $philox;\nexport { Ruler, slowProfile };\n"
+    )
 
 
 # What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.

@@ -12,7 +12,7 @@ from deepmech.core.random import Stream, purpose_word
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 from deepmech_book import explorers
-from deepmech_book.explorers.chain import chain_state, phase
+from deepmech_book.explorers.chain import chain_page, phase
 
 
 def test_three_settings_give_three_regimes(visit: Any, still: Any) -> None:
@@ -163,7 +163,7 @@ def test_random_words_and_normals(chain_engine: Any, step: int) -> None:
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_steps_equal_the_simulator(chain_engine: Any, name: str) -> None:
-    state = chain_state(**PARAMETERS[name])
+    state = chain_page.state(**PARAMETERS[name])
     p, steps = physics(state), [1, 1000, 5000]
     found = chain_engine(STEP, [p, state["noise_keys"][state["seed"]], state["purpose"], steps])
     wanted = simulate(Chain(**p), t_end=50, record=np.array(steps) * 0.01, seed=state["seed"]).position
@@ -173,7 +173,7 @@ def test_steps_equal_the_simulator(chain_engine: Any, name: str) -> None:
 
 def test_simulator_draws_the_noise_that_the_page_carries(chain_engine: Any) -> None:
     """Ten lines of NumPy between the two: neither side can drift away with the other."""
-    p, stream = physics(chain_state(**PARAMETERS["over-noisy"])), Stream.of("spring_block", 7, 0)
+    p, stream = physics(chain_page.state(**PARAMETERS["over-noisy"])), Stream.of("spring_block", 7, 0)
     x = np.zeros(9)
     x[-1] = 1.0
     for at in range(1000):
@@ -203,9 +203,9 @@ def test_closed_forms(chain_engine: Any, friction: float, n_blocks: int) -> None
 def test_diagram_computed_in_the_browser(chain_engine: Any, setting: tuple[float, float, int]) -> None:
     wanted = phase(*setting)
     p = {"friction_left": setting[0], "stiffness": setting[1], "n_blocks": setting[2]}
-    script = "({ DiagramRun }, [p, diagram, purpose]) => {"
-    script += " const run = new DiagramRun(p, diagram, purpose); let out = null, calls = 0;"
-    script += " while (!out) { out = run.work(20); calls++; } return [out, calls]; }"
+    script = "({ diagramOf }, [p, diagram, purpose]) => {"
+    script += " const run = diagramOf(p, diagram, purpose); let told = run.next(), calls = 0;"
+    script += " while (!told.done) { told = run.next(); calls++; } return [told.value, calls]; }"
     found, calls = chain_engine(script, [p, {**wanted, "curvature": None}, purpose_word("noise")])
     np.testing.assert_allclose(found, wanted["curvature"], rtol=0, atol=0.5001e-4)
     assert calls > 1  # the work was cut into slices, and the cuts left no trace

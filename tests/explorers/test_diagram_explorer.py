@@ -14,14 +14,14 @@ from deepmech import result
 from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
 from deepmech_book.experiments.spring_block import chains, networks
-from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_state
+from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_page
 from deepmech_book.explorers.page import bundle
 
 FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.facts').innerText.replaceAll('\\n', ' ')"
 
 
 def test_what_a_page_carries_is_what_ships() -> None:
-    state = diagram_state()
+    state = diagram_page.state()
     assert set(state["diagrams"]) == set(SOURCES)
     draws = {key: "of the authors' program" in one["about"] for key, one in state["diagrams"].items()}
     assert [key for key, theirs in draws.items() if theirs] == ["1a", "1a-1000", "1b", "1c", "1d"]

@@ -12,7 +12,7 @@ from explorer_pages import numbers, simulated_points, step
 from deepmech.core.random import Stream
 from deepmech.metrics.separability import linearly_separable
 from deepmech_book import explorers
-from deepmech_book.explorers.elastic import elastic_state
+from deepmech_book.explorers.elastic import elastic_page
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,10 @@ from deepmech_book.explorers.elastic import elastic_state
     ],
 )
 def test_points_are_the_simulators(elastic_engine: Any, parameters: dict[str, Any]) -> None:
-    state = elastic_state(**parameters)
-    script = """({ Cloud }, s) => {
-      const stream = { key: s.noise_keys[s.seed], start: s.purposes[0], noise: s.purposes[1] };
-      const cloud = new Cloud(s.n_samples, s.corners[s.n_classes - 2], s.start_spread, stream), out = [];
+    state = elastic_page.state(**parameters)
+    script = """({ Cloud, Normals }, s) => {
+      const [start, noise] = s.purposes.map((purpose) => new Normals(s.noise_keys[s.seed], purpose)), out = [];
+      const cloud = new Cloud(s.n_samples, s.corners[s.n_classes - 2], s.start_spread, start, noise);
       for (const steps of [0, 1, 300]) { cloud.advance(s, steps - cloud.steps); out.push(Array.from(cloud.x)); }
       return out;
     }"""
@@ -76,7 +76,7 @@ def test_shown_state_is_that_of_the_simulated_points(visit: Any, tmp_path: Path)
         "elastic", tmp_path / "page.html", inter=0.9, n_samples=6, seed=3, show=False, running=False
     )
     page = visit().open(path)
-    state = elastic_state(inter=0.9, n_samples=6, seed=3)
+    state = elastic_page.state(inter=0.9, n_samples=6, seed=3)
     for t in (0.5, 1.0, 1.5, 2.0):
         step(page, 1)
         x = simulated_points(state, [t]).reshape(3, 6, 2)

@@ -10,15 +10,14 @@ from explorer_pages import frames, handle_at, numbers, resize, step
 
 from deepmech_book import explorers
 from deepmech_book.explorers import chain, elastic, ruler
-from deepmech_book.explorers.file import EXPLORERS
-from deepmech_book.explorers.page import ROOM, bundle
+from deepmech_book.explorers.page import EXPLORERS, ROOM, bundle
 
 
 class Kind(NamedTuple):
     page: Any
     sliders: list[str]
     presets: dict[str, Any]
-    ranges: dict[str, tuple[float, float, float]]
+    ranges: dict[str, Any]
     picture: str
     """What moves."""
     across: tuple[str, int, str] | None
@@ -28,15 +27,15 @@ class Kind(NamedTuple):
 KINDS = {
     "chain": Kind(
         explorers.chain_page, ["friction_right", "friction_left", "noise", "stiffness", "n_blocks", "speed"],
-        chain.PRESETS, chain.RANGES, "svg.chain", ("noise", -1, "noise {:.4f}"),
+        chain.PRESETS, chain.VALUES, "svg.chain", ("noise", -1, "noise {:.4f}"),
     ),
     "elastic": Kind(
         explorers.elastic_page, ["intra", "inter", "noise", "n_classes", "n_samples", "speed"],
-        elastic.PRESETS, elastic.RANGES, "svg.cloud", ("inter", 1, "between classes {:.2f}"),
+        elastic.PRESETS, elastic.VALUES, "svg.cloud", ("inter", 1, "between classes {:.2f}"),
     ),
     "ruler": Kind(
         explorers.ruler_page, ["duration", "jerk_speed", "shake_speed", "table_friction", "speed"],
-        ruler.PRESETS, ruler.RANGES, "svg.ruler", None,
+        ruler.PRESETS, ruler.VALUES, "svg.ruler", None,
     ),
 }  # fmt: skip
 
@@ -80,10 +79,10 @@ def test_mime_bundle(kind: str) -> None:
         (
             "ruler",
             {"length": 3},
-            "ruler explorer: no parameter 'length'; its parameters are seed, duration, jerk_speed",
+            "ruler explorer: no parameter 'length'; its parameters are duration, jerk_speed",
         ),
         ("diagram", {"left": "2z"}, "left = '2z': must be one of chain, 1a"),
-        ("diagram", {"right_cell": (11, 0)}, "right_cell = (11, 0): must be a row from 0 to 10"),
+        ("diagram", {"right_row": 11}, "right_row = 11: must lie between 0 and 10"),
         ("diagram", {"shade": "red"}, "shade = 'red'"),
         ("relaxation", {"phase": "liquid"}, "phase = 'liquid': must be one of regularised mnist"),
         ("relaxation", {"temperature": 0.2}, "temperature = 0.2: must be one of 0, 1e-08"),
@@ -147,7 +146,7 @@ def test_keyboard_moves_the_handle(visit: Any, still: Any, kind: str) -> None:
     handle.focus()
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("ArrowLeft")
-    there = start + 4 * sign * KINDS[kind].ranges[name][2]
+    there = start + 4 * sign * KINDS[kind].ranges[name].allowed[2]
     assert float(slider.input_value()) == pytest.approx(there)
     assert handle_at(page)[0] > x0
     assert told.format(there) in handle.get_attribute("aria-valuetext")

@@ -9,7 +9,7 @@ from explorer_pages import simulated_points, step
 
 from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book import explorers
-from deepmech_book.explorers.elastic import elastic_state
+from deepmech_book.explorers.elastic import elastic_page
 
 PAGES = {
     "ChainExplorer": explorers.chain_page,
@@ -64,7 +64,7 @@ def test_points_that_reach_python_are_the_simulators(jupyter: Any) -> None:
     step(page, 4)
     sent = page.evaluate("Object.assign({}, ...host.sent)")
     assert sent["time"] == pytest.approx(2)
-    wanted = simulated_points(elastic_state(noise=0.5, n_samples=5, seed=2), [2.0])[0]
+    wanted = simulated_points(elastic_page.state(noise=0.5, n_samples=5, seed=2), [2.0])[0]
     np.testing.assert_allclose(sent["points"], wanted, rtol=1e-9, atol=1e-9)
 
 

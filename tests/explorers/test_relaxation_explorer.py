@@ -11,7 +11,7 @@ from deepmech.simulators.brownian import free_time
 from deepmech_book import explorers
 from deepmech_book.experiments.glass import walks
 from deepmech_book.explorers.page import bundle
-from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_state
+from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_page
 
 
 def unpacked(packed: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -21,7 +21,7 @@ def unpacked(packed: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
 
 def test_what_a_page_carries_is_what_ships(still: Any) -> None:
     assert still("relaxation").stat().st_size < 300_000
-    state = relaxation_state()
+    state = relaxation_page.state()
     assert list(state["phases"]) == list(PHASES)
     run, shown = phase_run("regularised mnist"), state["phases"]["regularised mnist"]
     wanted = run.overlap.isel(chi=walks.PAPER_WINDOW).transpose("temperature", "waiting", "seed", "time")

@@ -8,7 +8,7 @@ from explorer_pages import step
 
 from deepmech.simulators.folding_ruler import Ruler, simulate, slow_profile
 from deepmech_book import explorers
-from deepmech_book.explorers.ruler import DT, EXTENSION, PRESETS, ruler_state, specs_of
+from deepmech_book.explorers.ruler import DT, EXTENSION, PRESETS, ruler_page, specs_of
 
 PULLS: dict[str, dict[str, Any]] = {
     "quick": {},
@@ -28,7 +28,7 @@ PULLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", PULLS)
 def test_steps_equal_the_simulator(ruler_engine: Any, name: str) -> None:
-    state = ruler_state(**PULLS[name])
+    state = ruler_page.state(**PULLS[name])
     script = """({ Ruler, Normals }, s) => {
       const strengths = new Float64Array(s.duration + 8);
       new Normals(s.noise_keys[s.seed], s.purpose).draw(0, strengths.length - 4, strengths);
@@ -48,7 +48,7 @@ def test_steps_equal_the_simulator(ruler_engine: Any, name: str) -> None:
 
 @pytest.mark.parametrize("friction", [0.0, 0.05, 0.2, 0.5])
 def test_slow_profile(ruler_engine: Any, friction: float) -> None:
-    setting = ruler_state()["setting"]
+    setting = ruler_page.state()["setting"]
     script = "({ slowProfile }, [f, u, s]) => slowProfile(s.n_pairs, f, u, s.fold, s.stop)"
     found = ruler_engine(script, [friction, EXTENSION, setting])
     np.testing.assert_allclose(found, slow_profile(Ruler(table_friction=friction), EXTENSION), rtol=0, atol=1e-9)

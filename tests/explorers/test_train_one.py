@@ -13,7 +13,7 @@ from deepmech_book import explorers
 from deepmech_book.experiments.spring_block.networks import PANELS
 from deepmech_book.explorers.chain import chain_of
 from deepmech_book.explorers.page import bundle
-from deepmech_book.explorers.training import FIG_3, MOST_DROPOUT, N_TEST, N_TRAIN, training_state
+from deepmech_book.explorers.training import FIG_3, MOST_DROPOUT, N_TEST, N_TRAIN, training_page
 
 EPOCHS = 3
 RUNS: dict[str, dict[str, Any]] = {
@@ -54,7 +54,7 @@ def test_the_browsers_training_is_the_librarys(network: Any, name: str) -> None:
       while (training.epoch < s.epochs) { training.runEpoch(); out.push(training.measure()); }
       return out; }"""
     )
-    found = network(script, training_state(epochs=EPOCHS, **RUNS[name]))
+    found = network(script, training_page.state(epochs=EPOCHS, **RUNS[name]))
     made = library(EPOCHS, **RUNS[name])
     curves = made.load_curve.sel(split="train")
     np.testing.assert_allclose([e["curve"] for e in found], curves, rtol=0, atol=1e-9)
@@ -75,7 +75,7 @@ def test_in_a_worker_and_without_one_the_same_is_told(network: Any, worker: bool
         globalThis.Worker = Kept;
       }); }"""
     )
-    found = network(script, [training_state(epochs=1), worker])
+    found = network(script, [training_page.state(epochs=1), worker])
     np.testing.assert_allclose(found, library(1).load_curve.sel(split="train"), rtol=0, atol=1e-9)
 
 
@@ -90,7 +90,7 @@ def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, tmp_
     told = page.inner_text(".numbers").replace("−", "-").split()
     assert float(told[1]) == pytest.approx(float(curvature(curve, dim="layer")), abs=6e-3)
     assert page.inner_text(".guess span") == "You guessed linear." and "guessed" in page.inner_text("[role=status]")
-    state = training_state(dropout=0.14)
+    state = training_page.state(dropout=0.14)
     p = {"friction_right": FIG_3.friction_range, "friction_left": FIG_3.friction_left, "noise": FIG_3.noise_range / 2}
     chain = chain_of({"n_blocks": 7, "stiffness": 1.0, **p})
     wanted = curvature(simulate(chain, t_end=FIG_3.t_end, seed=0).load_curve.isel(run=0), dim="block")

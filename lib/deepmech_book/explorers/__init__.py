@@ -9,11 +9,11 @@
 - :func:`cli_explore`: write one to a file and open it.
 """
 
+# ruff: noqa: F401 (what a name is, for readers and type checkers; it is imported when asked for)
 from typing import TYPE_CHECKING
 
-from deepmech.core import provenance
-from deepmech_book.explorers.file import cli_explore
-from deepmech_book.explorers.page import Page
+from deepmech.core import code
+from deepmech_book.explorers.page import Page, cli_explore
 
 if TYPE_CHECKING:
     from deepmech_book.explorers.chain import chain_page
@@ -31,22 +31,5 @@ if TYPE_CHECKING:
         TrainOne,
     )
 
-__all__ = [
-    "ChainExplorer",
-    "DiagramExplorer",
-    "ElasticExplorer",
-    "Page",
-    "RelaxationExplorer",
-    "RulerExplorer",
-    "TrainOne",
-    "chain_page",
-    "cli_explore",
-    "diagram_page",
-    "elastic_page",
-    "relaxation_page",
-    "ruler_page",
-    "training_page",
-]
-
 # Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
-__getattr__, __dir__, _ = provenance.homes(__name__, extra="book")
+__getattr__, __dir__, _ = code.homes(__name__, extra="book")

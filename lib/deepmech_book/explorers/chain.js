@@ -1,13 +1,11 @@
-// The spring-block explorer. One component, two hosts: an anywidget in Jupyter, and a page without kernel or network.
-// The model holds the parameters (see chain.py); this view holds the moving chain.
+// The spring-block explorer. The model holds the parameters (see chain.py), this view the moving chain.
 
-import { button, digits, guess, help, key, sliders } from "./controls.js";
+import { button, digits, figure, guess, help, key } from "./controls.js";
 import { html, number, path, set, svg, symbol, symbolText } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
-import { Normals } from "./philox.js";
 import { Plane } from "./plane.js";
 import { Player } from "./player.js";
-import { Chain, curvature, DiagramRun, equilibrium, ETA, largeNoiseLimit } from "./spring_block.js";
+import { Chain, curvature, diagramOf, equilibrium, ETA, largeNoiseLimit, LINEAR, regimeOf } from "./spring_block.js";
 import { hosted } from "./view.js";
 
 // The chain itself: wall, blocks, springs, target, and a table whose teeth lean like the friction.
@@ -96,45 +94,6 @@ class ChainDrawing {
   }
 }
 
-// The sliders of the spring-block explorer, and its instructions.
-/** One slider for each parameter and for the speed; `parameters()` gives the chain as it stands. */
-function chainSliders(model, cleanup, parameters) {
-  const moving = () => {
-    const p = parameters(), n = equilibrium(p).moving;
-    return `without noise ${n === p.n_blocks ? `all ${n} move` : `${n} of ${p.n_blocks} move`}`;
-  };
-  return sliders(model, cleanup, {
-    friction_right: { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving },
-    friction_left: { label: ["friction left ", symbol("μ", "←")], say: digits(3), note: () => "felt only with noise" },
-    noise: {
-      label: ["noise ", symbol("ε")], say: digits(4),
-      note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
-    },
-    stiffness: { label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1" },
-    n_blocks: { label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall" },
-    speed: { label: ["speed"], say: String, note: () => "units of time per second" },
-  });
-}
-
-/** What the picture shows; `linear` and `memory` are the rules by which the words are chosen. */
-function chainHelp(linear, memory) {
-  return help(
-    ["A spring joins each block to the next; the last one pulls towards the target. Block ", symbol("ℓ"),
-      " stands for layer ", symbol("ℓ"), " of a network, its distance to the target for the load still to be carried."],
-    "Hollow blocks: friction holds them against their springs; only noise can move them.",
-    "The teeth of the table are steep where friction is large: their left faces resist motion to the right, " +
-      "their right faces motion to the left.",
-    "Drag the ring through the phase diagram, or move it with the arrow keys (with Shift five times as far). " +
-      "On the solid line the load curve is straight at the time written below.",
-    "Curvature: how far the load curve lies above its chord (below: negative), on average, as a share of its range. " +
-      "Energy: what the springs hold, half of k times their elongations squared.",
-    `The words and the curvature follow a running mean over ${memory} units of time; a curvature within ` +
-      `${linear} of zero counts as linear.`,
-    `In each step of ${ETA} a block moves by the step times what friction lets through of spring force and noise ` +
-      "(Eqs. 5 and 6).",
-  );
-}
-
 // The phase diagram: signed curvature over noise and friction, with the current point as a handle to drag.
 // Noise is strongest on the left, as in paper A's Figure 3.
 class PhasePlot extends Plane {
@@ -157,9 +116,9 @@ class PhasePlot extends Plane {
     this.svg.append(this.neutral, this.grid, this.cells, this.even, this.evenName, this.contour);
   }
 
-  layout(width) {
+  layout() {
     const { noise, friction } = this, [dx, dy] = [noise[1] - noise[0], friction[1] - friction[0]];
-    this.frame(width, [noise.at(-1) + dx / 2, noise[0] - dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
+    this.frame([noise.at(-1) + dx / 2, noise[0] - dx / 2], [friction[0] - dy / 2, friction.at(-1) + dy / 2]);
     const { left, right, top, bottom } = this.box;
     set(this.neutral, { x: left, y: top, width: right - left, height: bottom - top });
     this.draw(this.curvature, this.largest);
@@ -182,8 +141,6 @@ class PhasePlot extends Plane {
 }
 
 const PHYSICS = ["friction_right", "friction_left", "noise", "stiffness", "n_blocks"];
-/** A curvature below this counts as none. */
-const LINEAR = 0.02;
 /** The words of the state follow a running mean over this much time. */
 const MEMORY = 10;
 /** A guess is judged after this much time. */
@@ -195,31 +152,27 @@ const REGIMES = {
   linear: ["Balanced", "linear load curve: every layer carries the same load"],
   convex: ["Over-noisy", "convex load curve: the shallow layers carry the load"],
 };
-const regimeOf = (c) => (c > LINEAR ? "concave" : c < -LINEAR ? "convex" : "linear");
 
 class Explorer extends Player {
   constructor(model, el) {
     super(model, { physics: PHYSICS, perUnit: STEPS_PER_UNIT, stride: STEPS_PER_UNIT, shown: "position", decimals: 0 });
     this.drawing = new ChainDrawing();
     this.load = new LinePlot(276, "load");
-    const { noise, friction_right: friction } = model.get("ranges");
+    const { noise, friction_right: friction } = this.ranges;
     this.phase = new PhasePlot(model.get("diagram"), noise, friction, (values) => this.set(values));
-    this.controls = chainSliders(model, this.cleanup, () => this.parameters);
-    this.guess = guess("How will the load curve end?", { concave: "Concave", linear: "Linear", convex: "Convex" }, () => {
+    this.guess = guess("How will the load curve end?", () => {
       this.asked = true;
       this.root.classList.remove("guessing");
       this.set({ running: true });
     });
-    this.begin(this.build(), el);
-  }
-
-  // What is on the page.
-
-  build() {
     this.progress = html("span", { class: "when" });
     this.scaleEnds = [html("span"), html("span")];
-    return html(
-      "div", { class: "deepmech-explorer", role: "group", "aria-label": "Spring–block chain explorer" },
+    const moving = () => {
+      const p = this.parameters, n = equilibrium(p).moving;
+      return `without noise ${n === p.n_blocks ? `all ${n} move` : `${n} of ${p.n_blocks} move`}`;
+    };
+    this.begin(
+      el, "chain", "Spring–block chain explorer",
       html("div", { class: "top" }, this.head(), this.drawing.root),
       this.buttons({
         step: "Advance by one unit of time, 100 steps", reset: "Put every block back to the wall",
@@ -227,38 +180,52 @@ class Explorer extends Player {
         hold: "Hold the chain where it is", move: "Let the chain move",
       }),
       html("div", { class: "buttons" }, button("Guess one", "A chain that you do not know, at the wall", () => this.hide()), this.guess.root),
-      html("div", { class: "plots" }, this.loadFigure(), this.phaseFigure()),
-      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)), chainHelp(LINEAR, MEMORY), this.status,
-    );
-  }
-
-  loadFigure() {
-    return html(
-      "div", { class: "plot" }, this.load.root,
-      html("div", { class: "legend" }, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),
-    );
-  }
-
-  phaseFigure() {
-    return html(
-      "div", { class: "plot" }, this.phase.root,
-      html("div", { class: "legend" }, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
+      html(
+        "div", { class: "plots" },
+        figure(this.load, key("chord", "even spacing"), key("quiet", "rest without noise"), key("loud", "limit of large noise (Eq. 8)")),
+        figure(this.phase, html("span", { class: "bar" }, this.scaleEnds[0], html("i"), this.scaleEnds[1]), this.progress),
+      ),
+      this.sliders({
+        friction_right: { label: ["friction right ", symbol("μ", "→")], say: digits(3), note: moving },
+        friction_left: { label: ["friction left ", symbol("μ", "←")], say: digits(3), note: () => "felt only with noise" },
+        noise: {
+          label: ["noise ", symbol("ε")], say: digits(4),
+          note: (v) => `force kicks of ε/√η = ${number(v / Math.sqrt(ETA), 3)}`,
+        },
+        stiffness: { label: ["stiffness ", symbol("k")], say: digits(1), note: () => "force per length; y = 1" },
+        n_blocks: { label: ["blocks ", symbol("L")], say: String, note: () => "a new chain starts at the wall" },
+        speed: { label: ["speed"], say: String, note: () => "units of time per second" },
+      }),
+      help(
+        ["A spring joins each block to the next; the last one pulls towards the target. Block ", symbol("ℓ"),
+          " stands for layer ", symbol("ℓ"), " of a network, its distance to the target for the load still to be carried."],
+        "Hollow blocks: friction holds them against their springs; only noise can move them.",
+        "The teeth of the table are steep where friction is large: their left faces resist motion to the right, " +
+          "their right faces motion to the left.",
+        "Drag the ring through the phase diagram, or move it with the arrow keys (with Shift five times as far). " +
+          "On the solid line the load curve is straight at the time written below.",
+        "Curvature: how far the load curve lies above its chord (below: negative), on average, as a share of its range. " +
+          "Energy: what the springs hold, half of k times their elongations squared.",
+        `The words and the curvature follow a running mean over ${MEMORY} units of time; a curvature within ` +
+          `${LINEAR} of zero counts as linear.`,
+        `In each step of ${ETA} a block moves by the step times what friction lets through of spring force and noise ` +
+          "(Eqs. 5 and 6).",
+      ),
     );
   }
 
   // What moves.
 
   start() {
-    const key = this.model.get("noise_keys")[this.model.get("seed")];
-    this.subject = new Chain(this.parameters.n_blocks, new Normals(key, this.model.get("purpose")));
+    this.subject = new Chain(this.parameters.n_blocks, this.normals(this.model.get("purpose")));
     this.mean = curvature(this.subject.x);
   }
 
   /** Another chain at the wall, without the map that would tell how its load curve ends. */
   hide() {
-    const ranges = this.model.get("ranges"), values = { running: false };
+    const values = { running: false };
     for (const name of ["friction_right", "friction_left", "noise"]) {
-      const [low, high, step] = ranges[name];
+      const [low, high, step] = this.ranges[name];
       values[name] = Number((Math.round((low + Math.random() * (high - low)) / step) * step).toFixed(6));
     }
     this.set(values);
@@ -323,11 +290,9 @@ class Explorer extends Player {
   layout() {
     const p = this.parameters;
     [this.quiet, this.loud] = [equilibrium(p).x, largeNoiseLimit(p)];
-    const reach = Math.max(1, ...this.loud), width = this.load.root.clientWidth;
-    const every = p.n_blocks > 9 && width < 340 ? 2 : 1;
+    const reach = Math.max(1, ...this.loud), every = p.n_blocks > 9 && this.load.root.clientWidth < 340 ? 2 : 1;
     this.drawing.layout(this.width, p, reach);
     this.load.layout(
-      width,
       {
         low: 0, high: p.n_blocks + 1, title: ["layer ", ...symbolText("ℓ")],
         at: Array.from({ length: p.n_blocks + 2 }, (_, l) => l).filter((l) => l % every === 0),
@@ -337,9 +302,8 @@ class Explorer extends Player {
         title: ["load ", ...symbolText("D", "ℓ"), " = ", ...symbolText("y − x", "ℓ")],
       },
     );
-    this.phase.layout(width);
+    this.phase.layout();
     this.phase.update(p);
-    for (const control of this.controls) control.show();
     this.shade(p);
   }
 
@@ -350,7 +314,7 @@ class Explorer extends Player {
     if (settings === this.shaded) return;
     this.shaded = settings;
     const same = settings === [given.friction_left, given.stiffness, given.n_blocks].join();
-    this.computing = same ? null : new DiagramRun(p, given, this.model.get("purpose"));
+    this.computing = same ? null : diagramOf(p, given, this.model.get("purpose"));
     if (same) this.showDiagram(given.curvature);
     this.wake();
   }
@@ -364,15 +328,6 @@ class Explorer extends Player {
     this.progress.textContent = `at t = ${this.model.get("diagram").t_end}`;
   }
 
-  computeDiagram() {
-    const values = this.computing.work(6);
-    this.phase.root.classList.add("stale");
-    this.progress.textContent = `computing ${Math.floor(100 * this.computing.progress)} %`;
-    if (!values) return;
-    this.computing = null;
-    this.showDiagram(values);
-  }
-
   // Time.
 
   get busy() {
@@ -380,7 +335,16 @@ class Explorer extends Player {
   }
 
   between() {
-    if (this.computing) this.computeDiagram();
+    if (!this.computing) return;
+    const end = performance.now() + 6;
+    let told;
+    do told = this.computing.next();
+    while (!told.done && performance.now() < end);
+    this.phase.root.classList.add("stale");
+    if (told.done) {
+      this.computing = null;
+      this.showDiagram(told.value);
+    } else this.progress.textContent = `computing ${Math.floor(100 * told.value)} %`;
   }
 }
 

@@ -2,42 +2,26 @@
 
 import { html, number } from "./dom.js";
 
-/** Call `react` now and whenever `name` changes; the result undoes this. */
-export function follow(model, name, react) {
-  model.on(`change:${name}`, react);
-  react();
-  return () => model.off(`change:${name}`, react);
-}
-
 /**
- * A labelled slider for model value `name`, over a `range` or through the values that `values()` has at the moment.
- * `say(value)` gives the number shown and `note(value)` a remark below it.
+ * A labelled slider of `view` for the model's value `name`, over a `range` or through the values that `values()` has at the
+ * moment. `say(value)` gives the number shown, `speak` what is heard, and `note(value)` a remark below it.
  */
-function slider(model, cleanup, name, { label, range: [min, max, step] = [0, 0, 1], values, say, note, speak = say }) {
+export function slider(view, name, { label, range: [min, max, step] = [0, 0, 1], values, say, note, speak = say }) {
   const input = html("input", { type: "range", min, max, step, name });
   const output = html("output"), remark = html("small");
-  input.addEventListener("input", () => {
-    model.set(name, values ? values()[Number(input.value)] : Number(input.value));
-    model.save_changes();
-  });
+  input.addEventListener("input", () => view.set({ [name]: values ? values()[Number(input.value)] : Number(input.value) }));
   const show = () => {
-    const all = values?.(), at = all ? nearest(all, model.get(name)) : model.get(name), value = all ? all[at] : at;
+    const all = values?.(), now = view.model.get(name), at = all ? nearest(all, now) : now, value = all ? all[at] : at;
     if (all) input.max = all.length - 1;
     input.value = at;
     input.setAttribute("aria-valuetext", speak(value));
     output.textContent = say(value);
-    if (note) remark.replaceChildren(...[note(value)].flat());
+    remark.replaceChildren(...[note(value)].flat());
   };
-  cleanup.push(follow(model, name, show));
+  view.follow(name, show);
   // Only name and input stand inside the label: an output would be labelled in the input's place.
   const named = html("label", {}, html("span", {}, ...label), input);
-  return { root: html("div", { class: "slider" }, named, output, ...(note ? [remark] : [])), show };
-}
-
-/** One slider for each entry of `all`, {name: options}, with the range that the model has for it. */
-export function sliders(model, cleanup, all) {
-  const ranges = model.get("ranges");
-  return Object.entries(all).map(([name, options]) => slider(model, cleanup, name, { range: ranges[name], ...options }));
+  return { root: html("div", { class: "slider" }, named, output, remark), show };
 }
 
 /** Says a number with `n` decimals. */
@@ -54,44 +38,30 @@ export function button(label, explain, action) {
   return html("button", { type: "button", title: explain, onclick: action }, label);
 }
 
-/** A model for pages without a kernel: the part of Jupyter's widget model that the component uses. */
-export function localModel(state) {
-  const listeners = new Map();
-  const of = (event) => listeners.get(event) ?? listeners.set(event, new Set()).get(event);
-  return {
-    get: (name) => state[name],
-    set(name, value) {
-      if (Object.is(state[name], value)) return;
-      state[name] = value;
-      for (const react of of(`change:${name}`)) react();
-    },
-    save_changes() {},
-    on: (event, react) => of(event).add(react),
-    off: (event, react) => of(event).delete(react),
-  };
-}
-
 /** Where the value nearest to `wanted` stands among rising `values`, by factors; zero is below all others. */
 export function nearest(values, wanted) {
   const place = (v) => Math.log10(Math.max(v, 1e-12)), away = values.map((v) => Math.abs(place(v) - place(wanted)));
   return away.indexOf(Math.min(...away));
 }
 
-/** A labelled slider through the values that `values()` has at the moment, for the model's value `name`. */
-export const stepper = (model, cleanup, name, values, options) => slider(model, cleanup, name, { values, ...options });
-
 /** What a kind of line is called, below a plot. */
 export const key = (name, text) => html("span", { class: `key ${name}` }, html("i"), text);
 
+export const legend = (...keys) => html("div", { class: "legend" }, ...keys);
+
+/** A picture, over the keys of its lines if there are any. */
+export const figure = (plot, ...keys) => html("div", { class: "plot" }, plot.root, ...(keys.length ? [legend(...keys)] : []));
+
 /**
- * A question with a button for each of `choices`, {key: word}, to be answered before `chosen` shows what happens: then
- * `tell(key)` says who was right, and `ask()` asks again. `said` is what it told last.
+ * The question how a load curve ends, to be answered before `chosen` shows it: then `tell(key)` says who was right, and
+ * `ask()` asks again. `said` is what it told last.
  */
-export function guess(question, choices, chosen) {
+export function guess(question, chosen) {
+  const choices = { concave: "Concave", linear: "Linear", convex: "Convex" };
   const words = html("span"), buttons = Object.entries(choices).map(([key, word]) => button(word, "Guess first, then see", () => {
     made = key;
     mark();
-    chosen(key);
+    chosen();
   }));
   const root = html("div", { class: "guess", role: "group", "aria-label": question }, words, ...buttons);
   let made;

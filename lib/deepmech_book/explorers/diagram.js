@@ -1,12 +1,11 @@
-// The explorer of phase diagrams: two of them side by side, a cell of each pointed at. One component, two hosts: an anywidget
-// in Jupyter, and a page without kernel or network. The model holds the diagrams (see diagram.py) and what is pointed at.
+// The explorer of phase diagrams: two of them side by side, a cell of each pointed at. The model holds the diagrams (see
+// diagram.py) and what is pointed at.
 
-import { button, follow, help } from "./controls.js";
+import { button, help, legend } from "./controls.js";
 import { html, number, path, set, svg, symbolText, write } from "./dom.js";
 import { LinePlot, roomy } from "./line_plot.js";
-import { unpacked } from "./packed.js";
-import { Plane } from "./plane.js";
-import { hosted, View } from "./view.js";
+import { Plane, thinned } from "./plane.js";
+import { hosted, unpacked, View } from "./view.js";
 
 // A shipped phase diagram: a small load curve in every cell, shaded, with the cell pointed at as a handle to drag.
 const HEIGHT = 300;
@@ -26,8 +25,8 @@ class DiagramMap extends Plane {
     this.svg.append(this.cells, this.curves, this.contour, this.cross, this.grid);
   }
 
-  /** Show diagram `d` (diagram.js) at this width, its cells shaded by `shade`. */
-  layout(width, d, shade) {
+  /** Show diagram `d`, its cells shaded by `shade`. */
+  layout(d, shade) {
     const { across, up } = this, [R, C] = [d.rows.values.length, d.columns.values.length];
     const title = ({ words, symbol, sub }) => [words + (symbol ? " " : ""), ...(symbol ? symbolText(symbol, sub) : [])];
     Object.assign(across, {
@@ -35,17 +34,14 @@ class DiagramMap extends Plane {
     });
     Object.assign(up, { range: [0, R - 1, 1], values: d.rows.values, words: d.rows.words, title: title(d.rows) });
     set(this.handle, { "aria-valuemax": C - 1 });
-    this.frame(width, [-0.5, C - 0.5], [-0.5, R - 0.5]);
+    this.frame([-0.5, C - 0.5], [-0.5, R - 0.5]);
     const { x, y } = this, [w, h] = [x(1) - x(0), y(0) - y(1)];
-    const values = Array.from({ length: R }, (_, r) => Array.from({ length: C }, (_, c) => d.mean(shade, r, c)));
-    const known = values.flat().filter(Number.isFinite), signed = shade === "curvature";
-    const [low, high] = signed ? [0, Math.max(...known.map(Math.abs))] : [Math.min(...known), Math.max(...known)];
+    const values = d.means(shade), signed = shade === "curvature", [low, high] = d.scale(shade);
     const look = (v) => ({
       class: !Number.isFinite(v) ? "missing" : !signed ? "share" : v > 0 ? "concave" : "convex",
-      opacity: Number.isFinite(v) ? (DARKEST * ((signed ? Math.abs(v) : v) - low)) / (high - low || 1) : 1,
+      opacity: Number.isFinite(v) ? (DARKEST * (signed ? Math.abs(v) : v - low)) / ((signed ? high : high - low) || 1) : 1,
     });
-    const bends = signed ? values : values.map((row, r) => row.map((_, c) => d.mean("curvature", r, c)));
-    this.shadeCells(values, values[0].map((_, c) => x(c)), values.map((_, r) => y(r)), look, bends);
+    this.shadeCells(values, values[0].map((_, c) => x(c)), values.map((_, r) => y(r)), look, d.means("curvature"));
     // Every curve fills its cell: shapes can be compared, heights cannot.
     this.curves.replaceChildren(...values.flatMap((row, r) => row.map((_, c) => {
       const load = d.loads(r, c), top = Math.max(...load), range = top - Math.min(...load), points = [];
@@ -100,6 +96,17 @@ class Diagram {
     return this.each(shade, row, column).reduce((a, b) => a + b) / this.seeds;
   }
 
+  /** The means of all cells, row by row. */
+  means(shade) {
+    return this.rows.values.map((_, r) => this.columns.values.map((_, c) => this.mean(shade, r, c)));
+  }
+
+  /** Their lowest and highest; what has a sign, as far below zero as above. */
+  scale(shade) {
+    const known = this.means(shade).flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
+    return shade === "curvature" ? [-most, most] : [Math.min(...known), Math.max(...known)];
+  }
+
   /** In words; a number that is none belongs to a network that diverged. */
   say(shade, value) {
     if (!Number.isFinite(value)) return "none, as training diverged";
@@ -113,10 +120,7 @@ class Side {
   constructor(explorer, side) {
     Object.assign(this, { explorer, side, names: { row: `${side}_row`, column: `${side}_column` } });
     const { model } = explorer;
-    this.choice = html(
-      "select", { name: side, "aria-label": `Diagram on the ${side}`, onchange: () => explorer.choose(this, this.choice.value) },
-      ...Object.entries(model.get("diagrams")).map(([key, { title }]) => html("option", { value: key }, title)),
-    );
+    const choice = explorer.select(side, `Diagram on the ${side}`, model.get("diagrams"), (key) => explorer.choose(this, key));
     this.about = html("p", { class: "about" });
     this.map = new DiagramMap(side, this.names, (cell) => explorer.move(this, cell));
     this.ends = [html("span"), html("span")];
@@ -125,8 +129,8 @@ class Side {
     this.facts = html("dl", { class: "facts" });
     this.cuts = { columns: new LinePlot(190, "cut"), rows: new LinePlot(190, "cut") };
     this.root = html(
-      "section", { class: "side", "aria-label": `Diagram on the ${side}` }, this.choice, this.about, this.map.root,
-      html("div", { class: "legend" }, html("span", { class: "bar" }, this.ends[0], this.bar, this.ends[1])),
+      "section", { class: "side", "aria-label": `Diagram on the ${side}` }, choice, this.about, this.map.root,
+      legend(html("span", { class: "bar" }, this.ends[0], this.bar, this.ends[1])),
       this.facts, this.curve.root, html("div", { class: "cuts" }, this.cuts.columns.root, this.cuts.rows.root),
     );
   }
@@ -156,14 +160,11 @@ class Side {
 
   layout() {
     const d = this.diagram, shade = this.explorer.model.get("shade");
-    this.choice.value = this.explorer.model.get(this.side);
     write(this.about, d.about);
-    this.map.layout(this.map.root.clientWidth, d, shade);
-    const all = Array.from({ length: d.rows.values.length }, (_, r) => d.columns.values.map((_, c) => d.mean(shade, r, c)));
-    const known = all.flat().filter(Number.isFinite), most = Math.max(...known.map(Math.abs));
+    this.map.layout(d, shade);
+    const [low, high] = d.scale(shade);
     const ends = shade === "curvature"
-      ? [`convex ${number(-most, 2)}`, `${number(most, 2, true)} concave`]
-      : [Math.min(...known), Math.max(...known)].map((v) => d.say(shade, v));
+      ? [`convex ${number(low, 2)}`, `${number(high, 2, true)} concave`] : [low, high].map((v) => d.say(shade, v));
     ends.forEach((text, i) => write(this.ends[i], text));
     this.bar.className = shade;
   }
@@ -173,10 +174,10 @@ class Side {
     this.map.aim({ [this.names.row]: row, [this.names.column]: column }, this.tell());
     this.drawFacts(d, row, column);
     const seeds = Array.from({ length: d.seeds }, (_, s) => d.loads(row, column, s)), mean = d.loads(row, column);
+    const every = d.layers.length > 13 ? 4 : d.layers.length > 9 ? 2 : 1;
     const at = (curve) => curve.map((v, l) => [d.layers[l], v]);
     this.curve.layout(
-      this.curve.root.clientWidth,
-      { low: 0, high: d.layers.at(-1), title: ["layer ", ...symbolText("ℓ")], at: this.some(d.layers) },
+      { low: 0, high: d.layers.at(-1), title: ["layer ", ...symbolText("ℓ")], at: d.layers.filter((l) => l % every === 0) },
       { ...roomy(seeds.flat()), title: ["load ", ...symbolText("D", "ℓ")] },
     );
     this.curve.draw([
@@ -186,10 +187,6 @@ class Side {
     ]);
     this.drawCut("columns", d, (c) => [row, c], column, shade);
     this.drawCut("rows", d, (r) => [r, column], row, shade);
-  }
-
-  some(layers) {
-    return layers.filter((l) => l % (layers.length > 13 ? 4 : layers.length > 9 ? 2 : 1) === 0);
   }
 
   drawFacts(d, row, column) {
@@ -210,12 +207,9 @@ class Side {
     const plot = this.cuts[axis], { values, words } = d[axis], each = values.map((_, i) => d.each(shade, ...place(i)));
     const unit = shade === "outcome" && d.outcome === "accuracy" ? 100 : 1;
     const scaled = each.map((all) => all.map((v) => unit * v)), means = scaled.map((all) => all.reduce((a, b) => a + b) / d.seeds);
-    const signed = shade === "curvature", room = plot.root.clientWidth - 72;
-    const skip = Math.ceil((7.5 * Math.max(...values.map((v) => v.length)) + 4) / (room / values.length));
+    const signed = shade === "curvature", at = thinned(values, plot.root.clientWidth - 72);
     plot.layout(
-      plot.root.clientWidth,
-      { low: -0.3, high: values.length - 0.7, title: [words], say: (i) => values[i],
-        at: values.map((_, i) => i).filter((i) => (values.length - 1 - i) % skip === 0) },
+      { low: -0.3, high: values.length - 0.7, title: [words], say: (i) => values[i], at },
       { ...roomy([...scaled.flat(), ...(signed ? [0] : [])]), n: 4, title: [unit === 100 ? "accuracy, %" : this.name(shade)] },
     );
     plot.draw([
@@ -231,24 +225,18 @@ class Side {
 class Explorer extends View {
   constructor(model, el) {
     super(model, [...SIDES.flatMap((side) => [side, `${side}_row`, `${side}_column`]), "shade", "linked"]);
-    this.unpacked = new Map();
     this.sides = SIDES.map((side) => new Side(this, side));
-    this.begin(this.build(), el);
-    this.publish();
-  }
-
-  build() {
     this.shades = SHADES.map((shade) => button(
       shade === "curvature" ? "Curvature" : "Accuracy or energy", "Shade cells by this", () => this.set({ shade }),
     ));
-    this.link = html("input", { type: "checkbox", name: "linked", onchange: () => this.set({ linked: this.link.checked }) });
-    this.cleanup.push(follow(this.model, "linked", () => (this.link.checked = this.model.get("linked"))));
-    return html(
-      "div", { class: "deepmech-explorer diagram", role: "group", "aria-label": "Phase diagrams explorer" },
+    const link = html("input", { type: "checkbox", name: "linked", onchange: () => this.set({ linked: link.checked }) });
+    this.controls.push({ show: () => (link.checked = model.get("linked")) });
+    this.begin(
+      el, "diagram", "Phase diagrams explorer",
       html(
         "div", { class: "buttons" },
         html("div", { role: "group", "aria-label": "What cells are shaded by" }, html("span", {}, "Shade by"), ...this.shades),
-        html("label", { class: "check" }, this.link, " move both rings together"),
+        html("label", { class: "check" }, link, " move both rings together"),
       ),
       html("div", { class: "plots" }, ...this.sides.map((side) => side.root)),
       help(
@@ -261,13 +249,12 @@ class Explorer extends View {
           "between its ends. Then the row and the column through the cell; bars reach from the lowest to the highest seed.",
         "Load curves are rounded to 0.001, curvatures, accuracies and energies to 0.0001.",
       ),
-      this.status,
     );
+    this.publish();
   }
 
   diagram(key) {
-    if (!this.unpacked.has(key)) this.unpacked.set(key, new Diagram(this.model.get("diagrams")[key]));
-    return this.unpacked.get(key);
+    return this.once(key, () => new Diagram(this.model.get("diagrams")[key]));
   }
 
   /** The same place in another diagram, as a share of its rows and columns. */

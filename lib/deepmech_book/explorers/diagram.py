@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import xarray as xr
 
@@ -14,7 +14,7 @@ from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.experiments.spring_block import beside_the_print, chains, networks
-from deepmech_book.explorers.page import Page, packed, page_of
+from deepmech_book.explorers.page import Explorable, Value, packed
 
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
@@ -22,20 +22,13 @@ N_FRICTION, N_NOISE, N_RUNS = 11, 11, 10
 """Cells of the chain's diagram, and runs in each: as many as the networks of a cell."""
 
 
-class Noise(NamedTuple):
-    """What the columns of a diagram are: in words, its symbol, and whether larger values are noisier."""
-
-    words: str
-    symbol: str = ""
-    rising: bool = True
-
-
+# What the columns of a diagram are: in words, a symbol, and whether larger values are noisier.
 NOISES = {
-    "data_noise": Noise("data noise", "p"),
-    "learning_rate": Noise("learning rate"),
-    "dropout": Noise("dropout", "p"),
-    "batch_size": Noise("batch size", rising=False),
-    "noise": Noise("noise", "ε"),
+    "data_noise": ("data noise", "p", True),
+    "learning_rate": ("learning rate", "", True),
+    "dropout": ("dropout", "p", True),
+    "batch_size": ("batch size", "", False),
+    "noise": ("noise", "ε", True),
 }
 
 
@@ -79,15 +72,11 @@ def diagram(name: str) -> xr.Dataset:
     """
     made = SOURCES[name][1]()
     made = result(made) if isinstance(made, Sweep) else made
-    rows, columns = _axes(made)
-    made = made.sortby(rows, ascending=rows != "slope").sortby(columns, ascending=not NOISES[columns].rising)
+    rows = "slope" if "slope" in made.dims else "friction_right"
+    columns = next(name for name in NOISES if name in made.dims)
+    made = made.sortby(rows, ascending=rows != "slope").sortby(columns, ascending=not NOISES[columns][2])
     outcome = "accuracy" if "accuracy" in made else "elastic_energy"
     return made[["load_curve", "curvature", outcome]].transpose(rows, columns, "seed", "layer")
-
-
-def _axes(made: xr.Dataset) -> tuple[str, str]:
-    rows = "slope" if "slope" in made.dims else "friction_right"
-    return rows, next(name for name in NOISES if name in made.dims)
 
 
 def _words(made: xr.Dataset, columns: str) -> str:
@@ -114,53 +103,35 @@ def _in_page(name: str) -> dict[str, Any]:
     made = diagram(name)
     rows, columns = (str(dim) for dim in made["curvature"].dims[:2])
     outcome = str(list(made)[-1])
-    noise, slope = NOISES[columns], rows == "slope"
+    slope, (noise, symbol, _) = rows == "slope", NOISES[columns]
+
+    def axis(name: str, style: str, words: str, symbol: str, sub: str = "") -> dict[str, Any]:
+        values = [format(v, style) for v in made[name].values]
+        return {"words": words, "symbol": symbol, "sub": sub, "values": values}
+
     return {
         "title": SOURCES[name][0],
         "about": _words(made, columns),
-        "rows": {"words": "negative slope" if slope else "friction right", "symbol": "α" if slope else "μ",
-                 "sub": "" if slope else "→", "values": [f"{v:.3g}" for v in made[rows].values]},
-        "columns": {"words": noise.words, "symbol": noise.symbol, "sub": "",
-                    "values": [f"{v:g}" for v in made[columns].values]},
+        "rows": axis(rows, ".3g", *(("negative slope", "α") if slope else ("friction right", "μ", "→"))),
+        "columns": axis(columns, "g", noise, symbol),
         "seeds": made.sizes["seed"],
         "layers": made["layer"].values.tolist(),
         "outcome": "accuracy" if slope else "energy",
         "load": packed(made["load_curve"], STEPS["load"]),
         "shades": [packed(made[key], STEPS[step]) for key, step in zip(("curvature", outcome), SHADES, strict=True)],
-    }  # fmt: skip
+    }
 
 
-def diagram_state(
-    *,
-    left: str = "1c",
-    right: str = "chain",
-    left_cell: tuple[int, int] | None = None,
-    right_cell: tuple[int, int] | None = None,
-    shade: str = "curvature",
-    linked: bool = True,
-) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values.
-
-    Raises
-    ------
-    ValueError
-        If there is no such diagram, cell or shade.
-    """
-    for name, value, allowed in (("left", left, SOURCES), ("right", right, SOURCES), ("shade", shade, SHADES)):
-        if value not in allowed:
-            raise ValueError(f"diagram explorer: {name} = {value!r}: must be one of {', '.join(allowed)}")
-    state: dict[str, Any] = {"left": left, "right": right, "shade": shade, "linked": linked}
-    for side, cell in (("left", left_cell), ("right", right_cell)):
-        shape = diagram(state[side])["curvature"].shape[:2]
-        # The corner of a quiet, nonlinear network.
-        row, column = (shape[0] - 1, shape[1] - 1) if cell is None else cell
-        if row not in range(shape[0]) or column not in range(shape[1]):
-            raise ValueError(
-                f"diagram explorer: {side}_cell = {cell!r}: must be a row from 0 to {shape[0] - 1}, counted from the "
-                f"most linear, and a column from 0 to {shape[1] - 1}, counted from the noisiest"
-            )
-        state |= {f"{side}_row": row, f"{side}_column": column}
-    return state | {"diagrams": {name: _in_page(name) for name in SOURCES}}
+def fill(values: dict[str, Any]) -> dict[str, Any]:
+    """Every diagram, and the cells pointed at: where none is named, that of a quiet, nonlinear network."""
+    more: dict[str, Any] = {"diagrams": {name: _in_page(name) for name in SOURCES}}
+    for side in SIDES:
+        for axis in ("row", "column"):
+            at = Value(None, (0, len(more["diagrams"][values[side]][f"{axis}s"]["values"]) - 1, 1))
+            chosen = values[name := f"{side}_{axis}"]
+            more[name] = at.allowed[1] if chosen is None else chosen
+            at.check(f"diagram explorer: {name} = {chosen!r}: must", more[name])
+    return more
 
 
 def in_words(state: dict[str, Any]) -> str:
@@ -173,27 +144,25 @@ def in_words(state: dict[str, Any]) -> str:
     return f"Interactive phase diagrams, two of {len(state['diagrams'])} side by side: {'; '.join(said)}."
 
 
-def diagram_page(**parameters: Any) -> Page:
-    """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
+_CELL = {
+    f"{side}_{axis}": Value(None, words=f"counted from the {first}; by default the last")
+    for side in SIDES
+    for axis, first in (("row", "most linear networks"), ("column", "strongest noise"))
+}
+diagram_page = Explorable(
+    "diagram",
+    "Phase diagrams, cell by cell",
+    "phase-diagrams.html",
+    """Two phase diagrams that ship with the book, side by side.
 
-    Every seed's load curve of every cell travels with the page, rounded to :data:`STEPS`.
-
-    Parameters
-    ----------
-    left, right : str
-        Diagrams to begin with, keys of :data:`SOURCES`.
-    left_cell, right_cell : tuple of int, optional
-        Row, counted from the most linear networks, and column, counted from the strongest noise. By default the
-        most nonlinear ones with the least noise.
-    shade : str
-        "curvature", or "outcome": a network's test accuracy, a chain's elastic energy.
-    linked : bool
-        Whether to move in one diagram moves to the same place of the other.
-
-    Raises
-    ------
-    ValueError
-        If there is no such diagram, cell or shade.
-    """
-    state = diagram_state(**parameters)
-    return page_of("diagram", state, in_words(state))
+Every seed's load curve of every cell travels with the page, rounded to :data:`STEPS`.""",
+    {
+        "left": Value("1c", list(SOURCES)),
+        "right": Value("chain", list(SOURCES)),
+        **_CELL,
+        "shade": Value("curvature", list(SHADES), "of cells; the outcome is a network's accuracy, a chain's energy"),
+        "linked": Value(True, words="whether to move in one diagram moves to the same place of the other"),
+    },
+    fill,
+    in_words,
+)

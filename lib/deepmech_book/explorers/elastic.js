@@ -1,33 +1,28 @@
-// The elastic explorer: classes of points in the plane that pull on one another. One component, two hosts: an anywidget in
-// Jupyter, and a page without kernel or network. The model holds the parameters (see elastic.py); this view holds the points.
+// The elastic explorer: classes of points in the plane that pull on one another. The model holds the parameters (see
+// elastic.py), this view the points.
 
-import { digits, help, sliders } from "./controls.js";
+import { digits, figure, help } from "./controls.js";
 import { html, number, path, power, set, svg, symbol, symbolText } from "./dom.js";
-import { Normals } from "./philox.js";
 import { Plane } from "./plane.js";
 import { Player } from "./player.js";
 import { hosted } from "./view.js";
 
-// Locally elastic features in the plane (paper B, Eq. 2) by Euler steps, with the random numbers that deepmech draws, and whether a straight line separates two classes of them. `p` is an object with intra, inter, noise.
+// Locally elastic features in the plane (paper B, Eq. 2) by Euler steps, with the random numbers that deepmech draws, and
+// whether a straight line separates two classes of them. `p` is an object with intra, inter, noise.
 /** Length of an Euler step. */
 const STEP = 0.01;
 
 /** K classes of n samples, each with two features: x[2 (k n + i)], x[2 (k n + i) + 1]. */
 class Cloud {
-  /** `stream` has key, start and noise (words of the two purposes); class means start at `corners`, [x, y] each. */
-  constructor(nSamples, corners, spread, stream) {
+  /** Class means begin at `corners`, [x, y] each; `start` and `noise` are the random numbers of the two purposes. */
+  constructor(nSamples, corners, spread, start, noise) {
     const K = corners.length, size = 2 * K * nSamples;
-    this.K = K;
-    this.n = nSamples;
-    this.random = new Float64Array(size + 4);
-    this.x = new Float64Array(size);
-    this.means = new Float64Array(2 * K);
-    this.normals = new Normals(stream.key, stream.noise);
-    new Normals(stream.key, stream.start).draw(0, size, this.random);
+    Object.assign(this, { K, n: nSamples, normals: noise, steps: 0 });
+    [this.random, this.x, this.means] = [size + 4, size, 2 * K].map((n) => new Float64Array(n));
+    start.draw(0, size, this.random);
     for (let j = 0; j < size; j++) {
       this.x[j] = corners[Math.floor(j / (2 * nSamples))][j % 2] + spread * this.random[j];
     }
-    this.steps = 0;
     this.measure();
   }
 
@@ -162,7 +157,8 @@ class CloudPlot {
     this.root = svg("svg", { class: "cloud", "aria-hidden": "true" }, this.inside, this.box);
   }
 
-  layout(width, cloud, stacked) {
+  layout(cloud, stacked) {
+    const width = this.root.clientWidth;
     [this.width, this.height] = [width, stacked ? ABOVE : BESIDE];
     set(this.root, { height: this.height });
     set(this.box, { x: 0.5, y: 0.5, width: Math.max(0, width - 1), height: this.height - 1 });
@@ -220,9 +216,9 @@ class EffectPlane extends Plane {
     this.svg.append(...this.areas, this.grid, this.diagonal, ...this.names);
   }
 
-  layout(width) {
+  layout() {
     const inter = this.across.range, intra = this.up.range;
-    this.frame(width, inter, intra);
+    this.frame(inter, intra);
     const { x, y, box } = this;
     // The diagonal alpha = beta, where it lies in the box.
     const low = Math.max(inter[0], intra[0]), high = Math.min(inter[1], intra[1]);
@@ -244,37 +240,16 @@ const LARGEST = 1e9;
 
 class Explorer extends Player {
   constructor(model, el) {
-    super(model, {
-      physics: PHYSICS, perUnit: Math.round(1 / STEP), stride: HALF_UNIT, shown: "points", decimals: 1,
-    });
+    super(model, { physics: PHYSICS, perUnit: Math.round(1 / STEP), stride: HALF_UNIT, shown: "points", decimals: 1 });
     this.plot = new CloudPlot();
-    const { inter, intra } = model.get("ranges");
-    this.plane = new EffectPlane(inter, intra, (values) => this.set(values));
-    this.controls = this.effectSliders();
-    this.begin(this.build(), el);
-  }
-
-  // What is on the page.
-
-  effectSliders() {
+    this.plane = new EffectPlane(this.ranges.inter, this.ranges.intra, (values) => this.set(values));
     const rate = () => {
       const p = this.parameters, gap = (p.intra - p.inter) / p.n_classes;
       return gap ? `differences ${gap > 0 ? "grow" : "fade"} at rate ${number(Math.abs(gap), 2)}` : "differences stay";
     };
     const others = (v) => (v > 0 ? "classes carry others along" : v < 0 ? "classes push others away" : "classes ignore one another");
-    return sliders(this.model, this.cleanup, {
-      intra: { label: ["within classes ", symbol("α")], say: digits(2), note: rate },
-      inter: { label: ["between classes ", symbol("β")], say: digits(2), note: others },
-      noise: { label: ["noise ", symbol("σ")], say: digits(2), note: () => "classes widen as σ√t" },
-      n_classes: { label: ["classes ", symbol("K")], say: String, note: () => "starts anew" },
-      n_samples: { label: ["samples per class ", symbol("n")], say: String, note: () => "starts anew" },
-      speed: { label: ["speed"], say: digits(1), note: () => "units of time per second" },
-    });
-  }
-
-  build() {
-    return html(
-      "div", { class: "deepmech-explorer elastic", role: "group", "aria-label": "Locally elastic points explorer" },
+    this.begin(
+      el, "elastic", "Locally elastic points explorer",
       html(
         "div", { class: "stage" },
         html("div", { class: "top" }, this.head(), this.plot.root),
@@ -283,9 +258,16 @@ class Explorer extends Player {
           noise: "Another seed of start and noise", presets: "Settings to try",
           hold: "Hold the points where they are", move: "Let the points move",
         }),
-        html("div", { class: "plot" }, this.plane.root),
+        figure(this.plane),
       ),
-      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
+      this.sliders({
+        intra: { label: ["within classes ", symbol("α")], say: digits(2), note: rate },
+        inter: { label: ["between classes ", symbol("β")], say: digits(2), note: others },
+        noise: { label: ["noise ", symbol("σ")], say: digits(2), note: () => "classes widen as σ√t" },
+        n_classes: { label: ["classes ", symbol("K")], say: String, note: () => "starts anew" },
+        n_samples: { label: ["samples per class ", symbol("n")], say: String, note: () => "starts anew" },
+        speed: { label: ["speed"], say: digits(1), note: () => "units of time per second" },
+      }),
       help(
         ["Every point is a sample with two features; colour and shape tell its class. A step draws all of a class's ",
           "points along its own mean by ", symbol("α"), "/K and along the other classes' means by ", symbol("β"), "/K (Eq. 2)."],
@@ -295,16 +277,14 @@ class Explorer extends Player {
         "Means over width: the smallest distance between two class means, over the width of a class.",
         `The points stop where they are ${power(LARGEST)} units apart.`,
       ),
-      this.status,
     );
   }
 
   // What moves.
 
   start() {
-    const p = this.parameters, m = this.model;
-    const stream = { key: m.get("noise_keys")[m.get("seed")], start: m.get("purposes")[0], noise: m.get("purposes")[1] };
-    this.subject = new Cloud(p.n_samples, m.get("corners")[p.n_classes - 2], m.get("start_spread"), stream);
+    const p = this.parameters, m = this.model, [start, noise] = m.get("purposes").map((purpose) => this.normals(purpose));
+    this.subject = new Cloud(p.n_samples, m.get("corners")[p.n_classes - 2], m.get("start_spread"), start, noise);
   }
 
   advance(steps) {
@@ -350,12 +330,10 @@ class Explorer extends Player {
   // What depends on parameters and width.
 
   layout() {
-    const p = this.parameters;
     // 560 is the width at which elastic.css puts the pictures above one another.
-    this.plot.layout(this.plot.root.clientWidth, this.subject, this.width <= 560);
-    this.plane.layout(this.plane.root.clientWidth);
-    this.plane.update(p);
-    for (const control of this.controls) control.show();
+    this.plot.layout(this.subject, this.width <= 560);
+    this.plane.layout();
+    this.plane.update(this.parameters);
   }
 }
 

@@ -19,11 +19,11 @@ export class LinePlot {
   }
 
   /**
-   * Measure for this width. An axis is {low, high, title, log?, at?, say?, n?}: `at` are its ticks, `say` their words, `n`
+   * Measure for the width that there is. An axis is {low, high, title, log?, at?, say?, n?}: `at` are its ticks, `say` their words, `n`
    * about how many ticks it has.
    */
-  layout(width, x, y) {
-    const box = (this.box = { left: 44, right: width - 12, top: 28, bottom: this.height - 44 });
+  layout(x, y) {
+    const box = (this.box = { left: 44, right: this.root.clientWidth - 12, top: 28, bottom: this.height - 44 });
     const along = ({ low, high, log }, from, to) => {
       if (!log) return scale(low, high, from, to);
       const map = scale(Math.log10(low), Math.log10(high), from, to);

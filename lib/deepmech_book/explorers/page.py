@@ -1,27 +1,29 @@
-"""How an explorer becomes a page that brings everything it needs: its state checked, its script, style and data put
-together."""
+"""What an explorer is, as one table, and how it becomes a page that brings everything it needs."""
 
 from __future__ import annotations
 
 import base64
 import html
+import inspect
 import json
 import re
-from collections.abc import Mapping
+import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
+from deepmech_book import explorers
 
 ROOM = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
-_EXPORT = re.compile(r"^export (?=(?:class|const|function) (\w+))", re.M)
-Ranges = Mapping[str, tuple[float, float, float]]
-"""Smallest value, largest value and step of every slider."""
+_EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.M)
+EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram")
 
 SEEDS = 100
 """Seeds 0 … SEEDS − 1 can be chosen: a page carries the keys of their streams."""
@@ -46,15 +48,126 @@ class Page:
         return template.format(title=html.escape(title), body=self.html)
 
 
-def page_of(kind: str, state: dict[str, Any], text: str) -> Page:
-    """The explorer ``kind`` ("chain", "elastic") in this state; ``text`` says in words what is to be seen."""
-    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return Page(
-        f'<div class="deepmech-page" data-deepmech-{kind}><script type="application/json">{data}</script>'
-        f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
-        f'<style>\n{style(kind)}</style>\n<script type="module">\n{bundle(kind)}\nstartPages();\n</script>',
-        text,
-    )
+class Value(NamedTuple):
+    """A value that a reader or Python sets: where it begins, what it may be, and what it is, in words."""
+
+    start: Any
+    allowed: Any = None
+    """Smallest value, largest value and step, as a tuple; the choices, as a list; or None: anything of this type."""
+    words: str = ""
+
+    def check(self, said: str, value: Any) -> None:
+        """Raise a ValueError that begins with ``said`` where this value is not allowed."""
+        if isinstance(self.allowed, list):
+            if value not in self.allowed:
+                choices = (choice if isinstance(choice, str) else f"{choice:g}" for choice in self.allowed)
+                raise ValueError(f"{said} be one of {', '.join(choices)}")
+        elif self.allowed:
+            low, high, step = self.allowed
+            if not low <= value <= high:
+                raise ValueError(f"{said} lie between {low} and {high}")
+            if isinstance(low, int) and isinstance(step, int) and value != int(value):
+                raise ValueError(f"{said} be a whole number")
+
+
+SEED = Value(0, (0, SEEDS - 1, 1), "of all random numbers; those of the library's functions with ``seed=seed``")
+MOVING = {
+    "seed": SEED,
+    "running": Value(True, words="from the start; it waits in any case for readers who asked for reduced motion"),
+}
+"""What every explorer of something that moves has besides its own values."""
+
+
+@dataclass(frozen=True)
+class Explorable:
+    """An explorer as a table; called with values in place of those at the start, its page."""
+
+    kind: str
+    """Its name, that of its script and style sheet too."""
+    title: str
+    file: str
+    """What it is written to unless told otherwise."""
+    about: str
+    values: dict[str, Value]
+    fill: Callable[[dict[str, Any]], dict[str, Any]]
+    """From the values, all checked, everything else that the component reads from its model."""
+    words: Callable[[dict[str, Any]], str]
+    """What is to be seen, from the whole state."""
+
+    def __post_init__(self) -> None:
+        """What Jupyter shows of it is what stands in the table."""
+        told, keywords = [], []
+        for name, (start, allowed, words) in self.values.items():
+            told.append(f"{name} : {type(start).__name__}, default {start!r}\n    {words or name}")
+            if isinstance(allowed, tuple):
+                told[-1] += "; from {:g} to {:g} in steps of {:g}".format(*allowed)
+            elif allowed:
+                told[-1] += f"; one of {', '.join(map(str, allowed))}"
+            keywords.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=start))
+        told += ["", "Raises", "------", "ValueError", "    If there is no such parameter, or a value is not allowed."]
+        doc = "\n".join([self.about, "", "Parameters", "----------", *told])
+        vars(self).update(__doc__=doc, __signature__=inspect.Signature(keywords))
+
+    def state(self, **parameters: Any) -> dict[str, Any]:
+        """Everything that the component reads from its model, as plain JSON values.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or a value is not allowed.
+        """
+        values = {name: value.start for name, value in self.values.items()}
+        for name in parameters.keys() - values.keys():
+            known = ", ".join(values)
+            raise ValueError(f"{self.kind} explorer: no parameter {name!r}; its parameters are {known}")
+        values |= parameters
+        for name, value in values.items():
+            self.values[name].check(f"{self.kind} explorer: {name} = {value!r}: must", value)
+        allowed = {name: value.allowed for name, value in self.values.items()}
+        ranges = {name: list(limits) for name, limits in allowed.items() if isinstance(limits, tuple)}
+        choices = {name: choices for name, choices in allowed.items() if isinstance(choices, list)}
+        return values | {"ranges": ranges, "choices": choices} | self.fill(values)
+
+    def __call__(self, **parameters: Any) -> Page:
+        state = self.state(**parameters)
+        text = self.words(state)
+        data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+        return Page(
+            f'<div class="deepmech-page" data-deepmech-{self.kind}><script type="application/json">{data}</script>'
+            f"<noscript><p>{html.escape(text)} It needs JavaScript.</p></noscript></div>\n"
+            f"<style>\n{style(self.kind)}</style>\n"
+            f'<script type="module">\n{bundle(self.kind)}\nstartPages();\n</script>',
+            text,
+        )
+
+
+def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: bool = True, **parameters: Any) -> Path:
+    """Write an explorer as one HTML file, open it in a browser if ``show``, and return where it is.
+
+    Parameters
+    ----------
+    explorer : str
+        One of :data:`EXPLORERS`.
+    path : str or Path, optional
+        The file to write; its folder must exist. By default a file in the current folder, named after the explorer.
+    show : bool
+        Open the file in the default browser.
+    **parameters
+        As for :func:`~deepmech_book.explorers.chain_page` and its like.
+
+    Raises
+    ------
+    ValueError
+        If there is no such explorer, or a parameter lies outside its range.
+    """
+    if explorer not in EXPLORERS:
+        raise ValueError(f"explorer = {explorer!r}: must be one of {', '.join(EXPLORERS)}")
+    page = getattr(explorers, f"{explorer}_page")
+    path = Path(path or page.file).resolve()
+    write_whole(path, page(**parameters).document(page.title))
+    if show:
+        webbrowser.open(path.as_uri())
+    return path
 
 
 def style(kind: str) -> str:
@@ -67,48 +180,9 @@ def key(*words: str | int) -> str:
     return f"{Stream.of(*words).key:016x}"
 
 
-def common_state(
-    kind: str,
-    parameters: dict[str, Any],
-    start: dict[str, Any],
-    ranges: Ranges,
-    choices: Mapping[str, list[Any]] | None = None,
-    *,
-    running: bool,
-    presets: dict[str, Any] | None = None,
-    experiment: str | None = None,
-) -> dict[str, Any]:
-    """What the models of all explorers with sliders hold: values, ranges and choices, presets, the clock, the noise.
-
-    ``parameters`` are sliders' values in place of those at the ``start``, and ``seed``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such parameter, a value lies outside its slider's range or choices, is not whole where the range
-        is, or ``seed`` is outside 0 … 99.
-    """
-    values = {"seed": 0, **start}
-    for name, value in parameters.items():
-        if name not in values:
-            raise ValueError(f"{kind} explorer: no parameter {name!r}; its parameters are {', '.join(values)}, running")
-        values[name] = value
-    for name, value in values.items():
-        said = f"{kind} explorer: {name} = {value!r}: must"
-        low, high, step = ranges.get(name, (0, SEEDS - 1, 1))
-        if choices and name in choices:
-            if value not in choices[name]:
-                raise ValueError(f"{said} be one of {', '.join(f'{v:g}' for v in choices[name])}")
-        elif not low <= value <= high:
-            raise ValueError(f"{said} lie between {low} and {high}, its slider's range")
-        elif isinstance(step, int) and isinstance(low, int) and value != int(value):
-            raise ValueError(f"{said} be a whole number")
-    state = {**values, "running": running, "ranges": {name: list(limits) for name, limits in ranges.items()}}
-    if choices:
-        state["choices"] = dict(choices)
-    if experiment:
-        state |= {"presets": presets, "noise_keys": [key(experiment, s, 0) for s in range(SEEDS)], "time": 0.0}
-    return state
+def clock(experiment: str, presets: dict[str, Any]) -> dict[str, Any]:
+    """What the state of every explorer of something that moves holds: presets, noise and time."""
+    return {"presets": presets, "noise_keys": [key(experiment, s, 0) for s in range(SEEDS)], "time": 0.0}
 
 
 @cache

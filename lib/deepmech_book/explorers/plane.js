@@ -24,11 +24,18 @@ function zeroLine(c, x, y) {
   return d;
 }
 
+/** Numbers of those of `words` that there is `room` for beside one another, counted from the end without noise. */
+export function thinned(words, room) {
+  const skip = Math.max(1, Math.ceil((7.5 * Math.max(...words.map((v) => v.length)) + 4) / (room / words.length)));
+  return words.map((_, i) => i).filter((i) => (words.length - 1 - i) % skip === 0);
+}
+
 export class Plane {
   /**
    * `across` and `up` say which parameters lie on the axes: {name, range: [low, high, step], title, ticks, digits, words};
-   * `digits` and `words` are how a screen reader hears the value. Where a parameter counts `values`, these stand in its place. `onMove({name: value, ...})` is called while the handle
-   * moves. A subclass appends `cells`, `contour` and `grid` to `this.svg` and calls `frame` from its `layout(width)`.
+   * `digits` and `words` are how a screen reader hears the value. Where a parameter counts `values`, these stand in its
+   * place. `onMove({name: value, ...})` is called while the handle moves. A subclass appends `cells`, `contour` and `grid` to
+   * `this.svg` and calls `frame` from its `layout`.
    */
   constructor({ height, label, across, up, onMove }) {
     Object.assign(this, { height, across, up, onMove });
@@ -46,18 +53,14 @@ export class Plane {
     this.root = html("div", { class: "phase" }, this.svg, this.handle);
   }
 
-  /** Scales and axes for this width: values `left` to `right` and `bottom` to `top` at the edges of the box. */
-  frame(width, [left, right], [bottom, top]) {
-    this.width = width;
+  /** Scales and axes for the width there is: values `left` to `right` and `bottom` to `top` at the edges of the box. */
+  frame([left, right], [bottom, top]) {
+    const width = (this.width = this.root.clientWidth);
     const box = (this.box = { left: 44, right: width - 22, top: 28, bottom: this.height - 44 });
     this.x = scale(left, right, box.left, box.right);
     this.y = scale(bottom, top, box.bottom, box.top);
-    const { across, up } = this, every = ({ range: [low, high], ticks: n, values }, room) => {
-      if (!values) return ticks(low, high, n);
-      // As many words as there is room for, counted from the end without noise.
-      const skip = Math.max(1, Math.ceil((7.5 * Math.max(...values.map((v) => v.length)) + 4) / (room / values.length)));
-      return values.map((_, i) => i).filter((i) => (values.length - 1 - i) % skip === 0);
-    };
+    const { across, up } = this;
+    const every = ({ range: [low, high], ticks: n, values }, room) => (values ? thinned(values, room) : ticks(low, high, n));
     const word = ({ values }) => values && ((i) => values[i]);
     axes(this.grid, box, this.x, this.y, {
       xTicks: every(across, box.right - box.left), yTicks: every(up, Infinity), xTitle: across.title, yTitle: up.title,

@@ -1,13 +1,15 @@
 // What explorers of something that moves share: a row of buttons, and a clock that runs while somebody looks.
 
-import { button, follow } from "./controls.js";
+import { button } from "./controls.js";
 import { html, number } from "./dom.js";
+import { Normals } from "./philox.js";
 import { View } from "./view.js";
 
 /**
  * An explorer of something that moves: `subject`, with `steps`, `time` and positions `x`, which Python sees as `shown`. A
  * subclass has `start()`, which makes the subject, `advance(steps)`, which moves it, `outdated`, whether it fits the
- * parameters no longer, and `tell()`, what a screen reader hears after the state.
+ * parameters no longer, and `tell()`, what a screen reader hears after the state; it may have `done`, whether there is nothing
+ * more to come, so that starting means starting anew, and `between()`, work for every frame besides moving.
  */
 export class Player extends View {
   /**
@@ -19,10 +21,10 @@ export class Player extends View {
     Object.assign(this, { perUnit, stride, shown, decimals });
   }
 
-  begin(root, el) {
+  begin(...all) {
     this.owed = 0;
     this.start();
-    super.begin(root, el);
+    super.begin(...all);
     this.listen();
   }
 
@@ -49,8 +51,9 @@ export class Player extends View {
     );
   }
 
-  get outdated() {
-    return false;
+  /** The random numbers of this seed and purpose. */
+  normals(purpose) {
+    return new Normals(this.model.get("noise_keys")[this.model.get("seed")], purpose);
   }
 
   place() {
@@ -80,8 +83,7 @@ export class Player extends View {
     this.draw();
     if (this.model.get("running") && this.moved && this.regime === this.said) return;
     this.said = this.regime;
-    const time = number(this.subject.time, this.decimals);
-    this.status.textContent = `Time ${time}. ${this.word.textContent}: ${this.meaning.textContent}. ${this.tell()}`;
+    this.speak(`Time ${number(this.subject.time, this.decimals)}`, this.tell());
   }
 
   step() {
@@ -93,13 +95,13 @@ export class Player extends View {
   listen() {
     this.watch(["seed"], () => this.reset());
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
-    this.cleanup.push(follow(this.model, "running", () => {
+    this.follow("running", () => {
       const running = this.model.get("running");
       this.run.textContent = running ? "Pause" : "Start";
       this.run.title = running ? this.explain.hold : this.explain.move;
       if (!running && this.moved) this.publish();
       this.wake();
-    }));
+    });
     const seen = new IntersectionObserver(([entry]) => {
       this.visible = entry.isIntersecting;
       this.wake();
@@ -108,18 +110,10 @@ export class Player extends View {
     this.cleanup.push(() => seen.disconnect(), () => cancelAnimationFrame(this.frame));
   }
 
-  /** Whether there is nothing more to come: starting then means starting anew. */
-  get done() {
-    return false;
-  }
-
   /** Whether there is anything to do in the next frame. */
   get busy() {
     return this.model.get("running");
   }
-
-  /** Work for every frame besides moving. */
-  between() {}
 
   wake() {
     if (this.frame || !this.visible || !this.busy) return;
@@ -145,7 +139,7 @@ export class Player extends View {
         this.publish();
       }
     }
-    this.between();
+    this.between?.();
     this.wake();
   }
 }

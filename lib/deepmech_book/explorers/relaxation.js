@@ -1,12 +1,10 @@
-// The explorer of walking weights: overlap, displacement and decorrelation time over temperature and waiting time. One
-// component, two hosts: an anywidget in Jupyter, and a page without kernel or network. The model holds the records
-// (relaxation.py) and what is looked at.
+// The explorer of walking weights: overlap, displacement and decorrelation time over temperature and waiting time. The model
+// holds the records (relaxation.py) and what is looked at.
 
-import { help, key, nearest, stepper } from "./controls.js";
+import { figure, help, key, legend, nearest } from "./controls.js";
 import { html, number, power, symbol, symbolText, write } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
-import { unpacked } from "./packed.js";
-import { View, hosted } from "./view.js";
+import { View, hosted, unpacked } from "./view.js";
 
 /** Times within this factor of the free walk's count as the same. */
 const ALIKE = 1.25;
@@ -26,37 +24,25 @@ const heat = (scale, i, n) => {
 class Explorer extends View {
   constructor(model, el) {
     super(model, ["phase", "temperature", "waiting"]);
-    this.unpacked = new Map();
     this.overlap = new LinePlot(270, "overlap");
     this.msd = new LinePlot(270, "msd");
     this.tau = new LinePlot(290, "tau");
-    this.choice = html(
-      "select", { name: "phase", "aria-label": "Phase and data", onchange: () => this.choose(this.choice.value) },
-      ...Object.entries(model.get("phases")).map(([key, { title }]) => html("option", { value: key }, title)),
-    );
     this.about = html("p", { class: "about" });
-    this.controls = [
-      stepper(model, this.cleanup, "temperature", () => this.run.temperatures, {
-        label: ["temperature ", symbol("T")], say: warmth, speak: (t) => `temperature ${t}`,
-        note: (t) => (t ? "noise of each step, ∝ √T" : "no noise: only the landscape moves weights"),
-      }),
-      stepper(model, this.cleanup, "waiting", () => this.run.waiting, {
-        label: ["waiting time ", symbol("t", "w")], say: steps, speak: (t) => `waiting time ${t} steps`,
-        note: () => "steps before the clock starts",
-      }),
-    ];
-    this.begin(this.build(), el);
-    this.publish();
-    this.watch(["phase", "temperature", "waiting"], () => this.publish());
-  }
-
-  build() {
-    return html(
-      "div", { class: "deepmech-explorer relaxation", role: "group", "aria-label": "Explorer of walking weights" },
-      this.choice, this.about, this.head(),
-      html("div", { class: "sliders two" }, ...this.controls.map((c) => c.root)),
-      html("div", { class: "plots" }, html("div", { class: "plot" }, this.overlap.root), html("div", { class: "plot" }, this.msd.root)),
-      html("div", { class: "legend" }, key("free", "free walk, nothing fitted"), key("seed", "one initial condition"), key("mean", "their mean")),
+    this.begin(
+      el, "relaxation", "Explorer of walking weights",
+      this.select("phase", "Phase and data", model.get("phases"), (phase) => this.choose(phase)), this.about, this.head(),
+      this.sliders({
+        temperature: {
+          label: ["temperature ", symbol("T")], values: () => this.run.temperatures, say: warmth, speak: (t) => `temperature ${t}`,
+          note: (t) => (t ? "noise of each step, ∝ √T" : "no noise: only the landscape moves weights"),
+        },
+        waiting: {
+          label: ["waiting time ", symbol("t", "w")], values: () => this.run.waiting, say: steps,
+          speak: (t) => `waiting time ${t} steps`, note: () => "steps before the clock starts",
+        },
+      }, " two"),
+      html("div", { class: "plots" }, figure(this.overlap), figure(this.msd)),
+      legend(key("free", "free walk, nothing fitted"), key("seed", "one initial condition"), key("mean", "their mean")),
       this.tau.root,
       help(
         ["Networks walk by gradient steps with thermal noise. The overlap ", symbol("Q"), "(t) is the part of the weights that has moved ",
@@ -68,18 +54,15 @@ class Explorer extends View {
         `Free: τ₉₀ within a factor of ${ALIKE} of the free walk's. Driven: faster. Held: slower.`,
         "Overlaps are rounded to 0.0001, the logarithms of displacements to 0.001.",
       ),
-      this.status,
     );
+    this.publish();
+    this.watch(this.watched, () => this.publish());
   }
 
   get run() {
-    const key = this.model.get("phase");
-    if (!this.unpacked.has(key)) {
-      const raw = this.model.get("phases")[key];
-      const [overlap, logMsd, free] = [raw.overlap, raw.log_msd, raw.free].map(unpacked);
-      this.unpacked.set(key, { ...raw, overlap, logMsd, free });
-    }
-    return this.unpacked.get(key);
+    const key = this.model.get("phase"), raw = this.model.get("phases")[key];
+    const { overlap, log_msd, free } = raw;
+    return this.once(key, () => ({ ...raw, overlap: unpacked(overlap), logMsd: unpacked(log_msd), free: unpacked(free) }));
   }
 
   /** Where temperature and waiting time stand in the record of this phase. */
@@ -112,19 +95,17 @@ class Explorer extends View {
 
   layout() {
     const { times, temperatures, about } = this.run, time = { low: times[0], high: times.at(-1), log: true };
-    this.choice.value = this.model.get("phase");
     write(this.about, about);
-    for (const control of this.controls) control.show();
     const t = ["time ", ...symbolText("t"), " since ", ...symbolText("t", "w"), " (steps)"];
-    this.overlap.layout(this.overlap.root.clientWidth, { ...time, title: t }, { low: 0, high: 1, title: ["overlap ", ...symbolText("Q"), "(t)"] });
+    this.overlap.layout({ ...time, title: t }, { low: 0, high: 1, title: ["overlap ", ...symbolText("Q"), "(t)"] });
     const known = this.run.logMsd.filter((v) => v > this.model.get("still"));
     this.msd.layout(
-      this.msd.root.clientWidth, { ...time, title: [...t.map((e) => (e.cloneNode ? e.cloneNode(true) : e))] },
+      { ...time, title: [...t.map((e) => (e.cloneNode ? e.cloneNode(true) : e))] },
       { low: 10 ** Math.min(...known), high: 10 ** Math.max(...known), log: true, title: ["MSD"] },
     );
     const warm = temperatures.filter((v) => v > 0), all = this.run.taus.flat(2).filter((v) => v !== null);
     this.tau.layout(
-      this.tau.root.clientWidth, { low: warm[0] / 2, high: warm.at(-1) * 2, log: true, n: 7, title: ["temperature ", ...symbolText("T")] },
+      { low: warm[0] / 2, high: warm.at(-1) * 2, log: true, n: 7, title: ["temperature ", ...symbolText("T")] },
       { low: Math.min(...all) / 2, high: Math.max(...all) * 2, log: true, title: ["τ₉₀ (steps)"] },
     );
   }
@@ -170,9 +151,7 @@ class Explorer extends View {
   }
 
   publish() {
-    if (!this.width) return;
-    const words = Array.from(this.numbers.children, (e) => e.textContent).join(", ");
-    this.status.textContent = `${this.run.title}. ${this.word.textContent}: ${this.meaning.textContent}. ${words}.`;
+    this.speak(this.run.title, this.inNumbers);
   }
 }
 

@@ -10,8 +10,8 @@ import xarray as xr
 
 from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
-from deepmech_book.experiments.glass import walks
-from deepmech_book.explorers.page import Page, packed, page_of
+from deepmech_book.experiments.glass import phases, walks
+from deepmech_book.explorers.page import Explorable, Value, packed
 
 STEPS = {"overlap": 0.0001, "log_msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""
@@ -29,7 +29,7 @@ PHASES = {
 def phase_run(name: str) -> xr.Dataset:
     """The walks of a phase that ship with the book, without those that diverged; temperatures rise."""
     _, phase, data = PHASES[name]
-    return walks.survivors(result(walks.standard(phase, data))).sortby("temperature")
+    return phases.survivors(result(walks.standard(phase, data))).sortby("temperature")
 
 
 @cache
@@ -37,18 +37,18 @@ def _in_page(name: str) -> dict[str, Any]:
     run = phase_run(name)
     dims = ("temperature", "waiting", "seed", "time")
     log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
-    taus = [walks.times(run, wait=w) for w in range(run.sizes["waiting"])]
+    taus = [phases.times(run, wait=w) for w in range(run.sizes["waiting"])]
     return {
         "title": PHASES[name][0],
-        "about": walks.origin(run),
+        "about": phases.origin(run),
         "temperatures": run.temperature.values.tolist(),
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),
         "seeds": run.sizes["seed"],
-        "window": float(f"{float(walks.window_size(run).mean()):.4g}"),
+        "window": float(f"{float(walks.window(run).mean()):.4g}"),
         "overlap": packed(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
         "log_msd": packed(log_msd, STEPS["log_msd"]),
-        "free": packed(walks.free_overlaps(run).mean("seed"), STEPS["overlap"]),
+        "free": packed(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
         "free_tau": [_plain(v) for v in taus[0]["free"].values],
         "taus": [
             [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]
@@ -62,28 +62,16 @@ def _plain(value: float) -> float | None:
     return float(f"{float(value):.4g}") if np.isfinite(value) else None
 
 
-def relaxation_state(
-    *, phase: str = "regularised mnist", temperature: float = 0.1, waiting: int = 10_000
-) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values.
-
-    Raises
-    ------
-    ValueError
-        If there is no such phase, or it was not walked at this temperature or after this wait.
-    """
-    if phase not in PHASES:
-        raise ValueError(f"relaxation explorer: phase = {phase!r}: must be one of {', '.join(PHASES)}")
+def fill(values: dict[str, Any]) -> dict[str, Any]:
+    """Every phase; a ValueError where the one chosen was not walked at this temperature or after this wait."""
     phases = {name: _in_page(name) for name in PHASES}
-    for name, value, key in (("temperature", temperature, "temperatures"), ("waiting", waiting, "waiting")):
-        if value not in phases[phase][key]:
-            walked = ", ".join(f"{v:g}" for v in phases[phase][key])
-            raise ValueError(f"relaxation explorer: {name} = {value!r}: must be one of {walked}")
+    shown = phases[values["phase"]]
+    for name, walked in (("temperature", shown["temperatures"]), ("waiting", shown["waiting"])):
+        Value(None, walked).check(f"relaxation explorer: {name} = {values[name]!r}: must", values[name])
     # The free walk's MSD is 2Dt with D = μT/P_D.
     return {
-        "phase": phase,
-        "temperature": float(temperature),
-        "waiting": int(waiting),
+        "temperature": float(values["temperature"]),
+        "waiting": int(values["waiting"]),
         "still": STILL,
         "cold_to_hot": list(COLD_TO_HOT),
         "diffusion": walks.diffusion(1.0),
@@ -91,28 +79,21 @@ def relaxation_state(
     }
 
 
-def relaxation_page(**parameters: Any) -> Page:
-    """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
+relaxation_page = Explorable(
+    "relaxation",
+    "Weights that walk",
+    "walking-weights.html",
+    """Weights that walk in the landscape of a loss.
 
-    Every initial condition's overlap and mean square displacement travel with the page, rounded to :data:`STEPS`.
-
-    Parameters
-    ----------
-    phase : str
-        A key of :data:`PHASES`.
-    temperature : float
-        One at which the phase was walked, in the paper's units.
-    waiting : int
-        A waiting time of the phase, in steps.
-
-    Raises
-    ------
-    ValueError
-        If there is no such phase, or it was not walked at this temperature or after this wait.
-    """
-    state = relaxation_state(**parameters)
-    text = (
+Every initial condition's overlap and mean square displacement travel with the page, rounded to :data:`STEPS`.""",
+    {
+        "phase": Value("regularised mnist", list(PHASES)),
+        "temperature": Value(0.1, words="one at which the phase was walked, in the paper's units"),
+        "waiting": Value(10_000, words="a waiting time of the phase, in steps"),
+    },
+    fill,
+    lambda state: (
         f"Interactive relaxation of weights: {PHASES[state['phase']][0]}, temperature {state['temperature']:g}, "
         f"waiting time {state['waiting']}."
-    )
-    return page_of("relaxation", state, text)
+    ),
+)

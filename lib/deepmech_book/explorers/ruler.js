@@ -1,10 +1,9 @@
-// The folding-ruler explorer: pulled slowly, jerked, or shaken. One component, two hosts: an anywidget in Jupyter, and a page
-// without kernel or network. The model holds the parameters (see ruler.py); this view holds the moving ruler.
+// The folding-ruler explorer: pulled slowly, jerked, or shaken. The model holds the parameters (see ruler.py), this view the
+// moving ruler.
 
-import { digits, help, key, sliders } from "./controls.js";
+import { digits, figure, help, key } from "./controls.js";
 import { html, number, path, set, svg, symbol } from "./dom.js";
 import { LinePlot } from "./line_plot.js";
-import { Normals } from "./philox.js";
 import { Player } from "./player.js";
 import { hosted } from "./view.js";
 
@@ -188,36 +187,21 @@ class Explorer extends Player {
     this.drawing = svg("svg", { class: "ruler", height: HEIGHT, "aria-hidden": "true" }, this.sway, this.pin, this.fist, ...this.labels);
     this.profile = new LinePlot(250, "profile");
     this.path = new LinePlot(250, "pull");
-    this.controls = this.pullSliders();
-    this.begin(this.build(), el);
-  }
-
-  // What is on the page.
-
-  pullSliders() {
-    return sliders(this.model, this.cleanup, {
-      duration: { label: ["time of the pull"], say: String, note: () => "starts anew; long is slow" },
-      jerk_speed: { label: ["jerks of the hand"], say: digits(1), note: () => "along the line; starts anew" },
-      shake_speed: { label: ["shaking sideways ", symbol("c")], say: digits(2), note: () => "of the whole ruler" },
-      table_friction: { label: ["friction of the table ", symbol("f")], say: digits(2), note: () => "on each joint it carries" },
-      speed: { label: ["speed"], say: String, note: () => "units of time per second" },
-    });
-  }
-
-  build() {
-    return html(
-      "div", { class: "deepmech-explorer ruler", role: "group", "aria-label": "Folding ruler explorer" },
+    this.begin(
+      el, "ruler", "Folding ruler explorer",
       html("div", { class: "top" }, this.head(), this.drawing),
       this.buttons({
         step: "Go on by five units of time", reset: "Fold the ruler again", noise: "Another seed of the jerks, from the start",
         presets: "Ways to pull", hold: "Hold the ruler where it is", move: "Pull",
       }),
-      html(
-        "div", { class: "plots" },
-        html("div", { class: "plot" }, this.profile.root, html("div", { class: "legend" }, key("slow", "pulled infinitely slowly as far"))),
-        html("div", { class: "plot" }, this.path.root),
-      ),
-      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
+      html("div", { class: "plots" }, figure(this.profile, key("slow", "pulled infinitely slowly as far")), figure(this.path)),
+      this.sliders({
+        duration: { label: ["time of the pull"], say: String, note: () => "starts anew; long is slow" },
+        jerk_speed: { label: ["jerks of the hand"], say: digits(1), note: () => "along the line; starts anew" },
+        shake_speed: { label: ["shaking sideways ", symbol("c")], say: digits(2), note: () => "of the whole ruler" },
+        table_friction: { label: ["friction of the table ", symbol("f")], say: digits(2), note: () => "on each joint it carries" },
+        speed: { label: ["speed"], say: String, note: () => "units of time per second" },
+      }),
       help(
         "A carpenter's ruler on a table, from above: its left end is pinned, a hand pulls the right one. The darker a pair of " +
           "segments, the further it is open.",
@@ -228,16 +212,14 @@ class Explorer extends Player {
         "Shaken sideways, the ruler sways on the picture as a reminder; the model knows only how fast it is shaken.",
         `Each step of ${STEP} is solved exactly, as the simulator does, with the same jerks.`,
       ),
-      this.status,
     );
   }
 
   // What moves.
 
   start() {
-    const key = this.model.get("noise_keys")[this.model.get("seed")], stream = new Normals(key, this.model.get("purpose"));
-    const strengths = new Float64Array(this.model.get("ranges").duration[1] / this.setting.jerk_period + 8);
-    stream.draw(0, strengths.length - 4, strengths);
+    const strengths = new Float64Array(this.ranges.duration[1] / this.setting.jerk_period + 8);
+    this.normals(this.model.get("purpose")).draw(0, strengths.length - 4, strengths);
     this.subject = new Ruler(this.parameters, this.setting, (turn) => Math.abs(strengths[turn]));
     this.pulled = [[0, this.subject.x.at(-1)]];
   }
@@ -321,14 +303,12 @@ class Explorer extends Player {
     fill(this.joints, () => svg("circle", { r: 2.5 }));
     set(this.labels[0], { x: PIN, y: GROUND + 24 });
     this.profile.layout(
-      this.profile.root.clientWidth,
       { low: 1, high: n, title: ["pair, counted from the pin"], at: Array.from({ length: n }, (_, i) => i + 1) },
       { low: 0, high: 1, title: ["extension (straight = 1)"] },
     );
     this.path.layout(
-      this.path.root.clientWidth, { low: 0, high: p.duration, title: ["time"] }, { low: 0, high: 1, title: ["hand, as mean extension"] },
+      { low: 0, high: p.duration, title: ["time"] }, { low: 0, high: 1, title: ["hand, as mean extension"] },
     );
-    for (const control of this.controls) control.show();
   }
 }
 

@@ -1,4 +1,8 @@
-"""The folding-ruler explorer: a ruler to pull, jerk and shake, on a page that needs neither kernel nor network."""
+"""The folding-ruler explorer: a ruler to pull, jerk and shake, on a page that needs neither kernel nor network.
+
+>>> ruler_page(duration=400)
+Interactive folding ruler: 8 pairs, pulled for 400, jerks 0, shaking 0, table friction 0.2.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,15 @@ import numpy as np
 
 from deepmech.core.random import purpose_word
 from deepmech.simulators.folding_ruler import Pull, Ruler
-from deepmech_book.explorers.page import Page, common_state, page_of
+from deepmech_book.explorers.page import MOVING, Explorable, Value, clock
 
-RANGES: dict[str, tuple[float, float, float]] = {
-    "duration": (20, 400, 10),
-    "jerk_speed": (0.0, 4.0, 0.1),
-    "shake_speed": (0.0, 1.0, 0.05),
-    "table_friction": (0.0, 0.5, 0.05),
-    "speed": (1, 100, 1),
+VALUES = {
+    "duration": Value(40, (20, 400, 10), "of the pull"),
+    "jerk_speed": Value(0.0, (0.0, 4.0, 0.1), "as in :class:`~deepmech.simulators.folding_ruler.Pull`"),
+    "shake_speed": Value(0.0, (0.0, 1.0, 0.05), "likewise"),
+    "table_friction": Value(0.2, (0.0, 0.5, 0.05), "as in :class:`~deepmech.simulators.folding_ruler.Ruler`"),
+    "speed": Value(10, (1, 100, 1), "units of time shown per second"),
 }
-"""Smallest value, largest value and step of every slider."""
 _QUICK: dict[str, Any] = {"duration": 40, "jerk_speed": 0.0, "shake_speed": 0.0, "speed": 10}
 PRESETS: dict[str, dict[str, Any]] = {
     "Slow": {"explain": "A steady hand that takes its time", **_QUICK, "duration": 400, "speed": 60},
@@ -26,8 +29,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "Shaken": {"explain": "A quick pull of a ruler that slides to and fro sideways", **_QUICK, "shake_speed": 1.0},
 }
 """Ways to pull; slow, jerked and shaken are those of the page."""
-START = {"duration": 40, "jerk_speed": 0.0, "shake_speed": 0.0, "table_friction": 0.2, "speed": 10}
-"""Where the sliders stand unless told otherwise."""
 RULER = Ruler()
 EXTENSION = 0.6
 """Mean extension at the end of a pull."""
@@ -35,11 +36,8 @@ DT = 0.02
 """Time step of the browser."""
 
 
-def ruler_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
-    common = common_state(
-        "ruler", parameters, START, RANGES, presets=PRESETS, experiment="folding_ruler", running=running
-    )
+def fill(values: dict[str, Any]) -> dict[str, Any]:
+    """See :class:`.page.Explorable`."""
     setting = {
         "n_pairs": RULER.n_pairs,
         "fold": float(np.cos(np.radians(RULER.fold_angle))),
@@ -47,48 +45,28 @@ def ruler_state(*, running: bool = True, **parameters: Any) -> dict[str, Any]:
         "extension": EXTENSION,
         "jerk_period": float(Pull().jerk_period),
     }
-    return {**common, "purpose": purpose_word("jerk"), "setting": setting, "position": []}
+    more = {"purpose": purpose_word("jerk"), "setting": setting, "position": []}
+    return clock("folding_ruler", PRESETS) | more
 
 
-def specs_of(state: Any) -> tuple[Ruler, Pull]:
-    """What :func:`~deepmech.simulators.folding_ruler.simulate` takes for these parameters, with ``dt=0.02``."""
+def specs_of(state: dict[str, Any]) -> tuple[Ruler, Pull]:
+    """What :func:`~deepmech.simulators.folding_ruler.simulate` takes for these values, with ``dt=0.02``."""
     how = {name: state[name] for name in ("duration", "jerk_speed", "shake_speed")}
     return Ruler(table_friction=state["table_friction"]), Pull(extension=EXTENSION, **how)
 
 
-def ruler_page(**parameters: Any) -> Page:
-    """The explorer for a page without kernel: last line of a notebook cell, or :meth:`Page.document` for a file.
+ruler_page = Explorable(
+    "ruler",
+    "A folding ruler to pull and shake",
+    "folding-ruler.html",
+    """A carpenter's ruler, pinned at one end and pulled at the other.
 
-    The reader's browser takes the steps of :func:`~deepmech.simulators.folding_ruler.simulate` with ``dt=0.02`` and the
-    same jerks.
-
-    Parameters
-    ----------
-    duration : int
-        Time of the pull.
-    jerk_speed, shake_speed, table_friction : float
-        As in :class:`~deepmech.simulators.folding_ruler.Pull` and :class:`~deepmech.simulators.folding_ruler.Ruler`;
-        ranges in :data:`RANGES`.
-    seed : int
-        Of the jerks, 0 … 99; the same numbers as ``simulate(..., seed=seed)``.
-    speed : float
-        Units of time shown per second.
-    running : bool
-        Whether the hand pulls from the start; it waits in any case for readers who asked for reduced motion.
-
-    Raises
-    ------
-    ValueError
-        If a value lies outside its range.
-
-    Examples
-    --------
-    >>> ruler_page(duration=400)
-    Interactive folding ruler: 8 pairs, pulled for 400, jerks 0, shaking 0, table friction 0.2.
-    """
-    state = ruler_state(**parameters)
-    text = (
-        f"Interactive folding ruler: {RULER.n_pairs} pairs, pulled for {state['duration']}, jerks "
-        f"{state['jerk_speed']:g}, shaking {state['shake_speed']:g}, table friction {state['table_friction']:g}."
-    )
-    return page_of("ruler", state, text)
+The reader's browser takes the steps of :func:`~deepmech.simulators.folding_ruler.simulate` with ``dt=0.02`` and the
+same jerks.""",
+    VALUES | MOVING,
+    fill,
+    (
+        "Interactive folding ruler: {setting[n_pairs]} pairs, pulled for {duration}, jerks {jerk_speed:g}, "
+        "shaking {shake_speed:g}, table friction {table_friction:g}."
+    ).format_map,
+)

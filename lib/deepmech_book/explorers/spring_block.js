@@ -24,16 +24,21 @@ export class Chain {
     return this.steps * ETA;
   }
 
-  /** x += eta sigma(k L x + noise), all blocks at once. */
+  /** One step, x += eta sigma(k L x + noise), all blocks at once. */
+  step(p, noise) {
+    const { x, velocity } = this, L = velocity.length, bar = p.noise / Math.sqrt(ETA);
+    for (let i = 0; i < L; i++) {
+      const force = p.stiffness * (x[i + 2] - 2 * x[i + 1] + x[i]) + bar * noise[i];
+      velocity[i] = through(force, p.friction_right, p.friction_left);
+    }
+    for (let i = 0; i < L; i++) x[i + 1] += ETA * velocity[i];
+    this.steps++;
+  }
+
   advance(p, steps) {
-    const { x, noise, velocity } = this, L = velocity.length, bar = p.noise / Math.sqrt(ETA);
-    for (let s = 0; s < steps; s++, this.steps++) {
-      if (bar > 0) this.normals.draw(this.steps, L, noise);
-      for (let i = 0; i < L; i++) {
-        const force = p.stiffness * (x[i + 2] - 2 * x[i + 1] + x[i]) + bar * noise[i];
-        velocity[i] = through(force, p.friction_right, p.friction_left);
-      }
-      for (let i = 0; i < L; i++) x[i + 1] += ETA * velocity[i];
+    for (const end = this.steps + steps; this.steps < end; ) {
+      if (p.noise > 0) this.normals.draw(this.steps, this.velocity.length, this.noise);
+      this.step(p, this.noise);
     }
   }
 
@@ -75,66 +80,25 @@ export function curvature(x) {
   return sum / n / (high - low);
 }
 
-/** Curvature at time t_end over a grid of (friction_right, noise), in slices short enough for an animation. */
-export class DiagramRun {
-  constructor(p, diagram, purpose) {
-    this.rows = diagram.friction_right.length;
-    this.columns = diagram.noise.length;
-    const cells = this.rows * this.columns, L = p.n_blocks;
-    this.k = p.stiffness;
-    this.left = p.friction_left;
-    this.right = Float64Array.from({ length: cells }, (_, m) => diagram.friction_right[Math.floor(m / this.columns)]);
-    this.bar = Float64Array.from({ length: cells }, (_, m) => diagram.noise[m % this.columns] / Math.sqrt(ETA));
-    this.streams = diagram.keys.map((key) => new Normals(key, purpose));
-    this.steps = Math.round(diagram.t_end / ETA);
-    this.total = new Float64Array(cells);
-    this.noise = new Float64Array(L + 4);
-    this.velocity = Array.from({ length: L }, () => new Float64Array(cells));
-    this.run = 0;
-    this.restart();
-  }
+/** A curvature below this counts as none. */
+export const LINEAR = 0.02;
+export const regimeOf = (bend) => (bend > LINEAR ? "concave" : bend < -LINEAR ? "convex" : "linear");
 
-  restart() {
-    const L = this.velocity.length;
-    this.step = 0;
-    this.x = Array.from({ length: L + 2 }, (_, l) => new Float64Array(this.total.length).fill(l > L ? 1 : 0));
-  }
-
-  get progress() {
-    return (this.run + this.step / this.steps) / this.streams.length;
-  }
-
-  /** Work for about `milliseconds`; returns the finished curvatures (rows of friction, columns of noise), or null. */
-  work(milliseconds) {
-    const end = performance.now() + milliseconds;
-    while (this.run < this.streams.length) {
-      if (performance.now() > end) return null;
-      for (let burst = 0; burst < 16 && this.step < this.steps; burst++, this.step++) this.advance();
-      if (this.step < this.steps) continue;
-      const x = new Float64Array(this.x.length);
-      for (let m = 0; m < this.total.length; m++) {
-        for (let l = 0; l < x.length; l++) x[l] = this.x[l][m];
-        this.total[m] += curvature(x);
-      }
-      this.run++;
-      this.restart();
+/**
+ * Curvature at time t_end over a grid of (friction_right, noise), rows of friction: yields how much of the work is done, in
+ * slices short enough for an animation, and returns the curvatures.
+ */
+export function* diagramOf(p, { friction_right: rows, noise: columns, t_end, keys }, purpose) {
+  const cells = rows.flatMap((friction_right) => columns.map((noise) => ({ ...p, friction_right, noise })));
+  const steps = Math.round(t_end / ETA), noise = new Float64Array(p.n_blocks + 4), total = new Float64Array(cells.length);
+  for (const [run, key] of keys.entries()) {
+    const normals = new Normals(key, purpose), chains = cells.map(() => new Chain(p.n_blocks));
+    for (let step = 0; step < steps; step++) {
+      if (step % 16 === 0) yield (run + step / steps) / keys.length;
+      normals.draw(step, p.n_blocks, noise);
+      for (let m = 0; m < cells.length; m++) chains[m].step(cells[m], noise);
     }
-    const row = (r) => Array.from(this.total.subarray(r * this.columns, (r + 1) * this.columns), (c) => c / this.run);
-    return Array.from({ length: this.rows }, (_, r) => row(r));
+    chains.forEach(({ x }, m) => (total[m] += curvature(x)));
   }
-
-  advance() {
-    const { x, velocity, right, bar, k, left, noise } = this, cells = right.length;
-    this.streams[this.run].draw(this.step, velocity.length, noise);
-    for (let i = 0; i < velocity.length; i++) {
-      const behind = x[i], here = x[i + 1], ahead = x[i + 2], v = velocity[i], z = noise[i];
-      for (let m = 0; m < cells; m++) {
-        v[m] = through(k * (ahead[m] - 2 * here[m] + behind[m]) + bar[m] * z, right[m], left);
-      }
-    }
-    for (let i = 0; i < velocity.length; i++) {
-      const here = x[i + 1], v = velocity[i];
-      for (let m = 0; m < cells; m++) here[m] += ETA * v[m];
-    }
-  }
+  return rows.map((_, r) => columns.map((_, c) => total[r * columns.length + c] / keys.length));
 }

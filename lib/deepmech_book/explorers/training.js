@@ -1,19 +1,15 @@
-// A network that trains on the page, epoch by epoch beside the chain, and a reader who has said before how it will end. One
-// component, two hosts: in Jupyter Python reads the same curves (see training.py).
+// A network that trains on the page, epoch by epoch beside the chain, and a reader who has said before how it will end. In
+// Jupyter Python reads the same curves (see training.py).
 
-import { button, digits, follow, guess, help, key, sliders, stepper } from "./controls.js";
+import { button, digits, figure, guess, help, key, legend } from "./controls.js";
 import { html, number, symbol, symbolText, write } from "./dom.js";
 import { LinePlot, roomy } from "./line_plot.js";
 import { trainAside } from "./network.js";
-import { unpacked } from "./packed.js";
 import { Normals } from "./philox.js";
-import { Chain, ETA, curvature } from "./spring_block.js";
-import { View, hosted } from "./view.js";
+import { Chain, ETA, LINEAR, curvature, regimeOf } from "./spring_block.js";
+import { View, hosted, unpacked } from "./view.js";
 
-/** A curvature below this counts as none. */
-const LINEAR = 0.02;
 const WORDS = { concave: "the deep layers do more", linear: "every layer does the same", convex: "the shallow layers do more" };
-const regimeOf = (bend) => (bend > LINEAR ? "concave" : bend < -LINEAR ? "convex" : "linear");
 /** Mean height above the chord, as a share of the range: that of positions, turned over. */
 const bendOf = (load) => curvature(load.map((v) => load[0] - v));
 
@@ -21,45 +17,38 @@ class Explorer extends View {
   constructor(model, el) {
     super(model, ["slope", "dropout", "learning_rate", "batch_size", "seed"]);
     this.plots = { network: new LinePlot(270, "network"), chain: new LinePlot(270, "spring") };
-    this.controls = [
-      ...sliders(model, this.cleanup, {
-        slope: { label: ["negative slope ", symbol("α")], say: digits(1), note: (v) => (v === 0 ? "ReLU" : v === 1 ? "linear" : "leaky ReLU") },
-        dropout: { label: ["dropout"], say: digits(2), note: () => "share of units silenced in a step" },
-      }),
-      ...["learning_rate", "batch_size"].map((name) => stepper(model, this.cleanup, name, () => model.get("choices")[name], {
-        label: [name.replace("_", " ")], say: String, note: () => "the chain knows nothing of it",
-      })),
-      stepper(model, this.cleanup, "shown", () => this.curves.map((_, i) => i), {
-        label: ["epoch"], say: (e) => `${e ?? 0} of ${model.get("epochs")}`, speak: (e) => `epoch ${e ?? 0}`,
-        note: (e) => `the chain at t = ${number((model.get("chain").t_end * (e ?? 0)) / model.get("epochs"), 0)}`,
-      }),
-    ];
     this.run = button("Train", "Train a network with these settings", () => this.set({ running: !model.get("running") }));
     this.run.className = "run";
-    this.guess = guess("How will the network's load curve end?", { concave: "Concave", linear: "Linear", convex: "Convex" }, () => this.set({ running: true }));
+    this.guess = guess("How will the network's load curve end?", () => this.set({ running: true }));
     this.about = html("p", { class: "about" });
-    this.begin(this.build(), el);
-    this.watch(["curves", "shown"], () => this.place());
-    this.watch(this.watched, () => this.forget());
-    this.cleanup.push(follow(model, "running", () => (model.get("running") ? this.train() : this.stop())), () => this.halt?.());
-  }
-
-  build() {
-    const again = () => this.set({ seed: (this.model.get("seed") + 1) % this.model.get("train_keys").length });
-    return html(
-      "div", { class: "deepmech-explorer training", role: "group", "aria-label": "A network in training, beside the chain" },
+    const again = () => this.set({ seed: (model.get("seed") + 1) % model.get("train_keys").length });
+    const unknown = () => "the chain knows nothing of it", epochs = model.get("epochs");
+    this.begin(
+      el, "training", "A network in training, beside the chain",
       html("div", { class: "top" }, this.head()), this.about,
       html("div", { class: "buttons" }, html("div", {}, this.run, button("Another start", "Other weights, another order of samples, other dropout", again)), this.guess.root),
-      html("div", { class: "plots" }, ...Object.values(this.plots).map((plot) => html("div", { class: "plot" }, plot.root))),
-      html("div", { class: "legend" }, key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("chord", "straight line between the ends")),
-      html("div", { class: "sliders" }, ...this.controls.map((c) => c.root)),
+      html("div", { class: "plots" }, ...Object.values(this.plots).map((plot) => figure(plot))),
+      legend(key("seed", "earlier epochs"), key("mean", "the epoch chosen"), key("chord", "straight line between the ends")),
+      this.sliders({
+        slope: { label: ["negative slope ", symbol("α")], say: digits(1), note: (v) => (v === 0 ? "ReLU" : v === 1 ? "linear" : "leaky ReLU") },
+        dropout: { label: ["dropout"], say: digits(2), note: () => "share of units silenced in a step" },
+        learning_rate: { label: ["learning rate"], say: String, note: unknown },
+        batch_size: { label: ["batch size"], say: String, note: unknown },
+        shown: {
+          label: ["epoch"], values: () => this.curves.map((_, i) => i), say: (e) => `${e ?? 0} of ${epochs}`, speak: (e) => `epoch ${e ?? 0}`,
+          note: (e) => `the chain at t = ${number((model.get("chain").t_end * (e ?? 0)) / epochs, 0)}`,
+        },
+      }),
       help(
         "Left, the load curve of a network that your browser trains on 400 small digits: the data separation after each of its layers, drawn anew after each epoch. It takes the steps of the library's own training, with the same start, batches and dropout.",
         "Right, the chain at the same place of its own phase diagram: its friction to the right is to the largest as one minus the negative slope is to one, its noise to the strongest as dropout is to the largest of Fig. 1(c). Nothing is fitted. Learning rate and batch size have no place in that map.",
         `Concave: curvature above ${LINEAR}; convex: below −${LINEAR}; linear between.`,
       ),
-      this.status,
     );
+    this.watch(["curves", "shown"], () => this.place());
+    this.watch(this.watched, () => this.forget());
+    this.follow("running", () => (model.get("running") ? this.train() : this.stop()));
+    this.cleanup.push(() => this.halt?.());
   }
 
   get curves() {
@@ -103,7 +92,7 @@ class Explorer extends View {
     this.run.textContent = "Train";
     if (!this.curves.length) return;
     this.guess.tell(regimeOf(bendOf(this.curves.at(-1))));
-    this.tell();
+    this.speak(`Epoch ${this.at}`, `${this.inNumbers} ${this.guess.said}`);
   }
 
   get at() {
@@ -113,12 +102,11 @@ class Explorer extends View {
   layout() {
     const p = this.parameters;
     write(this.about, `400 digits of 8 × 8 pixels; seven hidden layers of 100 units; seed ${p.seed}, ${this.model.get("epochs")} epochs.`);
-    for (const control of this.controls) control.show();
     this.springs = this.chain();
     for (const [name, curves] of Object.entries({ network: this.curves, chain: this.springs })) {
       const points = curves[0]?.length ?? this.model.get("sizes").length - 1, plot = this.plots[name];
       plot.layout(
-        plot.root.clientWidth, { low: 0, high: points - 1, title: ["layer ", ...symbolText("ℓ")], at: Array.from({ length: points }, (_, l) => l) },
+        { low: 0, high: points - 1, title: ["layer ", ...symbolText("ℓ")], at: Array.from({ length: points }, (_, l) => l) },
         { ...roomy(curves.flat(), 0.5), title: [`${name}: load `, ...symbolText("D", "ℓ")] },
       );
     }
@@ -142,11 +130,6 @@ class Explorer extends View {
       `curvature ${number(bend, 2, true)}`, `the chain's ${at ? number(bendOf(springs[at]), 2, true) : "–"}`,
       `test accuracy ${number(100 * this.model.get("accuracy")[at], 1)} %`,
     ]);
-  }
-
-  tell() {
-    const words = Array.from(this.numbers.children, (e) => e.textContent).join(", ");
-    this.status.textContent = `Epoch ${this.at}. ${this.word.textContent}: ${this.meaning.textContent}. ${words}. ${this.guess.said}`;
   }
 }
 

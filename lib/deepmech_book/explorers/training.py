@@ -9,7 +9,7 @@ import numpy as np
 from deepmech.core.random import purpose_word
 from deepmech.data import load
 from deepmech_book.experiments.spring_block.chains import DIAGRAMS
-from deepmech_book.explorers.page import SEEDS, Page, common_state, key, packed, page_of
+from deepmech_book.explorers.page import SEED, SEEDS, Explorable, Value, key, packed
 
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28
@@ -17,21 +17,22 @@ MOST_DROPOUT = 0.28
 N_TRAIN, N_TEST = 400, 400
 SIZES = [64, *[100] * 7, 10]
 """Units of every layer: the paper's network, on 8×8 pixels."""
-RANGES: dict[str, tuple[float, float, float]] = {"slope": (0.0, 1.0, 0.1), "dropout": (0.0, 0.5, 0.02)}
-CHOICES: dict[str, list[Any]] = {"learning_rate": [1e-4, 3e-4, 1e-3, 3e-3, 1e-2], "batch_size": [20, 50, 100, 200, 400]}
-START = {"slope": 0.0, "dropout": 0.1, "learning_rate": 1e-3, "batch_size": N_TRAIN}
+VALUES = {
+    "slope": Value(0.0, (0.0, 1.0, 0.1), "as of :class:`deepmech.MLP`"),
+    "dropout": Value(0.1, (0.0, 0.5, 0.02), "likewise"),
+    "learning_rate": Value(1e-3, [1e-4, 3e-4, 1e-3, 3e-3, 1e-2], "as of :class:`deepmech.Training`"),
+    "batch_size": Value(N_TRAIN, [20, 50, 100, 200, 400], "likewise"),
+    "seed": SEED,
+    "epochs": Value(60, (1, 1000, 1), "passes over the 400 digits"),
+    "running": Value(False, words="whether it trains from the start"),
+}
 
 
-def training_state(*, epochs: int = 60, running: bool = False, **parameters: Any) -> dict[str, Any]:
-    """Everything that the component reads from its model, as plain JSON values; see :func:`.page.common_state`."""
-    state = common_state("training", parameters, START, RANGES, CHOICES, running=running)
-    if epochs not in range(1, 1001):
-        raise ValueError(f"training explorer: epochs = {epochs!r}: must be a whole number from 1 to 1000")
+def fill(values: dict[str, Any]) -> dict[str, Any]:
+    """See :class:`.page.Explorable`."""
     digits = load("digits", n_train=N_TRAIN, n_test=N_TEST)
     purposes = [f"{what} {i}" for what in ("weight", "bias", "dropout") for i in range(1, len(SIZES))]
     return {
-        **state,
-        "epochs": epochs,
         "images": packed(np.concatenate([digits.x_train, digits.x_test]), 1 / 16),
         "labels": np.concatenate([digits.y_train, digits.y_test]).tolist(),
         "n_test": N_TEST,
@@ -54,30 +55,18 @@ def training_state(*, epochs: int = 60, running: bool = False, **parameters: Any
     }
 
 
-def training_page(**parameters: Any) -> Page:
-    """A network to train on a page without kernel: last line of a cell, or :meth:`Page.document` for a file.
+training_page = Explorable(
+    "training",
+    "A network in training, beside the chain",
+    "training.html",
+    """A network to train.
 
-    The reader's browser takes the steps of ``train(MLP(...), Training(..., dtype="float64"), digits)`` with 400 digits,
-    from the same start, with the same batches and dropout.
-
-    Parameters
-    ----------
-    slope, dropout : float
-        As of :class:`deepmech.MLP`; ranges in :data:`RANGES`.
-    learning_rate, batch_size : float, int
-        One of :data:`CHOICES` each.
-    epochs : int
-        Passes over the 400 digits.
-    seed : int
-        0 … 99; the same numbers as ``train(..., seed=seed)``.
-    running : bool
-        Whether it trains from the start.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
-    """
-    state = training_state(**parameters)
-    words = f"slope {state['slope']:g}, dropout {state['dropout']:g}, learning rate {state['learning_rate']:g}"
-    return page_of("training", state, f"A small network to train: {words}, batches of {state['batch_size']}.")
+The reader's browser takes the steps of ``train(MLP(...), Training(..., dtype="float64"), digits)`` with 400 digits,
+from the same start, with the same batches and dropout.""",
+    VALUES,
+    fill,
+    (
+        "A small network to train: slope {slope:g}, dropout {dropout:g}, learning rate {learning_rate:g}, "
+        "batches of {batch_size}."
+    ).format_map,
+)

@@ -1,34 +1,39 @@
 // What every explorer is: a view of the model's parameters, laid out anew when these or its width change.
 
-import { localModel } from "./controls.js";
+import { slider } from "./controls.js";
 import { html, set, write } from "./dom.js";
 
-/** A subclass builds `root`, calls `begin` with it, and has `layout()`, for what depends on parameters and width, and `draw()`. */
+/** A subclass calls `begin`, and has `layout()`, for what depends on parameters and width, and `draw()`. */
 export class View {
+  /** `parameters` are names of values of the model; whenever one changes everything is laid out anew. */
   constructor(model, parameters) {
     this.model = model;
     this.watched = parameters;
+    [this.ranges, this.choices] = [model.get("ranges"), model.get("choices")];
     this.cleanup = [];
+    this.controls = [];
+    this.made = new Map();
     this.word = html("strong");
     this.meaning = html("span");
     this.numbers = html("p", { class: "numbers" }, html("span"), html("span"), html("span"));
     this.status = html("p", { class: "spoken", role: "status" });
   }
 
-  begin(root, el) {
-    this.root = root;
+  /** Show these parts in `el`. */
+  begin(el, kind, label, ...parts) {
+    this.root = html("div", { class: `deepmech-explorer ${kind}`, role: "group", "aria-label": label }, ...parts, this.status);
     // JupyterLab would take arrow keys, Enter and others for its own shortcuts; it asks the very element that has the focus.
-    for (const focusable of root.querySelectorAll("input, button, select, summary, [tabindex]")) {
+    for (const focusable of this.root.querySelectorAll("input, button, select, summary, [tabindex]")) {
       focusable.setAttribute("data-lm-suppress-shortcuts", "true");
     }
-    el.append(root);
+    el.append(this.root);
     this.place();
     this.watch(this.watched, () => this.place());
     const resized = new ResizeObserver(([entry]) => {
       // Only the width counts: the height follows from it, and answering to it could go round in circles.
       if (entry.contentRect.width && entry.contentRect.width !== this.width) this.place();
     });
-    resized.observe(root);
+    resized.observe(this.root);
     this.cleanup.push(() => resized.disconnect());
   }
 
@@ -40,10 +45,41 @@ export class View {
     }
   }
 
+  /** Call `react` now and whenever this value of the model changes. */
+  follow(name, react) {
+    this.watch([name], react);
+    react();
+  }
+
+  /** A slider for each of `all`, {name: options}, over the range or through the choices that the model has for it. */
+  sliders(all, more = "") {
+    const made = Object.entries(all).map(([name, options]) => {
+      const choices = this.choices[name];
+      return slider(this, name, { range: this.ranges[name], values: choices && (() => choices), ...options });
+    });
+    this.controls.push(...made);
+    return html("div", { class: `sliders${more}` }, ...made.map((control) => control.root));
+  }
+
+  /** A list to choose from what the model has for `name`; `titles` are {key: {title}}. */
+  select(name, label, titles, chosen) {
+    const options = this.choices[name].map((key) => html("option", { value: key }, titles[key].title));
+    const root = html("select", { name, "aria-label": label, onchange: () => chosen(root.value) }, ...options);
+    this.controls.push({ show: () => (root.value = this.model.get(name)) });
+    return root;
+  }
+
+  /** What `make` gives for `key`, made once. */
+  once(key, make) {
+    if (!this.made.has(key)) this.made.set(key, make());
+    return this.made.get(key);
+  }
+
   /** Lay everything out and draw it, once there is room: Jupyter builds a widget before it shows it. */
   place() {
     this.width = this.root.clientWidth;
     if (!this.width) return;
+    for (const control of this.controls) control.show();
     this.layout();
     this.draw();
     this.root.dataset.width = this.width;
@@ -76,15 +112,52 @@ export class View {
     write(this.meaning, meaning);
     numbers.forEach((text, i) => write(this.numbers.children[i], text));
   }
+
+  /** The three numbers, for ears. */
+  get inNumbers() {
+    return `${Array.from(this.numbers.children, (e) => e.textContent).join(", ")}.`;
+  }
+
+  /** Let a screen reader say the state. */
+  speak(first, then) {
+    if (this.width) this.status.textContent = `${first}. ${this.word.textContent}: ${this.meaning.textContent}. ${then}`;
+  }
+}
+
+const MISSING = -32768;
+
+/** Numbers that came with the page as 16-bit multiples of a step (page.py), as doubles; nan where one is missing. */
+export function unpacked({ step, data }) {
+  const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0)), view = new DataView(bytes.buffer);
+  return Float64Array.from({ length: bytes.length / 2 }, (_, i) => {
+    const count = view.getInt16(2 * i, true);
+    return count === MISSING ? NaN : count * step;
+  });
+}
+
+/** A model for pages without a kernel: the part of Jupyter's widget model that the component uses. */
+function localModel(state) {
+  const listeners = new Map();
+  const of = (event) => listeners.get(event) ?? listeners.set(event, new Set()).get(event);
+  return {
+    get: (name) => state[name],
+    set(name, value) {
+      if (Object.is(state[name], value)) return;
+      state[name] = value;
+      for (const react of of(`change:${name}`)) react();
+    },
+    save_changes() {},
+    on: (event, react) => of(event).add(react),
+    off: (event, react) => of(event).delete(react),
+  };
 }
 
 /** What the address says of a value of the state: within its range, one of its choices, or nothing. */
 function fitting(state, name, text) {
-  const now = state[name], [low, high, step] = state.ranges?.[name] ?? [0, name === "seed" ? 99 : Infinity, name === "seed" ? 1 : 0];
-  const choices = state.choices?.[name] ?? (name === "shade" ? ["curvature", "outcome"] : Object.keys(state.diagrams ?? state.phases ?? {}));
-  if (state.choices?.[name] || typeof now === "string") return choices.find((choice) => String(choice) === text);
-  if (typeof now === "boolean") return text === "true";
-  const value = Number(text);
+  const { ranges, choices } = state;
+  if (choices[name]) return choices[name].find((choice) => String(choice) === text);
+  if (typeof state[name] === "boolean") return text === "true";
+  const value = Number(text), [low, high, step] = ranges[name] ?? [0, Infinity, 0];
   if (text === "" || !Number.isFinite(value) || value < low || value > high) return undefined;
   return step ? Number((Math.round(value / step) * step).toFixed(6)) : value;
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import anywidget
@@ -14,22 +13,15 @@ from deepmech.metrics.curvature import curvature
 from deepmech.simulators.elastic_sde import ElasticSDE
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech.simulators.spring_block import Chain
-from deepmech_book.explorers.chain import chain_of, chain_state
-from deepmech_book.explorers.diagram import SHADES, SIDES, SOURCES, diagram, diagram_state
-from deepmech_book.explorers.elastic import elastic_state, model_of
-from deepmech_book.explorers.page import SEEDS, bundle, style
-from deepmech_book.explorers.relaxation import PHASES, phase_run, relaxation_state
-from deepmech_book.explorers.ruler import ruler_state, specs_of
-from deepmech_book.explorers.training import training_state
+from deepmech_book.explorers.chain import chain_of, chain_page
+from deepmech_book.explorers.diagram import SIDES, diagram, diagram_page
+from deepmech_book.explorers.elastic import elastic_page, model_of
+from deepmech_book.explorers.page import Explorable, Value, bundle, style
+from deepmech_book.explorers.relaxation import phase_run, relaxation_page
+from deepmech_book.explorers.ruler import ruler_page, specs_of
+from deepmech_book.explorers.training import training_page
 
-_TRAITS: dict[type, Any] = {
-    bool: traitlets.Bool,
-    int: traitlets.Int,
-    float: traitlets.Float,
-    str: traitlets.Unicode,
-    list: traitlets.List,
-    dict: traitlets.Dict,
-}
+_TRAITS: dict[type, Any] = {bool: traitlets.Bool, int: traitlets.Int, float: traitlets.Float}
 
 
 class Explorer(anywidget.AnyWidget):
@@ -49,35 +41,32 @@ class Explorer(anywidget.AnyWidget):
         If a value given to the constructor is out of range (TraitError when a trait is set later).
     """
 
-    kind: ClassVar[str]
-    state: ClassVar[Callable[..., dict[str, Any]]]
-    allowed: ClassVar[dict[str, list[Any]]] = {}
-    """Names of which there are a few values."""
+    page: ClassVar[Explorable]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "kind" in vars(cls):  # and not one of those that traits are added to
-            cls._esm, cls._css = bundle(cls.kind), style(cls.kind)
+        if "page" in vars(cls):  # and not one of those that traits are added to
+            cls._esm, cls._css = bundle(cls.page.kind), style(cls.page.kind)
 
     def __init__(self, **parameters: Any) -> None:
-        state = type(self).state(**parameters)
-        ranges, choices = state.get("ranges", {}), {**self.allowed, **state.get("choices", {})}
+        state = self.page.state(**parameters)
 
         def trait(name: str, value: Any) -> Any:
-            if name in choices:
-                return traitlets.Enum(choices[name], value)
-            if name in ranges or name == "seed":
-                low, high, _ = limits = ranges.get(name, (0, SEEDS - 1, 1))
-                whole = all(isinstance(v, int) for v in limits)
-                return (traitlets.Int if whole else traitlets.Float)(value, min=low, max=high)
-            return _TRAITS[type(value)](value)
+            allowed = self.page.values.get(name, Value(None)).allowed
+            if isinstance(allowed, list):
+                return traitlets.Enum(allowed, value)
+            if allowed:
+                whole = all(isinstance(v, int) for v in allowed)
+                return (traitlets.Int if whole else traitlets.Float)(value, min=allowed[0], max=allowed[1])
+            return _TRAITS.get(type(value), traitlets.Any)(value)
 
         self.add_traits(**{name: trait(name, value).tag(sync=True) for name, value in state.items()})
         super().__init__(**state)
 
-    def values(self, *names: str) -> dict[str, Any]:
-        """Some of the values of the state, as they stand."""
-        return {name: getattr(self, name) for name in names}
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values of the table, as they stand."""
+        return {name: getattr(self, name) for name in self.page.values}
 
 
 class ChainExplorer(Explorer):
@@ -93,11 +82,11 @@ class ChainExplorer(Explorer):
     0.05
     """
 
-    kind, state = "chain", staticmethod(chain_state)
+    page = chain_page
 
     def chain(self) -> Chain:
         """The parameters as they stand, as the spec that :func:`~deepmech.simulators.spring_block.simulate` takes."""
-        return chain_of(self.values("n_blocks", "stiffness", "friction_right", "friction_left", "noise"))
+        return chain_of(self.settings)
 
 
 class ElasticExplorer(Explorer):
@@ -113,11 +102,11 @@ class ElasticExplorer(Explorer):
     0.3
     """
 
-    kind, state = "elastic", staticmethod(elastic_state)
+    page = elastic_page
 
     def model_spec(self) -> ElasticSDE:
         """The parameters as they stand, as the spec that :func:`~deepmech.simulators.elastic_sde.simulate` takes."""
-        return model_of(self.values("intra", "inter", "n_classes", "noise"))
+        return model_of(self.settings)
 
 
 class RulerExplorer(Explorer):
@@ -131,11 +120,11 @@ class RulerExplorer(Explorer):
     0.5
     """
 
-    kind, state = "ruler", staticmethod(ruler_state)
+    page = ruler_page
 
     def specs(self) -> tuple[Ruler, Pull]:
         """The parameters as they stand, as the specs that :func:`~deepmech.simulators.folding_ruler.simulate` takes."""
-        return specs_of(self.values("duration", "jerk_speed", "shake_speed", "table_friction"))
+        return specs_of(self.settings)
 
 
 class DiagramExplorer(Explorer):
@@ -145,8 +134,7 @@ class DiagramExplorer(Explorer):
     networks, columns from the strongest noise.
     """
 
-    kind, state = "diagram", staticmethod(diagram_state)
-    allowed: ClassVar[dict[str, list[Any]]] = {side: list(SOURCES) for side in SIDES} | {"shade": list(SHADES)}
+    page = diagram_page
 
     @traitlets.validate("left_row", "left_column", "right_row", "right_column")
     def _in_its_diagram(self, proposal: Any) -> int:
@@ -168,12 +156,11 @@ class DiagramExplorer(Explorer):
 class RelaxationExplorer(Explorer):
     """Walking weights (paper C, Fig. 3): :func:`~deepmech_book.explorers.relaxation_page` live."""
 
-    kind, state = "relaxation", staticmethod(relaxation_state)
-    allowed: ClassVar[dict[str, list[Any]]] = {"phase": list(PHASES)}
+    page = relaxation_page
 
     def walk(self) -> xr.Dataset:
         """The walks that are shown, as the book has them; a ValueError where the phase has none at these settings."""
-        state = relaxation_state(**self.values("phase", "temperature", "waiting"))
+        state = self.page.state(**self.settings)
         return phase_run(self.phase).sel(temperature=state["temperature"], waiting=state["waiting"])
 
 
@@ -189,12 +176,12 @@ class TrainOne(Explorer):
     Frozen({'epoch': 0, 'layer': 8})
     """
 
-    kind, state = "training", staticmethod(training_state)
+    page = training_page
 
     def result(self) -> xr.Dataset:
         """The run so far: ``load_curve`` (epoch, layer), its ``curvature`` and the test ``accuracy`` (epoch)."""
         curves = xr.DataArray(np.reshape(self.curves, (len(self.curves), -1 if self.curves else len(self.sizes) - 1)))
         made = curves.rename(dim_0="epoch", dim_1="layer").assign_coords(epoch=range(len(self.curves)))
-        settings = self.values("slope", "dropout", "learning_rate", "batch_size", "seed")
+        settings = {name: value for name, value in self.settings.items() if name not in ("epochs", "running")}
         found = {"load_curve": made, "curvature": curvature(made), "accuracy": ("epoch", list(self.accuracy))}
         return xr.Dataset(found, attrs=settings)
