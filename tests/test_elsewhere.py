@@ -34,16 +34,7 @@ print(seen)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("package", "least"), [("deepmech", 50), ("deepmech_book", 50)])
-def test_every_module_is_imported_without_posix(package, least):
-    done = subprocess.run([sys.executable, "-c", WITHOUT, package], capture_output=True, text=True)
+def test_every_module_is_imported_without_posix():
+    done = subprocess.run([sys.executable, "-c", WITHOUT, "deepmech", "deepmech_book"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert int(done.stdout.split()[-1]) >= least, "modules were not found"
-
-
-def test_a_module_that_needs_posix_would_be_noticed(tmp_path, monkeypatch):
-    (tmp_path / "needy").mkdir()
-    (tmp_path / "needy" / "__init__.py").write_text("import fcntl\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", WITHOUT, "needy"], capture_output=True, text=True)
-    assert done.returncode and "fcntl" in done.stderr
+    assert int(done.stdout.split()[-1]) >= 100, "modules were not found"

@@ -2,14 +2,15 @@
 
 import csv
 import json
+import re
+import shlex
 
 import pytest
 import yaml
-from miniature import notebook_text, write_notebooks
+from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
 from deepmech_book.press import run
-from deepmech_book.press.sources import BookError
 
 PAGE = """\
 import xarray as xr
@@ -77,6 +78,7 @@ def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_
     found = run.parameters_of(own, source, str(mine), {"n": 6, "bases": [3.0]})
     assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [3.0]}
     assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
+    assert re.search(r"n +number +3 +springs\n(.*\n)+ +what +anything +None", run.describe(source))
 
 
 @pytest.mark.parametrize(
@@ -84,38 +86,18 @@ def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_
     [
         (["-p", "m", "4"], "has no parameter 'm'; its parameters are n, highest, bases, what"),
         (["-p", "n", "four"], "n = 'four': must be a number"),
-        (["--grid", "m=1,2"], "has no parameter 'm'"),
         (["--grid", "n"], "must be name=value,value"),
         (["--grid", "n=1,1"], "two of its points have one name"),
         (["--profile", "gigantic"], "gigantic: cannot be read.*quick, laptop, paper"),
     ],
 )
 def test_mistakes_are_named_before_anything_runs(own, words, told, capsys):
-    import re
-
     assert cli.main(["run", "springs/a", *words]) == 1
     assert re.search(told, capsys.readouterr().err)
     assert not (own.root / "out").exists()
 
 
-def test_a_notebook_that_is_not_there_is_named(own):
-    for path in ("notebooks/springs/b.md", "springs/b"):
-        with pytest.raises(BookError, match="springs/b"):
-            run.notebook_of(own, path)
-
-
-def test_parameters_are_described(own, capsys):
-    assert cli.main(["run", "springs/a", "--help-notebook"]) == 0
-    said = capsys.readouterr().out
-    assert "n        number    3           springs" in said and "what     anything  None" in said
-
-
 def test_the_commands_on_the_page_about_it_are_understood(monkeypatch):
-    import re
-    import shlex
-
-    from miniature import ROOT
-
     monkeypatch.chdir(ROOT)
     text = (ROOT / "book" / "papermill.md").read_text()
     commands = re.findall(r"^deepmech (run .+)$", text, re.M)

@@ -12,7 +12,7 @@
 # ruff: noqa: F401 (what a name is, for readers and type checkers; it is imported when asked for)
 from typing import TYPE_CHECKING
 
-from deepmech.core import code
+from deepmech.core import provenance
 from deepmech_book.explorers.page import Page, cli_explore
 
 if TYPE_CHECKING:
@@ -32,4 +32,4 @@ if TYPE_CHECKING:
     )
 
 # Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
-__getattr__, __dir__, _ = code.homes(__name__, extra="book")
+__getattr__, __dir__, _ = provenance.homes(__name__, extra="book")

@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
-from deepmech_book.experiments.glass import phases, walks
+from deepmech_book.experiments.glass import walks
 from deepmech_book.explorers.page import Explorable, Value, packed
 
 STEPS = {"overlap": 0.0001, "log_msd": 0.001}
@@ -29,7 +29,7 @@ PHASES = {
 def phase_run(name: str) -> xr.Dataset:
     """The walks of a phase that ship with the book, without those that diverged; temperatures rise."""
     _, phase, data = PHASES[name]
-    return phases.survivors(result(walks.standard(phase, data))).sortby("temperature")
+    return walks.survivors(result(walks.standard(phase, data))).sortby("temperature")
 
 
 @cache
@@ -37,10 +37,10 @@ def _in_page(name: str) -> dict[str, Any]:
     run = phase_run(name)
     dims = ("temperature", "waiting", "seed", "time")
     log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
-    taus = [phases.times(run, wait=w) for w in range(run.sizes["waiting"])]
+    taus = [walks.times(run, wait=w) for w in range(run.sizes["waiting"])]
     return {
         "title": PHASES[name][0],
-        "about": phases.origin(run),
+        "about": walks.origin(run),
         "temperatures": run.temperature.values.tolist(),
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),
@@ -48,7 +48,7 @@ def _in_page(name: str) -> dict[str, Any]:
         "window": float(f"{float(walks.window(run).mean()):.4g}"),
         "overlap": packed(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
         "log_msd": packed(log_msd, STEPS["log_msd"]),
-        "free": packed(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
+        "free": packed(walks.free_overlaps(run).mean("seed"), STEPS["overlap"]),
         "free_tau": [_plain(v) for v in taus[0]["free"].values],
         "taus": [
             [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]
