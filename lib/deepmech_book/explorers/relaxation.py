@@ -45,7 +45,7 @@ def _in_page(name: str) -> dict[str, Any]:
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),
         "seeds": run.sizes["seed"],
-        "window": float(f"{float(walks.window(run).mean()):.4g}"),
+        "window": float(f"{float(walks.window_size(run).mean()):.4g}"),
         "overlap": packed(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
         "log_msd": packed(log_msd, STEPS["log_msd"]),
         "free": packed(walks.free_overlaps(run).mean("seed"), STEPS["overlap"]),
