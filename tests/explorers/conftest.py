@@ -55,41 +55,33 @@ def still(tmp_path_factory: Any) -> Callable[[str], Path]:
     return cache(lambda kind: explorers.cli_explore(kind, folder / f"{kind}.html", show=False, **WAITING.get(kind, {})))
 
 
-def module(browser: Any, source: str) -> Iterator[Any]:
-    page = browser.new_page()
+# What stands inside the scripts of explorers that tests call; $name is the module name.js.
+INSIDE = {
+    "chain": "Chain, diagramOf, curvature, equilibrium, largeNoiseLimit, $philox",
+    "elastic": "Cloud, separation, $philox",
+    "ruler": "Ruler, slowProfile, $philox",
+    "training": "trainAside, $network, $view",
+}
+
+
+@pytest.fixture(scope="session")
+def engine(chromium: Any) -> Iterator[Any]:
+    """``engine(kind, script, argument)`` evaluates a JavaScript function of an explorer's module and an argument."""
+    page = chromium.new_page()
     page.set_content("<p>engine</p>")
-    page.evaluate(
-        "async (source) => { window.engine = await import(URL.createObjectURL(new Blob([source], "
-        "{ type: 'text/javascript' }))); }",
-        source,
-    )
-    yield lambda script, argument: page.evaluate(f"(argument) => ({script})(window.engine, argument)", argument)
+
+    @cache
+    def opened(kind: str) -> None:
+        source = f"{bundle(kind)}\nexport {{ {INSIDE[kind]} }};\n"
+        blob = "URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))"
+        page.evaluate(f"async (source) => {{ window.{kind} = await import({blob}); }}", source)
+
+    def evaluate(kind: str, script: str, argument: Any) -> Any:
+        opened(kind)
+        return page.evaluate(f"(argument) => ({script})(window.{kind}, argument)", argument)
+
+    yield evaluate
     page.close()
-
-
-@pytest.fixture(scope="session")
-def chain_engine(chromium: Any) -> Iterator[Any]:
-    """``chain_engine(script, argument)`` evaluates a JavaScript function of the opened module and an argument."""
-    inside = "Chain, diagramOf, curvature, equilibrium, largeNoiseLimit"
-    yield from module(
-        chromium, bundle("chain") + f"\nexport const {{ Normals, philox }} = $philox;\nexport {{ {inside} }};\n"
-    )
-
-
-@pytest.fixture(scope="session")
-def elastic_engine(chromium: Any) -> Iterator[Any]:
-    """The same for the other explorer."""
-    yield from module(
-        chromium, bundle("elastic") + "\nexport const { Normals } = $philox;\nexport { Cloud, separation };\n"
-    )
-
-
-@pytest.fixture(scope="session")
-def ruler_engine(chromium: Any) -> Iterator[Any]:
-    """The same for the folding ruler."""
-    yield from module(
-        chromium, bundle("ruler") + "\nexport const { Normals } = $philox;\nexport { Ruler, slowProfile };\n"
-    )
 
 
 # What Jupyter's front end gives to an anywidget, and a record of what the component asks of it.

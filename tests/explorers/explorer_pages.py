@@ -1,12 +1,15 @@
 """What tests of the explorers do on a page, and the simulated points that it should show."""
 
+import base64
 import re
 from typing import Any
 
 import numpy as np
 from playwright.sync_api import TimeoutError
 
+from deepmech import MLP, Training, load, train
 from deepmech_book.explorers.elastic import START_SPREAD, corners, model_of
+from deepmech_book.explorers.training import N_TEST, N_TRAIN
 from elastic_euler import euler
 
 # The screen has this width, nothing stands out of it, and no drawing says that it still waits for its new width.
@@ -50,6 +53,17 @@ def numbers(page: Any) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"([a-z]+)[ =]+(-?[\d.]+)", text)}
 
 
+def sent(page: Any) -> dict[str, Any]:
+    """What the component has told Python."""
+    return page.evaluate("Object.assign({}, ...host.sent)")
+
+
+def unpacked(packed: dict[str, Any], shape: tuple[int, ...]) -> np.ndarray:
+    """The array that a page carries."""
+    counts = np.frombuffer(base64.b64decode(packed["data"]), "<i2").astype(float)
+    return np.where(counts == -32768, np.nan, counts * packed["step"]).reshape(shape)
+
+
 def handle_at(page: Any) -> tuple[float, float]:
     box = page.locator(".handle").first.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -62,3 +76,12 @@ def simulated_points(state: dict[str, Any], times: list[float]) -> np.ndarray:
         model_of(state), times, corners(k), 0.01, state["n_samples"], start_spread=START_SPREAD, seed=state["seed"]
     )
     return run[0].reshape(len(times), -1)
+
+
+def trained(s: dict[str, Any]) -> np.ndarray:
+    """Load curves and test accuracies by the library, in float64 and measured after every epoch."""
+    fields = {name: s[name] for name in ("learning_rate", "batch_size", "epochs")}
+    how = Training(**fields, dtype="float64", stop_loss=0, stop_change=0)
+    net, data = MLP(slope=s["slope"], dropout=s["dropout"]), load("digits", n_train=N_TRAIN, n_test=N_TEST)
+    run = train(net, how, data, seed=s["seed"], record=1)
+    return np.column_stack([run.load_curve.sel(split="train"), run.accuracy.sel(split="test")])

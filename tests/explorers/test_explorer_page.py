@@ -15,9 +15,9 @@ from deepmech_book.explorers.page import EXPLORERS, ROOM, bundle
 
 class Kind(NamedTuple):
     page: Any
-    sliders: list[str]
+    sliders: dict[str, Any]
+    """The values that have one."""
     presets: dict[str, Any]
-    ranges: dict[str, Any]
     picture: str
     """What moves."""
     across: tuple[str, int, str] | None
@@ -26,18 +26,24 @@ class Kind(NamedTuple):
 
 KINDS = {
     "chain": Kind(
-        explorers.chain_page, ["friction_right", "friction_left", "noise", "stiffness", "n_blocks", "speed"],
-        chain.PRESETS, chain.VALUES, "svg.chain", ("noise", -1, "noise {:.4f}"),
+        explorers.chain_page,
+        chain.VALUES,
+        chain.PRESETS,
+        "svg.chain",
+        ("noise", -1, "noise {:.4f}"),
     ),
     "elastic": Kind(
-        explorers.elastic_page, ["intra", "inter", "noise", "n_classes", "n_samples", "speed"],
-        elastic.PRESETS, elastic.VALUES, "svg.cloud", ("inter", 1, "between classes {:.2f}"),
+        explorers.elastic_page,
+        elastic.VALUES,
+        elastic.PRESETS,
+        "svg.cloud",
+        ("inter", 1, "between classes {:.2f}"),
     ),
-    "ruler": Kind(
-        explorers.ruler_page, ["duration", "jerk_speed", "shake_speed", "table_friction", "speed"],
-        ruler.PRESETS, ruler.VALUES, "svg.ruler", None,
-    ),
-}  # fmt: skip
+    "ruler": Kind(explorers.ruler_page, ruler.VALUES, ruler.PRESETS, "svg.ruler", None),
+}
+
+
+BAD_TRAINING = {"slope": 2, "dropout": -1, "batch_size": 1, "epochs": 0}
 
 
 @pytest.fixture(params=KINDS)
@@ -76,16 +82,13 @@ def test_mime_bundle(kind: str) -> None:
         ("elastic", {"n_classes": 5}, "n_classes = 5"),
         ("elastic", {"n_samples": 2.5}, "whole number"),
         ("elastic", {"seed": 100}, "seed = 100"),
-        (
-            "ruler",
-            {"length": 3},
-            "ruler explorer: no parameter 'length'; its parameters are duration, jerk_speed",
-        ),
+        ("ruler", {"length": 3}, "ruler explorer: no parameter 'length'; its parameters are duration, jerk_speed"),
         ("diagram", {"left": "2z"}, "left = '2z': must be one of chain, 1a"),
         ("diagram", {"right_row": 11}, "right_row = 11: must lie between 0 and 10"),
         ("diagram", {"shade": "red"}, "shade = 'red'"),
         ("relaxation", {"phase": "liquid"}, "phase = 'liquid': must be one of regularised mnist"),
         ("relaxation", {"temperature": 0.2}, "temperature = 0.2: must be one of 0, 1e-08"),
+        *(("training", {name: value}, f"training explorer: {name} = ") for name, value in BAD_TRAINING.items()),
         ("relaxation", {"waiting": 5}, "waiting = 5: must be one of 10000, 20000, 50000, 100000"),
     ],
 )
@@ -146,7 +149,7 @@ def test_keyboard_moves_the_handle(visit: Any, still: Any, kind: str) -> None:
     handle.focus()
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("ArrowLeft")
-    there = start + 4 * sign * KINDS[kind].ranges[name].allowed[2]
+    there = start + 4 * sign * KINDS[kind].sliders[name].allowed[2]
     assert float(slider.input_value()) == pytest.approx(there)
     assert handle_at(page)[0] > x0
     assert told.format(there) in handle.get_attribute("aria-valuetext")
@@ -158,16 +161,8 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(visit: Any, still: An
         page.keyboard.press("Tab")
         reached.append(page.evaluate("(e => e.name || e.textContent || e.className)(document.activeElement)"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", reached[-1]
-    wanted = [
-        *KINDS[kind].sliders,
-        *["handle"] * bool(KINDS[kind].across),
-        "Start",
-        "Step",
-        "Reset",
-        "New noise",
-        *KINDS[kind].presets,
-        *(["Guess one", "Concave", "Linear", "Convex"] if kind == "chain" else []),
-    ]
+    wanted = [*KINDS[kind].sliders, *["handle"] * bool(KINDS[kind].across), *KINDS[kind].presets]
+    wanted += ["Start", "Step", "Reset", "New noise"] + ["Guess one", "Concave", "Linear", "Convex"] * (kind == "chain")
     assert sorted(wanted) == sorted(reached[1:-1])
 
 

@@ -1,31 +1,86 @@
 """The same explorers as widgets: one file for both hosts, and Python and the sliders share the parameters."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import traitlets
-from explorer_pages import simulated_points, step
+from explorer_pages import sent, simulated_points, step
 
+from deepmech.simulators import folding_ruler
 from deepmech.simulators.spring_block import Chain, simulate
 from deepmech_book import explorers
-from deepmech_book.explorers.elastic import elastic_page
+from deepmech_book.explorers.page import bundle, style
+from deepmech_book.explorers.ruler import DT
 
-PAGES = {
-    "ChainExplorer": explorers.chain_page,
-    "ElasticExplorer": explorers.elastic_page,
-    "RulerExplorer": explorers.ruler_page,
+WIDGETS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "chain": (explorers.ChainExplorer, {"noise": 5.0}),
+    "elastic": (explorers.ElasticExplorer, {"noise": 5.0}),
+    "ruler": (explorers.RulerExplorer, {"jerk_speed": 5.0}),
+    "diagram": (explorers.DiagramExplorer, {"shade": "red"}),
+    "relaxation": (explorers.RelaxationExplorer, {"phase": "liquid"}),
+    "training": (explorers.TrainOne, {"batch_size": 1}),
 }
+"""Every widget, and a value that it refuses."""
+MOVING = ("chain", "elastic", "ruler")
 
 
-@pytest.fixture(params=PAGES)
-def name(request: Any) -> str:
+@pytest.fixture(params=WIDGETS)
+def kind(request: Any) -> str:
     return request.param
 
 
-def test_both_hosts_run_the_same_file(name: str) -> None:
-    html, widget = PAGES[name]().html, getattr(explorers, name)
+def test_both_hosts_run_the_same_file(kind: str) -> None:
+    (widget, _), html = WIDGETS[kind], getattr(explorers, f"{kind}_page")().html
+    assert widget._esm == bundle(kind) and widget._css == style(kind)
     assert widget._esm in html and widget._css in html
+
+
+def test_bad_values_are_refused(kind: str) -> None:
+    widget, bad = WIDGETS[kind]
+    explorer = widget()
+    for trait, value in bad.items():
+        with pytest.raises(traitlets.TraitError):
+            setattr(explorer, trait, value)
+        with pytest.raises(ValueError, match=trait):
+            widget(**bad)
+
+
+def test_traits_are_what_the_component_uses(jupyter: Any, kind: str) -> None:
+    explorer = WIDGETS[kind][0]()
+    page = jupyter(explorer)
+    for control in ("input[type=range]", ".handle", "input[type=checkbox]"):
+        for one in page.locator(control).all():
+            one.press("ArrowRight")
+    if kind in MOVING:
+        page.get_by_role("button", name="New noise").click()
+        page.get_by_role("button", name="Step").click()
+    if kind == "training":
+        page.get_by_role("button", name="Train", exact=True).click()
+        page.wait_for_function("host.state.curves.length > 0")
+    used = set(page.evaluate("[...host.asked(), ...host.sent.flatMap(Object.keys)]"))
+    own = {n for n in explorer.traits(sync=True) if not n.startswith("_")} - {"layout", "tabbable", "tooltip", "comm"}
+    assert used == own
+
+
+def test_leaves_nothing_behind(jupyter: Any, kind: str) -> None:
+    page = jupyter(WIDGETS[kind][0]())
+    assert page.evaluate("host.listening()") > 0
+    page.evaluate("leave()")
+    assert page.evaluate("host.listening()") == 0
+    assert page.locator(".deepmech-explorer").count() == 0
+
+
+def test_built_out_of_sight_it_is_drawn_when_it_gets_room(jupyter: Any, kind: str) -> None:
+    """As in JupyterLab, which builds a widget before it shows it: no drawing of negative width."""
+    waiting = {"running": False} if kind in MOVING else {}
+    page = jupyter(WIDGETS[kind][0](**waiting), hidden=True)
+    assert page.locator(".axes text").count() == 0
+    page.evaluate("document.querySelectorAll('style')[1].remove()")
+    page.wait_for_selector(".axes text")
+    if kind in MOVING:
+        assert page.inner_text(".state strong") in page.inner_text("[role=status]")
 
 
 def test_python_reads_and_sets() -> None:
@@ -35,37 +90,40 @@ def test_python_reads_and_sets() -> None:
     assert explorer.chain() == wanted
 
 
-def test_bad_values_are_refused(name: str) -> None:
-    explorer, trait = getattr(explorers, name)(), "jerk_speed" if name == "RulerExplorer" else "noise"
-    with pytest.raises(traitlets.TraitError):
-        setattr(explorer, trait, 5.0)
-    with pytest.raises(ValueError, match=trait):
-        getattr(explorers, name)(**{trait: 5.0})
-
-
 def test_unknown_name_of_the_room() -> None:
     with pytest.raises(AttributeError, match="GlassExplorer"):
         explorers.GlassExplorer  # noqa: B018
 
 
-def test_position_that_reaches_python_is_the_simulators(jupyter: Any) -> None:
-    explorer = explorers.ChainExplorer(friction_right=0.04, friction_left=0.12, noise=0.011, seed=5, running=False)
+# A widget, how often to step, what time it is then, the trait that says where things are, and where they should be.
+REACHED: dict[str, tuple[dict[str, Any], int, float, str, Callable[[Any], Any]]] = {
+    "chain": (
+        {"friction_right": 0.04, "friction_left": 0.12, "noise": 0.011, "seed": 5},
+        *(10, 10.0, "position"),
+        lambda e: simulate(e.chain(), t_end=10, seed=5).position.isel(run=0),
+    ),
+    "elastic": (
+        {"noise": 0.5, "n_samples": 5, "seed": 2},
+        *(4, 2.0, "points"),
+        lambda e: simulated_points(e.settings, [2.0])[0],
+    ),
+    "ruler": (
+        {"jerk_speed": 1.0, "seed": 4},
+        *(8, 40.0, "position"),
+        lambda e: folding_ruler.simulate(*e.specs(), dt=DT, n_frames=2, seed=4).position.isel(run=0, frame=-1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_what_reaches_python_is_the_simulators(jupyter: Any, name: str) -> None:
+    settings, times, time, shown, wanted = REACHED[name]
+    explorer = WIDGETS[name][0](**settings, running=False)
     page = jupyter(explorer)
-    step(page, 10)
-    sent = page.evaluate("Object.assign({}, ...host.sent)")
-    assert sent["time"] == pytest.approx(10)
-    wanted = simulate(explorer.chain(), t_end=10, seed=5).position.isel(run=0)
-    np.testing.assert_allclose(sent["position"], wanted, rtol=0, atol=1e-9)
-
-
-def test_points_that_reach_python_are_the_simulators(jupyter: Any) -> None:
-    page = jupyter(explorers.ElasticExplorer(running=False, n_samples=5, seed=2))
-    page.evaluate("model.set('noise', 0.5)")
-    step(page, 4)
-    sent = page.evaluate("Object.assign({}, ...host.sent)")
-    assert sent["time"] == pytest.approx(2)
-    wanted = simulated_points(elastic_page.state(noise=0.5, n_samples=5, seed=2), [2.0])[0]
-    np.testing.assert_allclose(sent["points"], wanted, rtol=1e-9, atol=1e-9)
+    step(page, times)
+    told = sent(page)
+    assert told["time"] == pytest.approx(time)
+    np.testing.assert_allclose(told[shown], wanted(explorer), rtol=1e-9, atol=1e-8 if name == "ruler" else 1e-9)
 
 
 def test_sliders_and_python_see_each_other(jupyter: Any) -> None:
@@ -78,35 +136,8 @@ def test_sliders_and_python_see_each_other(jupyter: Any) -> None:
     assert page.locator(".blocks g").count() == 4
     page.locator("input[name=friction_left]").focus()
     page.keyboard.press("ArrowLeft")
-    assert page.evaluate("Object.assign({}, ...host.sent)")["friction_left"] == pytest.approx(0.195)
+    assert sent(page)["friction_left"] == pytest.approx(0.195)
     page.evaluate("model.set('running', true)")
     page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.slice(4)) > 0")
     page.get_by_role("button", name="Pause").click()
-    assert page.evaluate("Object.assign({}, ...host.sent)")["running"] is False
-
-
-def test_traits_are_what_the_component_uses(jupyter: Any, name: str) -> None:
-    explorer = getattr(explorers, name)(running=False)
-    page = jupyter(explorer)
-    for button in ("New noise", "Step"):
-        page.get_by_role("button", name=button).click()
-    used = set(page.evaluate("[...host.asked(), ...host.sent.flatMap(Object.keys)]"))
-    own = {n for n in explorer.traits(sync=True) if not n.startswith("_")} - {"layout", "tabbable", "tooltip", "comm"}
-    assert used == own
-
-
-def test_leaves_nothing_behind(jupyter: Any, name: str) -> None:
-    page = jupyter(getattr(explorers, name)())
-    assert page.evaluate("host.listening()") > 0
-    page.evaluate("leave()")
-    assert page.evaluate("host.listening()") == 0
-    assert page.locator(".deepmech-explorer").count() == 0
-
-
-def test_built_out_of_sight_it_is_drawn_when_it_gets_room(jupyter: Any, name: str) -> None:
-    """As in JupyterLab, which builds a widget before it shows it: no drawing of negative width."""
-    page = jupyter(getattr(explorers, name)(running=False), hidden=True)
-    assert page.locator(".axes text").count() == 0
-    page.evaluate("document.querySelectorAll('style')[1].remove()")
-    page.wait_for_selector(".axes text")
-    assert page.inner_text(".state strong") in page.inner_text("[role=status]")
+    assert sent(page)["running"] is False

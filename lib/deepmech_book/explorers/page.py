@@ -220,7 +220,7 @@ MISSING = -32768
 
 
 def packed(values: Any, step: float) -> dict[str, Any]:
-    """Numbers as 16-bit multiples of ``step``, flat, row by row; ``packed.js`` reads them.
+    """Numbers as 16-bit multiples of ``step``, flat, row by row; ``unpacked`` of view.js reads them.
 
     Raises
     ------
