@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from example_networks import mlp
 from torch import nn
 
 from deepmech.metrics.load_curve import load_curve
@@ -26,8 +27,7 @@ class Base:
 
 @pytest.fixture
 def model():
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 3))
+    return mlp(2, width=4)
 
 
 def steps(model, callback_step):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from example_networks import Basic, mlp, seeded
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -144,11 +145,8 @@ def test_intervals_over_classes_cover_what_other_classes_give():
 # --- curves -----------------------------------------------------------------------------------------------------------
 
 
-def networks(depth=4, width=12, classes=4, seed=0):
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
-        parts = [part for _ in range(depth) for part in (nn.Linear(width, width), nn.ReLU())]
-        return nn.Sequential(*parts, nn.Linear(width, classes))
+def networks(depth=4, seed=0):
+    return mlp(depth, width=12, classes=4, seed=seed)
 
 
 def samples(n, seed=0, distance=1.0):
@@ -232,21 +230,12 @@ def test_paired_intervals_cover_the_difference():
 
 def test_parts_add_up_to_the_steps_and_say_what_modules_do():
     x, y = samples(300)
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)
-
-        class Block(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.norm, self.linear, self.act = nn.LayerNorm(12), nn.Linear(12, 12), nn.ReLU()
-
-            def forward(self, x):
-                return x + self.act(self.linear(self.norm(x)))
-
-        model = nn.Sequential(
-            nn.Linear(12, 12), Block(), Block(), nn.TransformerEncoderLayer(12, 2, 12, batch_first=True)
+    model = seeded(
+        lambda: nn.Sequential(
+            nn.Linear(12, 12), Basic(12), Basic(12), nn.Unflatten(1, (1, 12)),
+            nn.TransformerEncoderLayer(12, 2, 12, batch_first=True),
         )
-        model = nn.Sequential(*model[:3], nn.Unflatten(1, (1, 12)), model[3])
+    )  # fmt: skip
     curve = load_curve(model, x, y, layers=["input", "1", "2", "4"], parts=True)
     parts = curve.deepmech.parts()
     np.testing.assert_allclose(parts.sum("part"), -np.diff(curve.values), atol=1e-12)

@@ -1,61 +1,47 @@
-"""The load curve of any model, and the model afterwards."""
+"""The load curve of any model: which layers, what they return, and the model afterwards."""
 
+import random
+import warnings
 from collections import OrderedDict
 
 import numpy as np
 import pytest
 import torch
+import xarray as xr
+from example_networks import (
+    CLASSES,
+    WIDTH,
+    Basic,
+    Half,
+    N,
+    Sequence,
+    Shared,
+    data_separation,
+    mlp,
+    paper_network,
+    sample,
+    seeded,
+    tensors,
+)
 from torch import nn
 
 from deepmech.core.random import Stream
-from deepmech.metrics import separation
-from deepmech.metrics.load_curve import load_curve
+from deepmech.metrics.load_curve import Partial, load_curve, over_positions
+from deepmech.metrics.reading import read
 
-CLASSES, N, WIDTH = 3, 50, 6
-
-
-def data_separation(features, labels, metric="D", weights="samples"):
-    """What a load curve shows by default."""
-    return separation.data_separation(features, labels, metric, weights=weights, debias=metric == "D")
+X, Y = sample()
 
 
-def fill(model: nn.Module, seed: int = 0) -> nn.Module:
-    """Random parameters and buffers from a stream of their own."""
-    s = Stream.of("test load curve", seed)
-    with torch.no_grad():
-        for i, (name, t) in enumerate([*model.named_parameters(), *model.named_buffers()]):
-            if t.is_floating_point():
-                values = s.normal(name, i, tuple(t.shape)) * 0.5
-                t.copy_(torch.tensor(np.abs(values) + 0.5 if "running_var" in name else values))
-    return model
-
-
-def paper_network(depth: int = 3) -> nn.Sequential:
-    layers: list[tuple[str, nn.Module]] = [("bn0", nn.BatchNorm1d(WIDTH))]
-    for i in range(1, depth + 1):
-        layers += [
-            (f"fc{i}", nn.Linear(WIDTH, WIDTH)),
-            (f"bn{i}", nn.BatchNorm1d(WIDTH)),
-            (f"act{i}", nn.LeakyReLU(0.2)),
-            (f"drop{i}", nn.Dropout(0.3)),
-        ]
-    return fill(nn.Sequential(OrderedDict([*layers, ("out", nn.Linear(WIDTH, CLASSES))])))
-
-
-@pytest.fixture
-def sample():
-    s = Stream.of("test load curve data", 0)
-    y = np.arange(N) % CLASSES
-    return (s.normal("x", 0, (N, WIDTH)) + 2 * s.normal("m", 0, (CLASSES, WIDTH))[y]).astype(np.float32), y
+def names(model, x=X, y=Y, **how):
+    return load_curve(model, x, y, **how).layer.values.tolist()
 
 
 @pytest.mark.parametrize("metric", ["D", "D_hat"])
 @pytest.mark.parametrize("weights", ["samples", "printed"])
-def test_paper_network_by_hand(sample, metric, weights):
+def test_paper_network_by_hand(metric, weights):
     """D₀ on the normalised input, D_ℓ on activations in evaluation mode before dropout, logits left out."""
-    x, y = sample
     model = paper_network()
-    curve = load_curve(model, x, y, metric=metric, weights=weights, batch_size=16)
+    curve = load_curve(model, X, Y, metric=metric, weights=weights, batch_size=16)
     assert curve.layer.values.tolist() == ["bn0", "act1", "act2", "act3"]
     assert curve.depth.values.tolist() == [0, 1, 2, 3]
     assert curve.name == {"D": "data_separation", "D_hat": "data_separation_hat"}[metric]
@@ -63,42 +49,15 @@ def test_paper_network_by_hand(sample, metric, weights):
     assert (curve.attrs["metric"], curve.attrs["samples"], curve.attrs["classes"]) == (metric, N, CLASSES)
     model.eval()
     with torch.no_grad():
-        h = model.bn0(torch.tensor(x))
-        by_hand = [data_separation(h, y, metric, weights=weights)]
+        h = model.bn0(torch.tensor(X))
+        by_hand = [data_separation(h, Y, metric, weights)]
         for i in (1, 2, 3):
             h = nn.functional.leaky_relu(model.get_submodule(f"bn{i}")(model.get_submodule(f"fc{i}")(h)), 0.2)
-            by_hand.append(data_separation(h, y, metric, weights=weights))
+            by_hand.append(data_separation(h, Y, metric, weights))
     np.testing.assert_allclose(curve, by_hand, atol=1e-5)
     # One batch runs through the very same arithmetic, but for single precision in the sums of D.
-    whole = load_curve(model, x, y, metric=metric, weights=weights, batch_size=N)
+    whole = load_curve(model, X, Y, metric=metric, weights=weights, batch_size=N)
     np.testing.assert_allclose(whole, by_hand, atol=1e-12 if (metric, weights) != ("D", "samples") else 1e-6)
-
-
-def snapshot(model):
-    state = {k: v.clone() for k, v in model.state_dict().items()}
-    flags = [m.training for m in model.modules()]
-    hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
-    return state, flags, hooks, [p.grad for p in model.parameters()]
-
-
-def assert_same(before, after):
-    assert all(torch.equal(before[0][k], after[0][k]) for k in before[0])
-    assert before[1:] == after[1:]
-
-
-def test_the_model_the_data_and_the_random_state_are_untouched(sample):
-    x, y = sample
-    model = paper_network()
-    model.train()
-    model.bn2.eval()  # frozen by its owner
-    model.act1.register_forward_hook(lambda *_: None)
-    before, random, kept = snapshot(model), torch.get_rng_state(), x.copy()
-    assert not torch.is_inference_mode_enabled() and torch.is_grad_enabled()
-    load_curve(model, x, y)
-    assert_same(before, snapshot(model))
-    assert torch.equal(random, torch.get_rng_state()) and torch.is_grad_enabled()
-    np.testing.assert_array_equal(x, kept)
-    assert model(torch.tensor(x)).requires_grad
 
 
 class Failing(nn.Module):
@@ -106,82 +65,84 @@ class Failing(nn.Module):
         raise RuntimeError("the model's own fault")
 
 
-def test_the_model_is_untouched_after_errors_too(sample):
-    x, y = sample
-    own, ours = paper_network(), paper_network()
-    own.append(Failing())
-    with torch.no_grad():
-        ours.fc2.weight[0, 0] = torch.nan
-    for model, error, message in (
-        (own, RuntimeError, "own fault"),
-        (ours, ValueError, "layer 'act2': features: 50 of 300 values"),
-    ):
-        model.train()
-        model.bn1.eval()
-        before = snapshot(model)
-        with pytest.raises(error, match=message):
-            load_curve(model, x, y)
-        assert before[1:] == snapshot(model)[1:]
+@pytest.mark.parametrize("fault", ["", "own fault", "layer 'act2': features: 60 of 480 values"])
+def test_the_model_the_data_and_the_random_state_are_untouched_also_after_errors(fault):
+    def state():
+        hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
+        return [m.training for m in model.modules()], hooks, [p.grad for p in model.parameters()]
+
+    model, given = paper_network(), X.copy()
+    model.train()
+    model.bn2.eval()  # frozen by its owner
+    model.act1.register_forward_hook(lambda *_: None)
+    if fault == "own fault":
+        model.append(Failing())
+    elif fault:
+        model.fc2.weight.data[0, 0] = torch.nan
+    values, before, drawn = {k: v.clone() for k, v in model.state_dict().items()}, state(), torch.get_rng_state()
+    if fault:
+        with pytest.raises(RuntimeError if fault == "own fault" else ValueError, match=fault):
+            load_curve(model, given, Y)
+    else:
+        load_curve(model, given, Y)
+    torch.testing.assert_close(model.state_dict(), values, rtol=0, atol=0, equal_nan=True)
+    assert state() == before and torch.equal(drawn, torch.get_rng_state()) and torch.is_grad_enabled()
+    np.testing.assert_array_equal(given, X)
 
 
-def test_any_layers_by_name_with_input_and_output(sample):
-    x, y = sample
-    model = paper_network()
-    curve = load_curve(model, x, y, layers=["output", "fc2", "input", "out"])
+def test_any_layers_by_name_with_input_and_output():
+    curve = load_curve(paper_network(), X, Y, layers=["output", "fc2", "input", "out"])
     assert curve.layer.values.tolist() == ["output", "fc2", "input", "out"]
     assert curve.sel(layer="output") == curve.sel(layer="out")
-    assert float(curve.sel(layer="input")) == pytest.approx(data_separation(x, y), abs=1e-6)
+    assert float(curve.sel(layer="input")) == pytest.approx(data_separation(X, Y), abs=1e-6)
 
 
-def test_layers_that_work_in_place_are_seen_before_they_are_overwritten(sample):
-    x, y = sample
-    model = fill(
-        nn.Sequential(nn.ReLU(inplace=True), nn.Linear(WIDTH, WIDTH), nn.ReLU(inplace=True), nn.Linear(WIDTH, 3))
-    )
-    apart = fill(nn.Sequential(nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, 3)))
-    kept = x.copy()
-    given = torch.tensor(x)
-    curve = load_curve(model, given, y)
-    np.testing.assert_array_equal(given, kept)
+def test_layers_that_work_in_place_are_seen_before_they_are_overwritten():
+    apart, given = nn.Sequential(nn.ReLU(), *mlp(1)), torch.tensor(X)
+    model = nn.Sequential(*(nn.ReLU(inplace=True) if isinstance(part, nn.ReLU) else part for part in apart))
+    curve = load_curve(model, given, Y)
+    np.testing.assert_array_equal(given, X)
     assert curve.layer.values.tolist() == ["input", "0", "2"]
-    np.testing.assert_array_equal(curve, load_curve(apart, x, y))
-    assert float(curve[0]) == pytest.approx(data_separation(x, y), abs=1e-6)
-    np.testing.assert_array_equal(load_curve(model, x, y, layers=["1"]), load_curve(apart, x, y, layers=["1"]))
+    np.testing.assert_array_equal(curve, load_curve(apart, X, Y))
+    assert float(curve[0]) == pytest.approx(data_separation(X, Y), abs=1e-6)
+    np.testing.assert_array_equal(load_curve(model, X, Y, layers=["1"]), load_curve(apart, X, Y, layers=["1"]))
 
 
-def test_only_a_normalisation_of_the_input_itself_stands_for_it(sample):
-    x, y = sample
-    flat = fill(
-        nn.Sequential(nn.Flatten(), nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH), nn.Tanh())
-    )
-    assert load_curve(flat, x[:, None, :], y).layer.values.tolist() == ["1", "4"]
-    late = fill(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), nn.Linear(WIDTH, 3)))
-    curve = load_curve(late, x, y)
-    assert curve.layer.values.tolist() == ["input", "2"]
-    assert float(curve[0]) == pytest.approx(data_separation(x, y), abs=1e-6)
+class Backwards(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last, self.first = nn.ReLU(), nn.Tanh()
+
+    def forward(self, x):
+        return self.last(self.first(x) - 0.1)
 
 
-def test_images_are_flattened_per_sample(sample):
-    _, y = sample
-    images = Stream.of("test images", 0).normal("x", 0, (N, 1, 6, 6)).astype(np.float32)
-    model = fill(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(32, 3), nn.LogSoftmax(1)))
-    curve = load_curve(model, images, y, debias=False)
-    assert curve.layer.values.tolist() == ["input", "1"]
+def test_the_default_is_the_input_or_its_normalisation_and_activations_in_the_order_of_calls():
+    norm, linear = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH)
+    assert names(nn.Sequential(nn.Flatten(), norm, linear, nn.LayerNorm(WIDTH), nn.Tanh()), X[:, None]) == ["1", "4"]
+    assert names(nn.Sequential(linear, nn.BatchNorm1d(WIDTH), nn.GELU(), linear)) == ["input", "2"]
+    assert names(Backwards()) == ["input", "first", "last"]
+
+
+def test_images_are_flattened_or_pooled():
+    noise = torch.tensor(Stream.of("test images", 0).normal("x", 0, (N, 2, 4, 4)), dtype=torch.float32)
+    images = noise + torch.tensor(Y)[:, None, None, None]
+    conv = nn.Conv2d(2, 5, 1)
+    model = nn.Sequential(conv, nn.ReLU(), nn.Flatten(2), nn.Identity(), nn.Flatten(), nn.LogSoftmax(1))
     with torch.no_grad():
-        by_hand = separation.data_separation(model[1](model[0](torch.tensor(images))).reshape(N, -1), y)
-    assert float(curve[1]) == pytest.approx(by_hand, abs=1e-5)
-
-
-def test_default_order_is_the_order_of_calls(sample):
-    class Backwards(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.last, self.first = nn.ReLU(), nn.Tanh()
-
-        def forward(self, x):
-            return self.last(self.first(x) - 0.1)
-
-    assert load_curve(Backwards(), *sample).layer.values.tolist() == ["input", "first", "last"]
+        maps = model[1](model[0](images))
+    curve = load_curve(model, images, Y)
+    assert curve.layer.values.tolist() == ["input", "1"]
+    assert float(curve[1]) == pytest.approx(data_separation(maps.flatten(1), Y), abs=1e-5)
+    pooled = load_curve(model, images, Y, layers=["input", "1", "3", "4"], pool=over_positions)
+    means = images.mean((2, 3)), maps.mean((2, 3)), maps.flatten(2).mean(1), maps.flatten(1)
+    np.testing.assert_allclose(pooled, [data_separation(h, Y) for h in means], atol=1e-5)
+    wrapped, tokens = nn.Sequential(OrderedDict(lstm=nn.LSTM(2, 3, batch_first=True))), images.flatten(2).mT
+    last = load_curve(wrapped, tokens, Y, layers=["lstm"], pool=lambda out: out[0][:, -1])
+    with torch.no_grad():
+        assert float(last[0]) == pytest.approx(data_separation(wrapped(tokens)[0][:, -1], Y), abs=1e-5)
+    with pytest.raises(ValueError, match="'lstm' is pooled to a tuple"):
+        load_curve(wrapped, tokens, Y, layers=["lstm"], pool=lambda out: out)
 
 
 class Odd(nn.Module):
@@ -191,7 +152,7 @@ class Odd(nn.Module):
 
     def forward(self, x):
         self.part(x)
-        return self.act(self.act(x)) if self.output == "twice" else self.act(x)
+        return self.act(self.act(x)) if self.output == "twice" and len(x) > 20 else self.act(x)
 
 
 class Part(nn.Module):
@@ -204,42 +165,185 @@ class Part(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("output", "layers", "message"),
+    ("model", "layers", "message"),
     [
-        ("tuple", ["part"], "layer 'part' returns a tuple, not a tensor"),
-        ("scalar", ["part"], r"layer 'part' returns shape \(\), which has no sample axis"),
-        ("features first", ["part"], r"layer 'part' returns shape \(6, 50\), which has no sample axis.*50"),
-        ("twice", ["act"], "layer 'act' is called more than once"),
-        ("", ["spare"], "layer 'spare' was never called in the forward pass; leave it out"),
-        ("", None, r"layer 'spare' was never called in the forward pass; give layers="),
-        ("", ["partt"], r"no layer 'partt'; this model has input, output, part \(Part\), .*did you mean 'part'"),
-        ("", [], "layers is empty"),
-        ("", ["part", "part"], "names 'part' more than once"),
+        (Odd("tuple"), ["part"], "layer 'part' returns a tuple, not a tensor"),
+        (Odd("scalar"), ["part"], r"layer 'part' returns shape \(\), which has no sample axis"),
+        (Odd("features first"), ["part"], r"layer 'part' returns shape \(8, 40\), which has no sample axis.*40"),
+        (Odd("twice"), ["act"], "layer 'act' is called more than once.*'act:1' to 'act:2'"),
+        (Odd("twice"), ["act:1"], "layer 'act' is called 2 times for one batch and 1 times for another"),
+        (Odd("twice"), ["act:3"], "'act:3': 'act' is called 2 times"),
+        (Odd(""), ["spare"], "layer 'spare' was never called in the forward pass; leave it out"),
+        (Odd(""), None, r"layer 'spare' was never called in the forward pass; give layers="),
+        (Odd(""), ["partt"], r"no layer 'partt'; this model has input, output, part \(Part\), .*did you mean 'part'"),
+        (Odd(""), [], "layers is empty"),
+        (Odd(""), ["part", "part"], "names 'part' more than once"),
+        (Half(), ["relu()"], r"layer 'relu\(\)' is called more than once"),
+        (Half(), ["tanh()"], r"layer 'tanh\(\)' was never called"),
+        (mlp(), "blocks", "'blocks': no blocks are repeated here; name the layers: input, output, 0"),
+        (mlp(0), None, r"no activation to choose.*layers=\['input', '0'\].*0 \(Linear\)"),
+        (nn.Sequential(OrderedDict(rnn=nn.GRU(WIDTH, 2))), None, r"no activation .*layers=\['input', 'rnn'\], say"),
+        (nn.Sequential(nn.LazyLinear(4), nn.ReLU()), None, r"'0\.weight' has no shape yet"),
+        (torch.jit.script(mlp()), None, r"a scripted module .* load_curve\(original, …\)"),
     ],
 )
-def test_layers_that_cannot_be_measured_are_named(sample, output, layers, message):
+def test_layers_that_cannot_be_measured_are_named(model, layers, message):
     with pytest.raises(ValueError, match=message):
-        load_curve(Odd(output), *sample, layers=layers)
+        load_curve(model, X, Y, layers=layers, batch_size=40)
 
 
-def test_models_and_data_that_cannot_be_measured(sample):
-    x, y = sample
-    with pytest.raises(ValueError, match=r"no activation to choose.*layers=\['input', '0'\].*0 \(Linear\)"):
-        load_curve(nn.Sequential(nn.Linear(WIDTH, 3)), x, y)
-    with pytest.raises(ValueError, match="class 3 of 4 has no sample"):
-        load_curve(paper_network(), x, y, n_classes=4)
-    with pytest.raises(ValueError, match=r"x \(50, 6\) and y \(49,\)"):
-        load_curve(paper_network(), x, y[1:])
-
-
-def test_rotating_layers_leave_the_curve_flat(sample):
+def test_rotating_layers_leave_the_curve_flat():
     """D is invariant under rotations, so a network that only rotates has a flat load curve."""
-    x, y = sample
     layers = []
     for i in range(4):
         layer = nn.Linear(WIDTH, WIDTH, dtype=torch.float64)
         with torch.no_grad():
             layer.weight.copy_(torch.tensor(np.linalg.qr(Stream.of("test q", i).normal("q", 0, (WIDTH, WIDTH)))[0]))
         layers += [layer, nn.LeakyReLU(1.0)]
-    curve = load_curve(nn.Sequential(*layers), x, y)
+    curve = load_curve(nn.Sequential(*layers), X, Y)
     np.testing.assert_allclose(curve, float(curve[0]), atol=1e-12)
+
+
+def test_each_use_of_a_module_is_a_layer():
+    x, y = tensors()
+    model = Shared()
+    curve = load_curve(model, x, y, batch_size=25)
+    assert curve.layer.values.tolist() == ["input", "act:1", "act:2"] and curve.kind.values.tolist()[1:] == ["ReLU"] * 2
+    with torch.no_grad():
+        first = torch.relu(model.one(x))
+        second = torch.relu(model.two(first))
+    np.testing.assert_allclose(curve[1:], [data_separation(h, y) for h in (first, second)], atol=1e-5)
+    assert load_curve(model, x, y, layers=["act:2"]) == load_curve(model, x, y)[2]
+    entered = load_curve(model, x, y, layers=["before two", "before act:1"])
+    with torch.no_grad():
+        np.testing.assert_allclose(entered, [curve[1], data_separation(model.one(x), y)], atol=1e-5)
+
+
+def test_activations_that_are_functions_are_layers():
+    """They say the same as modules, in the order of calls, named by the module around and their own name."""
+    model = seeded(Half)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curve = load_curve(model, X, Y, batch_size=16)
+    functions = [f"relu():{i}" for i in (1, 2, 3)]
+    assert curve.layer.values.tolist() == ["input", *(f"acts.{i}" for i in range(3)), *functions]
+    assert curve.kind.values.tolist() == ["", *["ReLU"] * 3, *["relu()"] * 3]
+    modules = nn.Sequential(*(part for linear in model.linears for part in (linear, nn.ReLU())))
+    np.testing.assert_allclose(curve, load_curve(modules, X, Y), atol=1e-5)
+    one = load_curve(model, X, Y, layers=["relu():2"])
+    assert float(one[0]) == pytest.approx(float(curve.sel(layer="relu():2")), abs=1e-6)
+    assert names(nn.Sequential(OrderedDict(body=model, head=nn.Linear(WIDTH, CLASSES))))[-1] == "body.relu():3"
+    np.testing.assert_allclose(load_curve(torch.fx.symbolic_trace(model), X, Y), curve, atol=1e-5)
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = Basic(), Basic()
+
+    def forward(self, x):
+        return self.two(self.one(self.one(x)))
+
+
+class Stage(nn.Module):
+    def __init__(self, down=None):
+        super().__init__()
+        self.layers, self.down = nn.Sequential(Basic(), Basic()), down or nn.Identity()
+
+    def forward(self, x):
+        return self.down(self.layers(x))
+
+
+def staged(extra):
+    return Stage(nn.Linear(WIDTH, WIDTH) if extra else None)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([nn.Linear(WIDTH, WIDTH), nn.Sequential(*(nn.Sequential(Basic(), Basic()) for _ in range(2)))],
+         ["1.0.0", "1.0.1", "1.1.0", "1.1.1"]),
+        ([nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(3)], ["0", "1", "2"]),
+        ([staged(False) for _ in range(3)], [f"{i}.layers.{j}" for i in range(3) for j in range(2)]),  # nothing else
+        ([staged(True) for _ in range(3)], ["0", "1", "2"]),
+        ([staged(True) for _ in range(2)], [f"{i}.layers.{j}" for i in range(2) for j in range(2)]),  # two: no curve
+        ([Twice()], ["0.one:1", "0.one:2", "0.two"]),
+    ],
+)  # fmt: skip
+def test_blocks_are_the_outermost_modules_that_repeat(parts, expected):
+    model = nn.Sequential(*parts, nn.Linear(WIDTH, CLASSES))
+    curve = load_curve(model, X, Y, layers="blocks")
+    assert curve.layer.values.tolist() == ["before blocks", *expected]
+    np.testing.assert_array_equal(curve, load_curve(model, X, Y, layers=[f"before {expected[0]}", *expected]))
+
+
+def test_what_cannot_be_seen_is_named():
+    """With the line to write: an LSTM's inside, a scripted module's."""
+    with pytest.warns(Partial, match=r"what LSTM 'rnn' computes inside.*layers=\[…, 'rnn', …\]") as told:
+        curve = load_curve(Sequence(), X, Y)
+    assert len(told) == 1 and told[0].filename == __file__
+    said = read(xr.DataArray([3.0, 2.0, 0.0], dims="layer", attrs=curve.attrs))
+    assert "LSTM 'rnn'" in curve.attrs["left_out"] and "LSTM 'rnn'" in str(said)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_curve(Sequence(), X, Y, layers=["input", "rnn", "act"]).notnull().all()
+    scripted = torch.jit.script(mlp())
+    ends = load_curve(scripted, X, Y, layers=["input", "output"])
+    np.testing.assert_allclose(ends, load_curve(mlp(), X, Y, layers=["input", "output"]), atol=1e-5)
+    with pytest.warns(Partial, match="RecursiveScriptModule 'body'"):
+        assert names(nn.Sequential(OrderedDict(body=scripted, act=nn.ReLU()))) == ["input", "act"]
+
+
+def test_compiled_and_quantised_networks_are_measured():
+    """Compiled whole, in place, or in part: as if they were not. Of a quantised one, what its codes stand for."""
+    curve, runs = load_curve(mlp(), X, Y), []
+
+    def backend(graph, inputs):
+        runs.append(graph)
+        return graph.forward
+
+    part, in_place = mlp(), mlp()
+    for i in (1, 3):
+        part[i] = torch.compile(part[i], backend=backend)
+    in_place.compile(backend=backend)
+    for model in (torch.compile(mlp(), backend=backend), in_place, part):
+        model(torch.tensor(X))
+        before = len(runs)
+        np.testing.assert_allclose(load_curve(model, X, Y), curve, atol=1e-5)
+        assert before and len(runs) == before
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        dynamic = torch.ao.quantization.quantize_dynamic(mlp(), {nn.Linear})
+        np.testing.assert_allclose(load_curve(dynamic, X, Y), curve, atol=0.1)
+        static = nn.Sequential(torch.ao.quantization.QuantStub(), *mlp()[:-1]).eval()
+        static.qconfig = torch.ao.quantization.get_default_qconfig(torch.backends.quantized.engine)
+        ready = torch.ao.quantization.prepare(static)
+        ready(torch.tensor(X))
+        codes = torch.ao.quantization.convert(ready)
+    assert codes(torch.tensor(X)).is_quantized
+    np.testing.assert_allclose(load_curve(codes, X, Y, layers=["2", "4", "6"]), curve[1:], atol=0.1)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_low_precision(dtype):
+    full, model, seen = load_curve(mlp(), X, Y), mlp(), []
+    np.testing.assert_allclose(load_curve(mlp().to(dtype), X, Y), full, atol=0.05)
+    model[0].register_forward_hook(lambda module, args, output: seen.append(output.dtype))
+    mixed = load_curve(model, X, Y, autocast=dtype)
+    np.testing.assert_allclose(mixed, full, atol=0.05)
+    assert seen[-1] == dtype and (mixed != full).any()
+    with torch.autocast("cpu", dtype):  # that of a training does not reach the measurement
+        np.testing.assert_array_equal(load_curve(mlp(), X, Y), full)
+    assert np.isfinite(load_curve(mlp().to(dtype), X, X[:, 0], target="regression")).all()
+
+
+class Noisy(nn.Module):
+    def forward(self, x):
+        return x + torch.randn_like(x) + random.random()
+
+
+def test_a_pass_that_looks_first_changes_nothing_that_is_measured():
+    """Of a model that draws numbers in evaluation mode, the same are drawn as if nobody had looked."""
+    model = nn.Sequential(Noisy(), nn.ReLU(inplace=True))
+    chosen = load_curve(model, X, Y)
+    np.testing.assert_array_equal(chosen, load_curve(model, X, Y, layers=["input", "1"]))

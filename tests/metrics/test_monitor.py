@@ -7,32 +7,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from example_networks import CLASSES, WIDTH, N, Shared, seeded, tensors
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
 from deepmech.core.random import Stream
-from deepmech.metrics import separation
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import evaluation
-from deepmech.metrics.load_curve import load_curve, over_positions
+from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import BEND, FULLY_CONNECTED, enough, read
-
-N, WIDTH, CLASSES = 60, 8, 3
-
-
-def data_separation(features, labels, metric="D", weights="samples"):
-    """What a load curve shows by default."""
-    return separation.data_separation(features, labels, metric, weights=weights, debias=metric == "D")
 
 
 @pytest.fixture
 def sample():
-    s = Stream.of("test monitor", 0)
-    y = np.arange(N) % CLASSES
-    x = s.normal("x", 0, (N, WIDTH)) + 2 * s.normal("m", 0, (CLASSES, WIDTH))[y]
-    return torch.tensor(x, dtype=torch.float32), torch.tensor(y)
+    return tensors()
 
 
 class Restless(nn.Module):
@@ -52,15 +42,15 @@ class Restless(nn.Module):
 
 
 def network() -> nn.Sequential:
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(1)
-        return nn.Sequential(
+    return seeded(
+        lambda: nn.Sequential(
             OrderedDict(
                 norm0=nn.BatchNorm1d(WIDTH), restless=Restless(), linear1=nn.Linear(WIDTH, WIDTH),
                 norm1=nn.BatchNorm1d(WIDTH), relu1=nn.ReLU(), dropout=nn.Dropout(0.2),
                 linear2=nn.Linear(WIDTH, WIDTH), relu2=nn.ReLU(), out=nn.Linear(WIDTH, CLASSES),
             )
-        )  # fmt: skip
+        )
+    )  # fmt: skip
 
 
 def everything(model, optimiser):
@@ -115,15 +105,6 @@ def test_a_watched_training_run_has_the_same_bits(sample, when, autocast):
     assert words[0] == same_words[0] and words[1:] == same_words[1:]
 
 
-def test_mixed_precision_of_the_training_does_not_reach_the_measurement(sample):
-    x, y = sample
-    model = quiet()
-    with torch.autocast("cpu"):
-        within = load_curve(model, x, y)
-        assert model.linear1(x).dtype == torch.bfloat16
-    np.testing.assert_array_equal(within, load_curve(model, x, y))
-
-
 def test_untouched_also_after_an_error():
     model = network()
     before, state = {k: v.clone() for k, v in model.state_dict().items()}, torch.get_rng_state()
@@ -145,15 +126,15 @@ def quiet() -> nn.Sequential:
 
 def test_records_are_the_curves_at_their_steps(sample):
     x, y = sample
-    model, expected = quiet(), {}
-    with LoadCurveMonitor(model, x, y, every=3, layers=["relu1", "input", "relu2"], metric="D_hat") as monitor:
-        expected[0] = load_curve(model, x, y, layers=["relu1", "input", "relu2"], metric="D_hat")
+    model, expected, how = quiet(), {}, {"layers": ["relu1", "input", "relu2"], "metric": "D_hat"}
+    with LoadCurveMonitor(model, x, y, every=3, **how) as monitor:
+        expected[0] = load_curve(model, x, y, **how)
         for step in range(1, 6):
             with torch.no_grad():
                 model.linear1.weight.mul_(1.1 + 0.1 * step).add_(0.01)
             monitor.step(accuracy=step / 10, loss=torch.tensor(1.0 / step, requires_grad=True))
             if step in (3, 5):  # 5: on leaving
-                expected[step] = load_curve(model, x, y, layers=["relu1", "input", "relu2"], metric="D_hat")
+                expected[step] = load_curve(model, x, y, **how)
     out = monitor.result()
     assert out.step.values.tolist() == [0, 3, 5] and out.layer.values.tolist() == ["relu1", "input", "relu2"]
     for step, curve in expected.items():
@@ -219,70 +200,6 @@ def test_other_misuse(sample):
     monitor.step(layer=1.0)
     with pytest.raises(ValueError, match="'layer' is a name of the result's own"):
         monitor.result()
-    lazy = nn.Sequential(nn.LazyLinear(4), nn.ReLU())
-    with pytest.raises(ValueError, match=r"'0\.weight' has no shape yet"), LoadCurveMonitor(lazy, *sample):
-        pass
-
-
-class Shared(nn.Module):
-    """One ReLU in two places."""
-
-    def __init__(self):
-        super().__init__()
-        self.one, self.two, self.act = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), nn.ReLU()
-
-    def forward(self, x):
-        return self.act(self.two(self.act(self.one(x))))
-
-
-def test_each_use_of_a_module_is_a_layer(sample):
-    x, y = sample
-    model = Shared()
-    curve = load_curve(model, x, y, batch_size=25)
-    assert curve.layer.values.tolist() == ["input", "act:1", "act:2"] and curve.kind.values.tolist()[1:] == ["ReLU"] * 2
-    with torch.no_grad():
-        first = torch.relu(model.one(x))
-        second = torch.relu(model.two(first))
-    np.testing.assert_allclose(curve[1:], [data_separation(h, y) for h in (first, second)], atol=1e-5)
-    assert load_curve(model, x, y, layers=["act:2"]) == load_curve(model, x, y)[2]
-    with pytest.raises(ValueError, match=r"'act' is called more than once.*'act:1' to 'act:2'"):
-        load_curve(model, x, y, layers=["act"])
-    with pytest.raises(ValueError, match="'act:3': 'act' is called 2 times"):
-        load_curve(model, x, y, layers=["act:3"])
-
-
-def test_uses_that_depend_on_the_batch_are_refused(sample):
-    class Fickle(Shared):
-        def forward(self, x):
-            return self.act(self.act(x)) if len(x) > 20 else self.act(x)
-
-    with pytest.raises(
-        ValueError, match=r"layer 'act' is called (2 times for one batch and 1 times for another|more than once)"
-    ):
-        load_curve(Fickle(), *sample, batch_size=40)
-
-
-def test_pooling_is_applied_to_what_layers_return(sample):
-    _, y = sample
-    noise = torch.tensor(Stream.of("test monitor", 1).normal("x", 0, (N, 2, 4, 4)), dtype=torch.float32)
-    images = noise + y[:, None, None, None]
-    model = nn.Sequential(nn.Conv2d(2, 5, 1), nn.ReLU(), nn.Flatten(2), nn.Identity(), nn.Flatten())
-    with torch.no_grad():
-        maps = model[1](model[0](images))
-    curve = load_curve(model, images, y, layers=["input", "1", "3", "output"], pool=over_positions)
-    by_hand = [
-        data_separation(h, y)
-        for h in (images.mean((2, 3)), maps.mean((2, 3)), maps.flatten(2).mean(1), maps.flatten(1))
-    ]
-    np.testing.assert_allclose(curve, by_hand, atol=1e-5)
-    recurrent = nn.LSTM(2, 3, batch_first=True)
-    wrapped = nn.Sequential(OrderedDict(lstm=recurrent))
-    tokens = images.flatten(2).transpose(1, 2)
-    last = load_curve(wrapped, tokens, y, layers=["lstm"], pool=lambda out: out[0][:, -1])
-    with torch.no_grad():
-        assert float(last[0]) == pytest.approx(data_separation(recurrent(tokens)[0][:, -1], y), abs=1e-5)
-    with pytest.raises(ValueError, match="'lstm' is pooled to a tuple"):
-        load_curve(wrapped, tokens, y, layers=["lstm"], pool=lambda out: out)
 
 
 @given(bend=st.floats(-0.16, 0.16), depth=st.integers(2, 30))

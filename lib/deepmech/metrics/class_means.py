@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
-from deepmech.metrics.separation import class_labels, real_numbers
+from deepmech.core import checks
+from deepmech.metrics.moments import class_labels, real_numbers
 
 
 def class_means(
@@ -48,21 +48,16 @@ def class_means(
     """
     x, y, k = _checked(logits, classes, n_classes)
     allowed = "an odd number of iterations (an int), at least 1"
-    if specs.whole("class_means: pool", pool, allowed=allowed) % 2 == 0:
-        specs.refuse("class_means: pool", pool, allowed)
+    if checks.whole("class_means: pool", pool, allowed=allowed) % 2 == 0:
+        checks.refuse("class_means: pool", pool, allowed)
     t = np.arange(x.shape[1]) if times is None else np.asarray(times)
     if t.shape != x.shape[1:2]:
         raise ValueError(f"times have shape {t.shape}: expected one per iteration, {x.shape[1:2]}")
     every = np.ones((1, len(x)))
     hits = [y == c for c in range(k)]
     counts = np.stack([every @ hit.astype(float) for hit in hits], -1)[0]
-    sums = np.stack(
-        [
-            (every @ np.where(hit[..., None], x, 0).astype(float).reshape(len(x), -1)).reshape(x.shape[1:])
-            for hit in hits
-        ],
-        1,
-    )
+    each = [every @ np.where(hit[..., None], x, 0).astype(float).reshape(len(x), -1) for hit in hits]
+    sums = np.stack([one.reshape(x.shape[1:]) for one in each], 1)
     if pool > 1:
         sums, counts = _pooled(sums, pool), _pooled(counts, pool)
     missing = np.argwhere(counts == 0)
@@ -85,17 +80,21 @@ def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarr
         )
     if y.dtype.kind not in "iu":
         raise ValueError(f"classes have dtype {y.dtype}: must be integers 0 … K − 1")
-    k = int(y.max()) + 1 if n_classes is None else specs.whole("n_classes", n_classes)
-    if y.min() < 0 or y.max() >= k:
-        raise ValueError(f"classes reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
+    k = int(y.max()) + 1 if n_classes is None else checks.whole("n_classes", n_classes)
+    _require_range("classes", y, k)
     drawn = np.unique(y)
     if drawn.size < k:
-        first = np.setdiff1d(np.arange(min(k, drawn.size + specs.FEW)), drawn)
+        first = np.setdiff1d(np.arange(min(k, drawn.size + checks.FEW)), drawn)
         raise ValueError(
-            f"no trial drew class {specs.listed(first, k - drawn.size)} of {k}: number the classes that occur from 0, "
+            f"no trial drew class {checks.listed(first, k - drawn.size)} of {k}: number the classes that occur from 0, "
             "or record more trials"
         )
     return x, y, k
+
+
+def _require_range(what: str, y: np.ndarray, k: int) -> None:
+    if y.size and not 0 <= y.min() <= y.max() < k:
+        raise ValueError(f"{what} reach from {y.min()} to {y.max()}: must lie in 0 … {k - 1}")
 
 
 def _pooled(a: np.ndarray, pool: int) -> np.ndarray:
@@ -126,23 +125,19 @@ class LogitLog:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.n_classes = specs.whole("LogitLog: n_classes", n_classes)
+        self.n_classes = checks.whole("LogitLog: n_classes", n_classes)
         self._logits: list[np.ndarray] = []
         self._classes: list[np.ndarray] = []
 
     def record(self, logits: Any, labels: Any) -> None:
         """One step: ``logits`` (K,) or (batch, K), tensor or array, and the classes, () or (batch,), as many each
         step."""
-        x = specs.array("LogitLog.record: logits", logits.detach().cpu() if hasattr(logits, "detach") else logits)
-        if x.ndim not in (1, 2) or x.shape[-1] != self.n_classes:
-            raise ValueError(
-                f"LogitLog.record: logits {x.shape}: expected ({self.n_classes},) or (batch, {self.n_classes})"
-            )
-        x, y = x.reshape(-1, self.n_classes), class_labels(labels).reshape(-1)
-        if y.size and not 0 <= y.min() <= y.max() < self.n_classes:
-            raise ValueError(
-                f"LogitLog.record: labels reach from {y.min()} to {y.max()}: must lie in 0 … {self.n_classes - 1}"
-            )
+        x = checks.array("LogitLog.record: logits", logits.detach().cpu() if hasattr(logits, "detach") else logits)
+        k = self.n_classes
+        if x.ndim not in (1, 2) or x.shape[-1] != k:
+            raise ValueError(f"LogitLog.record: logits {x.shape}: expected ({k},) or (batch, {k})")
+        x, y = x.reshape(-1, k), class_labels(labels).reshape(-1)
+        _require_range("LogitLog.record: labels", y, self.n_classes)
         before = self._logits[-1].shape if self._logits else x.shape
         if len(x) != len(y) or x.shape != before:
             raise ValueError(

@@ -133,13 +133,11 @@ class GroupMoments:
             groups = next(fits, 1)
         if groups < self.groups:
             parts, self.groups = self.groups // groups, groups
-            self.count, self.square, self.sum = (
-                t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in (self.count, self.square, self.sum)
-            )
+            sums = (self.count, self.square, self.sum)
+            self.count, self.square, self.sum = (t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in sums)
 
-    def merge(self, other: GroupMoments, places: torch.Tensor | None = None) -> None:
+    def merge(self, other: GroupMoments, places: torch.Tensor) -> None:
         """Add the samples of another, whose class k is here class ``places[k]``."""
-        places = torch.arange(other.n_classes) if places is None else places
         self.grow(int(places.max()) + 1)
         if not other.anchor.shape[1]:
             return
