@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from slices import cells
 
 from deepmech.data import load
 from deepmech.metrics.curvature import curvature
@@ -56,19 +55,6 @@ def test_layer_0_shows_the_mean_images_and_their_width_at_every_stage(tiny):
         np.testing.assert_allclose(tiny["class_width_before"].isel(digit=i, layer=0), width, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"data": "fashion"}, "data = 'fashion'.*mnist"),
-        ({"n_records": 5, "stage": 4}, "n_records = 5.*stage = 4"),
-        ({"network": {"pooling": "min"}}, "CNN.pooling"),
-    ],
-)
-def test_bad_requests_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        convolutional.dropout_raised(**arguments)
-
-
 @pytest.mark.slow
 def test_dropout_takes_the_load_curve_down_on_digits():
     made = run(convolutional.dropout_raised(n_seeds=1, stage=60, learning_rate=1e-3))
@@ -79,11 +65,6 @@ def test_dropout_takes_the_load_curve_down_on_digits():
 @pytest.fixture(scope="module")
 def made():
     return run(regression.figure_s12(n_seeds=2, epochs=40, width=30))
-
-
-def test_cells_do_not_know_their_chunk(made):
-    again = run(regression.figure_s12(n_seeds=2, epochs=40, width=30), chunk=3)
-    xr.testing.assert_identical(made.drop_attrs(), again.drop_attrs())
 
 
 def test_the_curve_begins_with_the_linear_fit_of_the_raw_data(made):
@@ -105,11 +86,3 @@ def test_training_lays_out_the_last_layer_along_the_target(made):
     assert (last.sel(regime="ii: large steps") < 0.5 * last.sel(regime="untrained")).all()
     before = made["load_curve"].sel(regime="untrained")
     assert (before.isel(layer=-1) > before.isel(layer=1)).all()  # random layers only lose what was known
-
-
-def test_a_regression_that_diverges_is_a_cell_without_numbers():
-    regimes = {"calm": {"learning_rate": 1e-3, "dropout": 0.0}, "wild": {"learning_rate": 1e30, "dropout": 0.0}}
-    both = cells(*({"regime": name, "seed": 0} for name in regimes))
-    made = regression.train_regressions(both, regimes=regimes, epochs=3, width=6)
-    for name in ("load_curve", "error", "loss", "curvature"):
-        assert np.isfinite(made[name][0]).all() and np.isnan(made[name][1]).all(), name

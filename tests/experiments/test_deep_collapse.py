@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from torch.nn import functional as F
 
 from deepmech_book.experiments import deep_collapse as dc
@@ -101,15 +100,6 @@ def test_where_descent_ends_all_factors_are_equally_large_and_two_layers_collaps
         assert all(a == pytest.approx(b, rel=1e-3) for a, b in pairwise(sizes)), "homogeneous in each factor"
         if depth == 2:
             assert loss == pytest.approx(dc.least_loss(FRAMES[kind], 3, depth, 0.01), rel=1e-3)
-
-
-def test_a_run_of_a_sweep_does_not_know_its_neighbours():
-    sweep = dc.models("relu", classes=3, depth=2, width=6, decay=0.02, seed=range(3))
-    whole = dc.descend_cells(sweep.slice([0, 1, 2]), **sweep.fixed)
-    alone = dc.descend_cells(sweep.slice([1]), **sweep.fixed)
-    xr.testing.assert_identical(whole.isel(cell=[1]), alone)
-    with pytest.raises(ValueError, match="kind = 'tanh': must be one of 'relu', 'linear'"):
-        dc.models("tanh")
 
 
 def test_geometry_of_a_simplex_of_one_point_and_of_noise():

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics import landscape as shape
 from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
@@ -191,27 +189,3 @@ def test_loss_is_torch_s_loss_and_has_its_symmetries():
     assert bare.value(scaled) == pytest.approx(bare.value(w), rel=1e-12)
     with pytest.raises(ValueError, match="regularisation = -1"):
         Loss(sizes, x, y, -1)
-
-
-def test_cells_do_not_depend_on_their_chunk():
-    networks = {
-        phase: {
-            "data": {"name": "digits", "n_data": 200},
-            "width": 3,
-            "regularisation": 0.01 if phase == "regularised" else 0.0,
-            "preparation": {"sgd_steps": 500, "learning_rate": 0.05, "gain": 2.0},
-        }
-        for phase in ("regularised", "underparameterised")
-    }
-    brief = {
-        "networks": networks, "temperatures": dict.fromkeys(networks, 0.1), "kicks": [0.01, 0.1], "legs": 2, "leg": 50,
-        "calls": [10, 40], "descent": 50, "directions": 2, "images": 5, "relaxing": 10,
-    }  # fmt: skip
-    cells = {"system": landscape.over("system", list(networks)), "seed": landscape.over("seed", [0, 1])}
-    sweep = sweeps.Sweep("small", "deepmech_book.experiments.glass.landscape:survey", cells, brief)
-    whole, parts = sweeps.run(sweep, chunk=4), sweeps.run(sweep, chunk=1)
-    xr.testing.assert_equal(whole.drop_attrs(), parts.drop_attrs())
-    assert (whole["slice"].min(["u", "v"]) == 0).all() and (whole.places.shape[-2:]) == (3, 2)
-    ends = whole.far.isel(place=[0, -1])
-    np.testing.assert_array_equal(ends.sel(path="straight"), ends.sel(path="relaxed"))
-    assert (ends.max("place") == 0).all()

@@ -178,5 +178,3 @@ def test_networks_are_trained_on_the_first_samples_and_validated_on_the_others()
     np.testing.assert_allclose((accuracy * 200) % 1, 0, atol=1e-9)
     assert part.grid.shape == networks.figure_1("dropout", "digits", **short).grid.shape
     assert float(accuracy.min()) > 0.5
-    with pytest.raises(ValueError, match="held_out"):
-        tuning.validated(held_out=1.0)

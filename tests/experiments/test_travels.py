@@ -11,15 +11,6 @@ from deepmech_book.experiments.spring_block import travels
 TINY = {"name": "digits", "n_train": 120, "n_test": 60}
 
 
-@pytest.mark.parametrize("kind", travels.KINDS)
-def test_cells_do_not_know_their_chunk(kind):
-    sweep = travels.diagram(kind, [0.0, 1.0], [0.0, 0.5], 1, trained=False, data=TINY)
-    one, many = run(sweep, chunk=1), run(sweep, chunk=4)
-    assert one["load_curve"].sizes["layer"] == travels.DEPTH + 1
-    for name in ("load_curve", "curvature", "accuracy"):
-        np.testing.assert_array_equal(one[name], many[name])
-
-
 def test_untrained_networks_do_not_notice_dropout_but_by_their_averages():
     """The transformer, which has none, is the very same network."""
     found = run(travels.diagram("transformer", [0.0], [0.0, 0.5], 1, trained=False, data=TINY))

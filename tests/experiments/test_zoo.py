@@ -140,11 +140,3 @@ def test_places_of_dropout_share_their_mean_and_without_any_are_one_network():
     assert (made.isel(cell=2).loss != made.isel(cell=3).loss).all()
     held = made.loss.sel(split="validation")
     assert (held.sel(stop="best") <= held.sel(stop="epochs")).all() and (made.epoch.sel(stop="epochs") == 8).all()
-
-
-def test_a_placed_network_that_diverges_is_nan_throughout():
-    one = {"batch_norm": False, "depth": 5, "learning_rate": 1e25, "seed": 0, "dropout": 0.1, "place": "early"}
-    cells = xr.Dataset({name: ("cell", [value]) for name, value in one.items()})
-    with np.errstate(all="ignore"):
-        made = front_loaded.train_placed(cells, {"name": "digits", "n_train": 200}, epochs=8)
-    assert all(np.isnan(values).all() for values in made.data_vars.values())

@@ -1,64 +1,21 @@
+"""Specs survive JSON and say what holds when; what the compiled engine does not read of them goes to torch."""
+
+from dataclasses import dataclass, fields
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from trainer_data import clusters
 
 from deepmech import over
-from deepmech.trainers import CNN, MLP, Training
-from deepmech.trainers.specs import Member
+from deepmech.core.random import Stream
+from deepmech.trainers import MLP, SingleSample, Training, rules, train, train_lenet
+from deepmech.trainers.engines.compiled import mlp
+from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
+from deepmech.trainers.specs import Member, Own
 
-
-@pytest.mark.parametrize(
-    ("spec", "field", "value", "remedy"),
-    [
-        (MLP, "depth", 1, "at least 2"),
-        (MLP, "depth", 2.5, "whole"),
-        (MLP, "width", 0, "at least 1"),
-        (MLP, "slope", 1.5, "between 0"),
-        (MLP, "slope", "steep", "number"),
-        (MLP, "dropout", 1.0, "below 1"),
-        (MLP, "dropout", float("nan"), "finite"),
-        (MLP, "dropout_profile", [1.0, 1.0], "depth - 1 numbers"),
-        (MLP, "batch_norm", "yes", "True, False"),
-        (MLP, "scale", 2.0, "batch_norm"),
-        (MLP, "layer_norm", True, "batch_norm"),
-        (MLP, "init", "zeros", "orthogonal"),
-        (MLP, "activation", "softsign", "tanh"),
-        (CNN, "convolutions", 0, "at least 1"),
-        (CNN, "pooling", "median", "average"),
-        (Training, "optimizer", "lbfgs", "sgd"),
-        (Training, "learning_rate", 0.0, "positive"),
-        (Training, "momentum", 0.9, "adam"),
-        (Training, "batch_size", 0, "at least 1"),
-        (Training, "weight_decay", -0.1, "zero or positive"),
-        (Training, "epochs", -1, "at least 0"),
-        (Training, "data_noise", -0.1, "zero or positive"),
-        (Training, "data_noise", 1.5, "label_noise"),
-        (Training, "label_noise", 1.5, "fraction"),
-        (Training, "loss", "poisson", "mse"),
-        (Training, "stop_loss", -1, "at least 0"),
-        (Training, "dtype", "float16", "float64"),
-        (Training, "schedule", ((10, "width", 5.0),), "dropout"),
-        (Training, "schedule", ((10, "dropout", 1.0),), "value it allows"),
-        (Training, "schedule", ((0, "dropout", 0.1),), "epoch >= 1"),
-        (Training, "schedule", ((1, "learning_rate", 0.0),), "value it allows"),
-    ],
-)
-def test_errors_name_field_value_and_remedy(spec, field, value, remedy):
-    with pytest.raises(ValueError, match=rf"{spec.__name__}\.{field}.*{remedy}") as error:
-        spec(**{field: value})
-    assert str(value if not isinstance(value, str) else repr(value)) in str(error.value)
-
-
-def test_a_smooth_activation_has_no_slope_and_wants_its_scale():
-    with pytest.raises(ValueError, match=r"MLP\.slope = 0\.1: must be 0 with a smooth"):
-        MLP(activation="tanh", slope=0.1)
-    with pytest.raises(ValueError, match=r"MLP\.scale = None: must be a number with a smooth"):
-        MLP(activation="gelu", batch_norm=False)
-    assert MLP(activation="gelu", batch_norm=False, scale=1.5).scale == 1.5
-
-
-def test_a_bad_value_inside_a_labelled_array_is_named():
-    with pytest.raises(ValueError, match=r"MLP\.dropout.*1\.2"):
-        MLP(dropout=over("dropout", [0.1, 1.2]))
+DATA = clusters(60, 16, 3)
+SMALL, ONCE = MLP(depth=2, width=3), Training(epochs=1)
 
 
 def test_specs_survive_json_and_hash_by_content():
@@ -66,8 +23,7 @@ def test_specs_survive_json_and_hash_by_content():
     training = Training(batch_size=20, schedule=[[5, "dropout", 0.1]])
     for spec in (network, training):
         again = type(spec).from_json(spec.to_json())
-        assert again == spec
-        assert hash(again) == hash(spec)
+        assert again == spec and hash(again) == hash(spec)
     assert MLP(slope=0.1) != MLP(slope=0.2)
     assert training.schedule == ((5, "dropout", 0.1),)
 
@@ -85,3 +41,62 @@ def test_scale_keeps_the_mean_square_at_initialisation():
         for slope in (0.0, 0.4, 1.0):
             c = Member(MLP(slope=slope, batch_norm=False, init=init), Training(), 0).scale
             assert np.isclose(c**2 * (1 + slope**2) / 2 * share, 1.0)
+    assert MLP(activation="gelu", batch_norm=False, scale=1.5).scale == 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Residual(MLP):
+    skip: int = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Clipped(Training):
+    largest_gradient: float = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Tempered(Dynamics):
+    schedule: str = "linear"
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(SingleSample):
+    momentum: float = 0.9
+
+
+def test_what_is_derived_from_a_spec_is_another_one():
+    assert (mlp.unknown(Residual(), ONCE), mlp.unknown(SMALL, Clipped())) == ("Residual", "Clipped")
+    assert mlp.unknown(Own(MLP, {}), ONCE) == "Own"
+    x = Stream.of("walkers", 0).normal("x", 0, (20, 3))
+    signs = SimpleNamespace(x=x, y=np.sign(x[:, 0]), fingerprint="walkers")
+    walker = Tempered(width=2, hidden=1), Preparation(sgd_steps=2), signs
+    for name, go in {
+        "Residual": lambda: train(Residual(depth=2), ONCE, DATA),
+        "Clipped": lambda: train(SMALL, Clipped(epochs=1), DATA),
+        "Tempered.*": lambda: settle(*walker),
+        "Tempered": lambda: walk(*walker, steps=2),
+        "Weighted": lambda: train_lenet(Weighted(iterations=2), DATA),
+    }.items():
+        with pytest.raises(ValueError, match=name):
+            go()
+
+
+def test_a_rule_that_is_added_is_torch_s_until_the_compiled_engine_knows_it(monkeypatch):
+    """An optimiser is a function in ``rules`` and a word in a docstring: CONTRIBUTING says so."""
+    monkeypatch.setitem(rules.OPTIMIZERS, "lion", rules.OPTIMIZERS["sgd"])
+    training = Training(epochs=3, optimizer="lion", learning_rate=0.1)
+    made = train(SMALL, training, DATA)
+    assert (made.engine, made.not_compiled) == ("torch", "it does not know Training.optimizer = 'lion'")
+    like = train(SMALL, Training(epochs=3, optimizer="sgd", learning_rate=0.1), DATA, engine="torch")
+    np.testing.assert_array_equal(made.loss, like.loss)
+    with pytest.raises(ValueError, match=r"does not know Training\.optimizer = 'lion'; use engine='auto' or 'torch'"):
+        train(SMALL, training, DATA, engine="compiled")
+
+
+def test_every_field_has_to_be_listed_and_every_name_by_its_value(monkeypatch):
+    listed = [field for spec in (MLP, Training) for field in fields(spec)]
+    assert {field.name for field in listed} == set(mlp.KNOWN)
+    assert all(mlp.KNOWN[field.name] for field in listed if isinstance(field.default, str))
+    monkeypatch.delitem(mlp.KNOWN, "momentum")
+    with pytest.raises(ValueError, match=r"Training\.momentum"):
+        train(SMALL, ONCE, DATA, engine="compiled")

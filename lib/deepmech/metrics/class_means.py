@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import checks
-from deepmech.metrics.moments import class_labels, real_numbers
+from deepmech.core import specs
+from deepmech.metrics.separation import class_labels, real_numbers
 
 
 def class_means(
@@ -48,8 +48,8 @@ def class_means(
     """
     x, y, k = _checked(logits, classes, n_classes)
     allowed = "an odd number of iterations (an int), at least 1"
-    if checks.whole("class_means: pool", pool, allowed=allowed) % 2 == 0:
-        checks.refuse("class_means: pool", pool, allowed)
+    if specs.whole("class_means: pool", pool, allowed=allowed) % 2 == 0:
+        specs.refuse("class_means: pool", pool, allowed)
     t = np.arange(x.shape[1]) if times is None else np.asarray(times)
     if t.shape != x.shape[1:2]:
         raise ValueError(f"times have shape {t.shape}: expected one per iteration, {x.shape[1:2]}")
@@ -80,13 +80,13 @@ def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarr
         )
     if y.dtype.kind not in "iu":
         raise ValueError(f"classes have dtype {y.dtype}: must be integers 0 … K − 1")
-    k = int(y.max()) + 1 if n_classes is None else checks.whole("n_classes", n_classes)
+    k = int(y.max()) + 1 if n_classes is None else specs.whole("n_classes", n_classes)
     _require_range("classes", y, k)
     drawn = np.unique(y)
     if drawn.size < k:
-        first = np.setdiff1d(np.arange(min(k, drawn.size + checks.FEW)), drawn)
+        first = np.setdiff1d(np.arange(min(k, drawn.size + specs.FEW)), drawn)
         raise ValueError(
-            f"no trial drew class {checks.listed(first, k - drawn.size)} of {k}: number the classes that occur from 0, "
+            f"no trial drew class {specs.listed(first, k - drawn.size)} of {k}: number the classes that occur from 0, "
             "or record more trials"
         )
     return x, y, k
@@ -125,14 +125,14 @@ class LogitLog:
     """
 
     def __init__(self, n_classes: int) -> None:
-        self.n_classes = checks.whole("LogitLog: n_classes", n_classes)
+        self.n_classes = specs.whole("LogitLog: n_classes", n_classes)
         self._logits: list[np.ndarray] = []
         self._classes: list[np.ndarray] = []
 
     def record(self, logits: Any, labels: Any) -> None:
         """One step: ``logits`` (K,) or (batch, K), tensor or array, and the classes, () or (batch,), as many each
         step."""
-        x = checks.array("LogitLog.record: logits", logits.detach().cpu() if hasattr(logits, "detach") else logits)
+        x = specs.array("LogitLog.record: logits", logits.detach().cpu() if hasattr(logits, "detach") else logits)
         k = self.n_classes
         if x.ndim not in (1, 2) or x.shape[-1] != k:
             raise ValueError(f"LogitLog.record: logits {x.shape}: expected ({k},) or (batch, {k})")

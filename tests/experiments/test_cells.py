@@ -1,0 +1,136 @@
+"""What every experiment keeps: cells do not know their chunk, what diverges has no numbers, requests are named."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from deepmech import over
+from deepmech.sweeps import Sweep, run
+from deepmech_book.experiments import deep_collapse, front_loaded
+from deepmech_book.experiments.elastic_sde import networks as trials
+from deepmech_book.experiments.glass import transitions, walks
+from deepmech_book.experiments.spring_block import (
+    asymmetric_noise,
+    beside_the_print,
+    convolutional,
+    linear_networks,
+    networks,
+    networks_in_time,
+    regression,
+    travels,
+    tuning,
+    without_norm,
+)
+
+TINY = {"name": "digits", "n_train": 120, "n_test": 60}
+GLASS = {"name": "digits", "n_data": 200}
+BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
+LANDSCAPES = {
+    "networks": {
+        phase: {"data": GLASS, "width": 3, "regularisation": decay, "preparation": BRIEF | {"sgd_steps": 500}}
+        for phase, decay in (("regularised", 0.01), ("underparameterised", 0.0))
+    },
+    "temperatures": {"regularised": 0.1, "underparameterised": 0.1},
+    "kicks": [0.01, 0.1], "legs": 2, "leg": 50, "calls": [10, 40], "descent": 50, "directions": 2, "images": 5,
+    "relaxing": 10,
+}  # fmt: skip
+SURVEY = "deepmech_book.experiments.glass.landscape:survey"
+SWEEPS = [
+    networks.figure_1(
+        "dropout", TINY, (0.0, 0.2), [0.0, 0.5], 2, network={"width": 12, "depth": 4}, training={"epochs": 4}
+    ),
+    networks_in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+    networks_in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
+    linear_networks.figure_5a(0.1, duration=1.0, large_steps=5, n=10, n_seeds=2),
+    linear_networks.over_step_size([0.1, 1.0], "mse", 5, n=10, n_seeds=2),
+    asymmetric_noise.noise_by_layer({"name": "digits", "n_train": 700, "n_test": 50}, [0.4], 2, at=(0, 2), n_draws=4),
+    regression.figure_s12(n_seeds=2, epochs=10, width=12),
+    trials.trials(
+        "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
+    ),
+    deep_collapse.models("relu", classes=3, depth=2, width=6, decay=0.02, seed=range(3)),
+    walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
+    Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
+          LANDSCAPES),
+    *(travels.diagram(kind, [0.0, 1.0], [0.0, 0.5], 1, trained=False, data=TINY) for kind in travels.KINDS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: sweep.name)
+def test_cells_do_not_know_their_chunk(sweep):
+    one, many = run(sweep, chunk=1), run(sweep, chunk=7)
+    xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())
+
+
+def test_networks_with_constants_know_their_chunk_to_rounding():
+    sweep = without_norm.lazy_corner(TINY, [1e-3], n_seeds=2, epochs=3)
+    one, many = run(sweep, chunk=1), run(sweep, chunk=6)
+    assert dict(one.sizes) == {"scaled": 3, "learning_rate": 1, "seed": 2, "layer": 8}
+    assert one.seed.values.tolist() == [10, 11] and not one["diverged"].any()
+    np.testing.assert_allclose(one["load_curve"], many["load_curve"], rtol=1e-5)
+
+
+def slice_of(**columns):
+    """Two cells of a grid, as sweeps hand them to the functions that compute them: the first calm, the second wild."""
+    return xr.Dataset({k: ("cell", v if isinstance(v, list) else [v, v]) for k, v in columns.items()}, {"cell": [0, 1]})
+
+
+REGIMES = {name: {"learning_rate": rate, "dropout": 0.0} for name, rate in (("calm", 1e-3), ("wild", 1e30))}
+PLACED = {"batch_norm": False, "depth": 5, "seed": 0, "dropout": 0.1, "place": "early"}
+TRIALS = {
+    "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
+    "first_seed": 0, "label_error": 0.0, "per_class": 12, "n_trials": 2, "iterations": 40, "thin": 20, "coarse": 20,
+    "n_checks": 2, "moments": 3,
+}  # fmt: skip
+WILD = {
+    "regression": lambda: regression.train_regressions(
+        slice_of(regime=list(REGIMES), seed=0), regimes=REGIMES, epochs=3, width=6
+    ),
+    "placed": lambda: front_loaded.train_placed(slice_of(learning_rate=[1e-3, 1e25], **PLACED), TINY, epochs=8),
+    "trials": lambda: trials.train_cells(slice_of(learning_rate=[0.005, 1e30]), **TRIALS)[["loss", "mean"]],
+}
+
+
+@pytest.mark.parametrize("name", WILD)
+def test_what_diverges_is_a_cell_without_numbers(name):
+    with np.errstate(all="ignore"):
+        made = WILD[name]()
+    for variable in made.data_vars:
+        assert made[variable][0].notnull().any() and made[variable][1].isnull().all(), variable
+
+
+def test_networks_that_diverge_while_they_settle_have_no_error():
+    made = run(transitions.plane(GLASS, [4], [0.0], 2, {"sgd_steps": 400, "learning_rate": 1e6}))
+    assert made["diverged"].all()
+    assert all(made[name].isnull().all() for name in ("loss", "data_loss", "error", "norm"))
+
+
+def figure_1(**changed):
+    return networks.figure_1(**{"panel": "dropout", "data": TINY} | changed)
+
+
+REQUESTS = [
+    (lambda: figure_1(panel="weight"), "panel = 'weight'.*dropout"),
+    (lambda: figure_1(data="mnst"), "data = 'mnst'.*mnist"),
+    (lambda: figure_1(values=[0.0, 1.5]), r"dropout = 1\.5"),
+    (lambda: figure_1(network={"dropout": 0.1}), "does not vary"),
+    (lambda: figure_1(training={"rate": 0.1}), "'rate'"),
+    (lambda: networks.diagram("S4"), r"figure = 'S4'.*S5a"),
+    (lambda: beside_the_print.printed("x"), r"panel = 'x'.*dropout"),
+    (lambda: convolutional.dropout_raised(data="fashion"), "data = 'fashion'.*mnist"),
+    (lambda: convolutional.dropout_raised(n_records=5, stage=4), "n_records = 5.*stage = 4"),
+    (lambda: convolutional.dropout_raised(network={"pooling": "min"}), "CNN.pooling"),
+    (lambda: tuning.validated(held_out=1.0), "held_out"),
+    (lambda: deep_collapse.models("tanh"), "kind = 'tanh': must be one of 'relu', 'linear'"),
+    (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),
+    (lambda: trials.trials("t", thin=7), "thin = 7: must divide the 10000 iterations"),
+    (lambda: trials.trials("t", n_trials=25), "multiple of 10"),
+    (lambda: walks.standard("regularized", "mnist"), "'regularized'"),
+    (lambda: walks.standard("regularised", "mnist", steps=9000), "steps = 9000"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REQUESTS)
+def test_bad_requests_are_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
