@@ -14,7 +14,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.core.specs import align
 from deepmech.metrics import elasticity as el
-from deepmech.metrics import glass, glass_times
+from deepmech.metrics import glass, relaxation
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.separation import ClassMoments, data_separation
@@ -139,7 +139,7 @@ SLIPS = {
     ),
     "no integrals": (lambda: el.effects(None, 5), "effects: integrated must be the Dataset of integrated_effects"),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
-    "endless": (lambda: glass_times.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
+    "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),
     "masked labels": (lambda: load_curve(NET, X, np.ma.masked_array(Y, Y == 1)), "load_curve: y: 4 entries are masked"),
     "masked start": (

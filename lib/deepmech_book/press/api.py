@@ -19,7 +19,7 @@ _INSIDE = (
     *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
     "deepmech.simulators.spring_block.kernels",
     *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
-    *("deepmech.data.datasets", "deepmech.sweeps.cli", "deepmech.sweeps.example"),
+    *("deepmech.data.datasets", "deepmech.sweeps.example"),
 )
 
 
