@@ -14,7 +14,7 @@ from deepmech import over
 from deepmech.core.random import Stream
 from deepmech.core.specs import align
 from deepmech.metrics import elasticity as el
-from deepmech.metrics import glass, glass_times
+from deepmech.metrics import glass, relaxation
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.separation import data_separation
@@ -114,7 +114,7 @@ SLIPS = {
         "logits (1, 3): expected (2,) or (batch, 2)",
     ),
     "groups beyond": (lambda: glass.displacement_sums(X[0], X[0], [0, 1, 5], 2, [0.1]), "group = [0, 1, 5]"),
-    "endless": (lambda: glass_times.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
+    "endless": (lambda: relaxation.decorrelation_time([1, np.inf], [1, 0.5]), "decorrelation_time: times (2,)"),
     "masked samples": (lambda: data_separation(HIDDEN, Y), "features: 1 entries are masked: leave them out"),
     "masked start": (
         lambda: brownian.simulate(brownian.Well(), [1], n_weights=2, start=np.ma.masked_array([0.0, 1.0], [1, 0])),

@@ -10,8 +10,7 @@ from scipy.special import erf
 from deepmech import sweeps
 from deepmech.core.random import Stream
 from deepmech.metrics import relaxation
-from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.metrics.glass_modes import uniform_dips
+from deepmech.metrics.glass import MOTILITY_EDGES, uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
 from deepmech_book.experiments.glass import cifar, shapes, walks, wells

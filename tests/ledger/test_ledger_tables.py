@@ -97,7 +97,7 @@ LIBRARY = ROOT / "lib"
 #: Which papers a room of the library speaks of, by words of its path.
 PAPERS = {
     "A": "spring_block metrics/load_curve metrics/separation metrics/moments trainers sketches chain",
-    "B": "elastic metrics/separability metrics/tails",
+    "B": "elastic metrics/separability",
     "C": "glass brownian langevin trainers/specs",
 }
 

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from scipy.special import erf, erfinv
 
 from deepmech.core.random import Stream
-from deepmech.metrics import glass, glass_modes, glass_times
+from deepmech.metrics import glass, relaxation
 from deepmech.simulators.brownian import free_overlap, free_time
 
 STREAM = Stream.of("glass metrics", 0)
@@ -63,38 +63,38 @@ def test_motilities_are_counted_once():
 def test_time_of_a_free_walk(window, diffusion, level):
     exact = free_time(window, diffusion, level)
     times = exact * np.geomspace(1e-3, 1e3, 121)
-    found = glass_times.decorrelation_time(times, free_overlap(times, window, diffusion), level)
+    found = relaxation.decorrelation_time(times, free_overlap(times, window, diffusion), level)
     assert found.state == "crossed" and found.low <= found.time <= found.high * (1 + 1e-12)
     assert found.time == pytest.approx(exact, rel=0.02)
-    late = glass_times.decorrelation_time(times[:40], free_overlap(times[:40], window, diffusion), level)
+    late = relaxation.decorrelation_time(times[:40], free_overlap(times[:40], window, diffusion), level)
     assert late.state == "censored" and np.isnan(late.time) and late.low == times[39]
-    soon = glass_times.decorrelation_time(times[90:], free_overlap(times[90:], window, diffusion), level)
+    soon = relaxation.decorrelation_time(times[90:], free_overlap(times[90:], window, diffusion), level)
     assert soon.state == "early" and soon.high == times[90]
 
 
 def test_a_record_that_ends_ends_the_search():
-    found = glass_times.decorrelation_time([1, 2, 3, 4], [1.0, 0.95, np.nan, 0.1])
+    found = relaxation.decorrelation_time([1, 2, 3, 4], [1.0, 0.95, np.nan, 0.1])
     assert found.state == "censored" and found.low == 2
 
 
 def test_exponents_and_their_intervals():
     x = np.geomspace(1, 100, 12)
     noisy = 3 * x**-0.7 * np.exp(0.1 * STREAM.normal("noise", 0, (40, 12)))
-    found = glass_times.exponent(x, noisy)
+    found = relaxation.exponent(x, noisy)
     assert found.low < -0.7 < found.high and found.high - found.low < 0.05
-    single = glass_times.exponent(x, noisy[0])
+    single = relaxation.exponent(x, noisy[0])
     assert single.low < -0.7 < single.high
     # Two points, or two runs, say nothing of their scatter.
-    assert not glass_times.exponent(x[:2], noisy[0, :2]).known
+    assert not relaxation.exponent(x[:2], noisy[0, :2]).known
     for n in (1, 2):
-        assert glass_times.exponent(x, noisy[:n]).why.startswith(f"too few runs for an interval: {n}")
+        assert relaxation.exponent(x, noisy[:n]).why.startswith(f"too few runs for an interval: {n}")
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 10])
 def test_the_interval_of_an_exponent_covers(n):
     """Points that scatter by 20 % about a power, without runs: in 93 to 97 of 100 samples, give or take sampling."""
     x, shake = np.geomspace(1, 100, n), 0.2 * STREAM.normal("shake", n, (1500, n))
-    ends = np.array([glass_times.exponent(x, x**-0.7 * np.exp(s)).interval for s in shake])
+    ends = np.array([relaxation.exponent(x, x**-0.7 * np.exp(s)).interval for s in shake])
     assert 0.92 <= np.mean((ends[:, 0] <= -0.7) & (ends[:, 1] >= -0.7)) <= 0.98
 
 
@@ -110,7 +110,7 @@ def test_the_interval_of_an_exponent_covers(n):
 )
 def test_points_without_an_exponent_are_named(x, y, words):
     with pytest.raises(ValueError, match=words):
-        glass_times.exponent(x, y)
+        relaxation.exponent(x, y)
 
 
 def test_free_walks_collapse_exactly_and_others_do_not():
@@ -118,17 +118,17 @@ def test_free_walks_collapse_exactly_and_others_do_not():
     speeds = np.array([1e-8, 1e-6, 1e-4])
     free = np.array([free_overlap(times, 0.1, d) for d in speeds])
     taus = np.array([free_time(0.1, d) for d in speeds])
-    whole = glass_times.collapse(times, free, taus)
+    whole = relaxation.collapse(times, free, taus)
     assert whole.quality > 0.999 and whole.spread < 0.005 < whole.before
     # Each curve ends on its own plateau: laid over one another they still differ.
     plateau = free + (1 - free) * np.array([[0.0], [0.3], [0.6]])
-    again = [glass_times.decorrelation_time(times, q).time for q in plateau]
-    assert glass_times.collapse(times, plateau, again).quality < 0.95
+    again = [relaxation.decorrelation_time(times, q).time for q in plateau]
+    assert relaxation.collapse(times, plateau, again).quality < 0.95
 
 
 def test_the_tail_of_a_free_walk_is_a_power():
     times = np.geomspace(1e2, 1e4, 20)
-    assert glass_times.exponent(times, erf(erfinv(0.9) / np.sqrt(times))).value == pytest.approx(-0.5, abs=0.003)
+    assert relaxation.exponent(times, erf(erfinv(0.9) / np.sqrt(times))).value == pytest.approx(-0.5, abs=0.003)
 
 
 def dip_by_programming(x):
@@ -172,35 +172,35 @@ def test_the_dip_is_the_smallest_band(seed):
     x = STREAM.uniform("dip", seed, 13)
     if seed % 2:
         x[:6] = 0.2 * x[:6] - 2
-    assert glass_modes.dip(x) == pytest.approx(dip_by_programming(x), abs=1e-9)
+    assert glass.dip(x) == pytest.approx(dip_by_programming(x), abs=1e-9)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=40, unique=True), st.floats(0.01, 9), st.floats(-9, 9))
 @settings(max_examples=40, deadline=None)
 def test_the_dip_does_not_see_scale_place_or_direction(sample, scale, shift):
     x = np.round(sample, 6)
-    one = glass_modes.dip(x)
-    assert one == pytest.approx(glass_modes.dip(-scale * x + shift), abs=1e-9)
+    one = glass.dip(x)
+    assert one == pytest.approx(glass.dip(-scale * x + shift), abs=1e-9)
     assert 1 / (2 * len(x)) - 1e-12 <= one <= 0.25 + 1e-12
 
 
 def test_dips_that_are_known():
-    assert glass_modes.dip(np.arange(50)) == pytest.approx(1 / 100)
-    assert glass_modes.dip([0, 0, 0, 1, 1, 1]) == pytest.approx(0.25)
-    assert glass_modes.dip([3.0]) == pytest.approx(0.5)
+    assert glass.dip(np.arange(50)) == pytest.approx(1 / 100)
+    assert glass.dip([0, 0, 0, 1, 1, 1]) == pytest.approx(0.25)
+    assert glass.dip([3.0]) == pytest.approx(0.5)
     counts, edges = np.array([3, 0, 3]), np.array([0.0, 1, 2, 3])
-    assert len(glass_modes.unbinned(counts, edges)) == 6
+    assert len(glass.unbinned(counts, edges)) == 6
 
 
 def test_large_samples_share_the_null_of_smaller_ones():
-    own = [glass_modes.dip(STREAM.uniform("many", i, 3000)) for i in range(150)]
-    shared = glass_modes.uniform_dips(STREAM, 3000, 150)
+    own = [glass.dip(STREAM.uniform("many", i, 3000)) for i in range(150)]
+    shared = glass.uniform_dips(STREAM, 3000, 150)
     np.testing.assert_allclose(np.quantile(shared, [0.5, 0.9]), np.quantile(own, [0.5, 0.9]), rtol=0.12)
 
 
 def test_the_dip_test_keeps_its_size_and_finds_two_modes():
-    p = [glass_modes.dip_test(STREAM.uniform("flat", i, 80), Stream.of("null", i), 60).p for i in range(60)]
+    p = [glass.dip_test(STREAM.uniform("flat", i, 80), Stream.of("null", i), 60).p for i in range(60)]
     assert 0.02 < np.mean(np.array(p) <= 0.1) < 0.25
     two = np.concatenate([STREAM.normal("a", 0, 100) - 2.5, STREAM.normal("b", 0, 100) + 2.5])
-    assert glass_modes.dip_test(two, STREAM, 60).p < 0.02
-    assert glass_modes.dip_test(STREAM.normal("c", 0, 200), STREAM, 60).p > 0.2
+    assert glass.dip_test(two, STREAM, 60).p < 0.02
+    assert glass.dip_test(STREAM.normal("c", 0, 200), STREAM, 60).p > 0.2

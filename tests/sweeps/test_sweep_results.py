@@ -30,7 +30,6 @@ from deepmech.sweeps import (
     results,
     run,
     ship,
-    verification,
     verify,
 )
 from deepmech.sweeps.results import sweep_of
@@ -533,7 +532,7 @@ def seen(changed, builds, count=3, trials=600):
     for trial in range(trials):
         wrong = set(stream.permutation("wrong", trial, GRID.n_cells)[:changed].tolist())
         seeds = (1e6 * stream.uniform("seeds", trial, builds)).astype(int).tolist()
-        found += any(wrong & set(verification.sample(GRID, count, seed)) for seed in seeds)
+        found += any(wrong & set(record.sample(GRID, count, seed)) for seed in seeds)
     return found / trials
 
 
@@ -562,13 +561,13 @@ def test_how_likely_it_is_that_a_change_is_seen_in_half_an_hour(monkeypatch, cap
         clock[0] += count * min(entry["seconds"], entry.get("part_seconds", np.inf)) + 0.05
         missed[file.name] = missed.get(file.name, 1.0) * (1 - count / entry["of"])
 
-    monkeypatch.setattr(verification, "_verified", verified)
-    monkeypatch.setattr(verification, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(record, "_verified", verified)
+    monkeypatch.setattr(record, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     large, chances = [name for name, entry in entries.items() if entry["of"] == 480], []
     for _ in range(20):
         clock[0] = 0.0
         missed.clear()
-        list(verification.verify(folder, minutes=30))
+        list(verify(folder, minutes=30))
         chances += [1 - missed.get(name, 1.0) for name in large]
         assert clock[0] < 1900 and len(missed) > len(entries) / 2, "dear results do not take the time of the others"
     with capsys.disabled():

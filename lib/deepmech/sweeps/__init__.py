@@ -6,12 +6,10 @@ it; :func:`ship` and :func:`verify` make and check what ships.
 """
 
 from deepmech.core.specs import each
-from deepmech.sweeps.cli import cli_run, cli_verify
-from deepmech.sweeps.record import Report, Stale
-from deepmech.sweeps.results import NotShipped, result, ship
+from deepmech.sweeps.record import Report, Stale, verify
+from deepmech.sweeps.results import NotShipped, cli_run, cli_verify, result, ship
 from deepmech.sweeps.store import DamagedChunk, StoreError
 from deepmech.sweeps.sweep import CellsFailed, Incomplete, Sweep, TooLong, connect, load, recomputed, run
-from deepmech.sweeps.verification import verify
 
 __all__ = [
     "CellsFailed",

@@ -16,11 +16,10 @@ ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     *(f"deepmech.core.{name}" for name in ("compiled", "files")),
-    "deepmech.metrics.layers",
+    *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
     "deepmech.simulators.spring_block.kernels",
-    *(f"deepmech.trainers.{name}" for name in ("engines", "run")),
-    "deepmech.sweeps.cli",
-    "deepmech.sweeps.example",
+    *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
+    *("deepmech.data.datasets", "deepmech.sweeps.example"),
 )
 
 
@@ -84,7 +83,13 @@ Everything, room by room, each module with its source to take away:
 
 @cache
 def known(name: str) -> bool:
-    """Whether the reference has an entry for the object of this full name."""
+    """Whether the reference has an entry for the object of this full name.
+
+    Examples
+    --------
+    >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Loss")
+    (True, False)
+    """
     shown = {module for room in ROOMS for module in modules(room)}
     return bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
 

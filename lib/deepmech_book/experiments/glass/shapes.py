@@ -17,8 +17,7 @@ from scipy.special import erf
 
 from deepmech.core.estimates import Estimate, estimate
 from deepmech.core.random import Stream
-from deepmech.metrics.glass import MOTILITY_EDGES
-from deepmech.metrics.glass_modes import DipTest, dip, dip_test, unbinned
+from deepmech.metrics.glass import MOTILITY_EDGES, DipTest, dip, dip_test, unbinned
 
 
 def alphas(run: xr.Dataset) -> xr.Dataset:
