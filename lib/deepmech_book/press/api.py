@@ -15,11 +15,13 @@ import deepmech
 ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
-    *(f"deepmech.core.{name}" for name in ("compiled", "files")),
-    *(f"deepmech.metrics.{name}" for name in ("batches", "layers", "probing")),
+    "deepmech.core.compiled",
+    "deepmech.core.files",
+    "deepmech.metrics.layers",
     "deepmech.simulators.spring_block.kernels",
-    *(f"deepmech.trainers.{name}" for name in ("engines", "member", "run", "samples")),
-    *("deepmech.data.datasets", "deepmech.sweeps.example"),
+    "deepmech.trainers.engines",
+    "deepmech.trainers.run",
+    "deepmech.sweeps.example",
 )
 
 
