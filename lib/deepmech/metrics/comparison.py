@@ -114,8 +114,8 @@ class ComparisonAccessor:
         self._compared = compared
 
     def plot(self, **how: Any) -> Axes:
-        """Draw the differences with their intervals: :func:`deepmech.plots.layers.plot`."""
-        from deepmech.plots.layers import plot
+        """Draw the differences with their intervals: :func:`deepmech.plots.lines.plot`."""
+        from deepmech.plots.lines import plot
 
         others = self._compared.isel(curve=slice(1, None))
         against = self._compared.attrs.get("against", "the first")

@@ -489,8 +489,8 @@ class LoadCurveAccessor:
         self._curve = curve
 
     def plot(self, **how: Any) -> Axes:
-        """Draw it: :func:`deepmech.plots.layers.plot`; the reading of a single curve is its title."""
-        from deepmech.plots.layers import plot
+        """Draw it: :func:`deepmech.plots.lines.plot`; the reading of a single curve is its title."""
+        from deepmech.plots.lines import plot
 
         if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
             how["title"] = self.read().verdict
