@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deepmech.metrics.monitor import LoadCurveMonitor
     from deepmech.metrics.reading import compare, read
     from deepmech.metrics.separation import data_separation
-    from deepmech.plots.layers import plot
+    from deepmech.plots.lines import plot
     from deepmech.simulators import simulate
     from deepmech.simulators.brownian import Well
     from deepmech.simulators.elastic_sde import ElasticSDE

@@ -111,7 +111,7 @@ def test_curves_stand_out_on_their_shading_and_nan_cells_stay_empty():
     for ink, points in drawn.items():
         for piece in points[np.isfinite(points).all(1)].reshape(-1, len(ell), 2):
             i, j = np.rint(piece.mean(0)).astype(int)
-            fill = style.sequential()(float(c.isel(eps=i, mu=j) ** 2) / norm.max())
+            fill = style.SEQUENTIAL(float(c.isel(eps=i, mu=j) ** 2) / norm.max())
             assert style.contrast(ink, fill) >= 4.5
             seen += 1
     assert seen == 7 * 5 - 1

@@ -49,8 +49,6 @@ def test_a_boundary_does_not_widen_the_plane():
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="labels along 'a' must be two or more and rise"):
         drawn(plane().isel(a=slice(None, None, -1)))
-    with pytest.raises(ValueError, match=r"heat boundary: shapes are \(3,\) along 'a' and \(2,\) along 'b'"):
-        drawn(plane(), boundary=([0, 1, 2], [10, 13]))
     with pytest.raises(ValueError, match="heat values: none is finite"):
         drawn(plane() * np.nan)
     with pytest.raises(ValueError, match="dimensions are"):

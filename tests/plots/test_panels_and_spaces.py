@@ -58,17 +58,16 @@ def cloud():
 @pytest.mark.parametrize("theme", style.THEMES)
 def test_every_point_is_drawn_with_its_group(theme):
     points, group = cloud()
-    trace = xr.DataArray(np.zeros((3, 4, 2)), dims=("group", "time", "axis"))
     picture = figures.clouds(
-        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", trace=trace, **WORDS
+        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", **WORDS
     )
     axes = picture.render(theme).axes
     assert [ax.get_title(loc="left") for ax in axes] == ["iteration 0", "iteration 10"]
     for i, ax in enumerate(axes):
-        (dots,), lines = ax.collections, ax.lines[-3:]
+        (dots,), colours = ax.collections, style.categories(3, theme)
         assert np.array_equal(dots.get_offsets(), points.values[i])
         shown = [to_hex(colour) for colour in dots.get_facecolors()]
-        assert shown == [to_hex(lines[k].get_color()) for k in group.values[i]]
+        assert shown == [colours[k] for k in group.values[i]]
 
 
 def test_clouds_refuse_what_does_not_fit():
@@ -80,10 +79,5 @@ def test_clouds_refuse_what_does_not_fit():
         figures.clouds(points, group, names=list("abcdefgh"), **options)
     with pytest.raises(ValueError, match=r"clouds group: \[2\] among the groups: must be 0 to 1"):
         figures.clouds(points, group, names=["a", "b"], **options)
-    trace = xr.DataArray(np.zeros((2, 4, 2)), dims=("group", "time", "axis"))
-    with pytest.raises(ValueError, match="clouds trace: 2 paths: needs one for each of the 3 names"):
-        figures.clouds(points, group, names=["a", "b", "c"], trace=trace, **options)
-    with pytest.raises(ValueError, match="clouds trace: labels along 'axis' differ"):
-        figures.clouds(points, group, names=["a", "b", "c"], trace=trace.assign_coords(axis=[1, 2]), **options)
     with pytest.raises(ValueError, match="dimensions"):
         figures.clouds(points, group.rename(m="n"), names=["a"], **options)

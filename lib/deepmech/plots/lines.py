@@ -1,4 +1,4 @@
-"""Curves over an axis, in one panel or in several side by side."""
+"""Curves over an axis, in one panel or in several side by side; load curves over layers, loads over time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from deepmech.plots import style
 from deepmech.plots.style import (
+    ALONE,
     LIGHT,
     Theme,
     arranged,
@@ -38,7 +39,6 @@ def lines(
     x: str,
     by: str | None = None,
     panel: str | None = None,
-    each: str | None = None,
     label: str = "{}",
     title: str = "{}",
     interval: tuple[Curves, Curves] | None = None,
@@ -64,16 +64,14 @@ def lines(
 
     Parameters
     ----------
-    data : DataArray, dims (x[, by][, panel][, each]), or mapping from a panel's title to such an array without panel
+    data : DataArray, dims (x[, by][, panel]), or mapping from a panel's title to such an array without panel
         Panels of a mapping may have different labels along ``x`` and ``by``. NaN leaves gaps.
     by : str, optional
         Dimension that tells curves apart. Numbers are coloured as an ordered scale (temperatures from cold to hot),
         words as categories.
-    each : str, optional
-        Dimension of repetitions: each is drawn thin, their mean thick.
     label, title : str
         Formats of a curve's and of a panel's name, given its value.
-    interval : (low, high), each as ``data`` without ``each``, optional
+    interval : (low, high), each as ``data``, optional
         Bars at points, a band around curves; around the dashed curves with ``band_of_theory``.
     theory : as ``data``, optional
         May have its own labels along x, and only some of those along ``by``. Points with theory are not joined.
@@ -110,11 +108,12 @@ def lines(
         missing = "theory" if theory is None else "interval"
         raise ValueError(f"lines band_of_theory = True: needs {missing}; give it, or leave band_of_theory out")
     low, high = interval or (None, None)
-    given = {"data": data, "theory": theory, "low": low, "high": high}
-    ready = _panels(given, panel, title, [by] if by else [], x, each, "theory" if band_of_theory else "data")
+    around = "theory" if band_of_theory else "data"
+    ready = _panels({"data": data, "theory": theory, "low": low, "high": high}, panel, title, by, x, around)
     first = next(iter(ready.values()))["data"]
-    values = _all_values([arrays["data"][by or "curve"].values for arrays in ready.values()])
-    colours = dict(zip(values, style.palette(values, theme, by), strict=True)) if by else {0: style.lead(theme)}
+    values = _all_values([arrays["data"][by or ALONE].values for arrays in ready.values()])
+    colours = dict(zip(values, style.palette(values, theme, by), strict=True))
+    names = {v: label.format(style.number(v)) if by else "" for v in values}
     single = len(ready) == 1
     columns = min(columns, len(ready))
     rows = rows_of(len(ready), columns)
@@ -124,14 +123,11 @@ def lines(
         sharex="all" if panel else "none", sharey="all" if shared else "none",
     )  # fmt: skip
     for ax, arrays in zip(axes, ready.values(), strict=True):
-        names = {v: label.format(style.number(v)) if by else "" for v in values}
-        _draw(ax, arrays, x, by or "curve", colours, points, each, band_of_theory)
+        _draw(ax, arrays, x, colours, points, around)
         if level is not None:
             ax.axhline(level, color=theme.muted, lw=1.2, zorder=1)
         ax.grid(axis="y")
     logarithmic("lines", axes, log)
-    for ax, arrays in zip(axes, ready.values(), strict=True) if not single else []:
-        few_ticks(ax, columns, log, whole=arrays["data"][x].dtype.kind in "iu")
     key = axes[0]
     if legend or not single:
         for v in values if by else []:
@@ -139,11 +135,18 @@ def lines(
     if theory is not None:
         key.plot([], [], color=theme.muted, **_DASHED, label=theory_label)
     if not single:
+        for ax, arrays in zip(axes, ready.values(), strict=True):
+            few_ticks(ax, columns, log, whole=arrays["data"][x].dtype.kind in "iu")
         shared_legend(fig, key)
         return fig
     if theory is not None or legend:
         key.legend(loc="best")
-    ends = [] if legend or not by else _ends(first.mean(each) if each else first, x, by, colours, names, log)
+    ends = []
+    for value, curve in zip(values, first.values, strict=True) if by and not legend else []:
+        # A curve's name stands at its last point that the scale can show.
+        shown = np.flatnonzero(np.isfinite(curve) & ((curve > 0) | ("y" not in log)))
+        if len(shown):
+            ends.append((float(first[x].values[shown[-1]]), float(curve[shown[-1]]), names[value], colours[value]))
     if level is not None and level_label:
         ends.append((float(first[x].values[-1]), level, level_label, theme.muted))
     if ends:
@@ -158,45 +161,30 @@ def curve_panels(data: xr.DataArray, *, panel: str, columns: int = 2, **how: Any
 
 
 def _panels(
-    given: dict[str, Any], panel: str | None, title: str, by: list[str], x: str, each: str | None, around: str
+    given: dict[str, Any], panel: str | None, title: str, by: str | None, x: str, around: str
 ) -> dict[str, dict[str, xr.DataArray]]:
-    """The arrays of every panel under its title, arranged along (by, x[, each])."""
+    """The arrays of every panel under its title, arranged along (by, x)."""
     given = {name: value for name, value in given.items() if value is not None}
-    whole = given["data"]
-    if panel is not None and not isinstance(whole, Mapping):
-        dims = [panel, *by, x]
-        given = {k: arranged(f"lines {k}", v, *dims, *_repeated(k, each)) for k, v in given.items()}
-        for name in given.keys() & {"theory", "low", "high"}:
-            same_labels(f"lines {name}", given[name], given["data"], [panel])
+    if panel is not None and not isinstance(given["data"], Mapping):
+        given = {k: arranged(f"lines {k}", v, *filter(None, (panel, by, x))) for k, v in given.items()}
+        for name, value in given.items():
+            same_labels(f"lines {name}", value, given["data"], panel)
         titles = [title.format(style.number(v)) for v in given["data"][panel].values]
-        split = {name: dict(zip(titles, value, strict=True)) for name, value in given.items()}
+        split = {name: dict(zip(titles, value.drop_vars(panel), strict=True)) for name, value in given.items()}
     else:
         split = {k: dict(v) if isinstance(v, Mapping) else {"": v} for k, v in given.items()}
     if not split["data"]:
         raise ValueError("lines data = {}: give at least one title with its curves")
     ready = {}
     for name in split["data"]:
-        arrays = {
-            k: arranged(f"lines {k}", v[name].drop_vars(panel or [], errors="ignore"), *by, x, *_repeated(k, each))
-            for k, v in split.items()
-            if name in v
-        }
+        arrays = {k: arranged(f"lines {k}", v[name], by, x) for k, v in split.items() if name in v}
         for end in {"low", "high"} & arrays.keys():
-            same_labels("lines interval", arrays[end], arrays[around], [*by, x])
-        if (
-            by
-            and "theory" in arrays
-            and (strange := set(arrays["theory"][by[0]].values.tolist()) - set(arrays["data"][by[0]].values.tolist()))
-        ):
-            raise ValueError(
-                f"lines theory: {sorted(strange)} along {by[0]!r}, where no curve is; select the same of both"
-            )
-        ready[name] = arrays if by else {k: a.expand_dims(curve=[0]) for k, a in arrays.items()}
+            same_labels("lines interval", arrays[end], arrays[around], by or ALONE, x)
+        known, explained = ({*arrays.get(k, arrays["data"])[by or ALONE].values.tolist()} for k in ("data", "theory"))
+        if strange := explained - known:
+            raise ValueError(f"lines theory: {sorted(strange)} along {by!r}, where no curve is; select the same")
+        ready[name] = arrays
     return ready
-
-
-def _repeated(name: str, each: str | None) -> list[str]:
-    return [each] if each and name == "data" else []
 
 
 def _all_values(values: Sequence[np.ndarray]) -> list[Any]:
@@ -207,39 +195,23 @@ def _all_values(values: Sequence[np.ndarray]) -> list[Any]:
 
 
 def _draw(
-    ax: Axes, arrays: dict[str, xr.DataArray], x: str, by: str, colours: dict[Any, str], points: bool,
-    each: str | None, band_of_theory: bool,
-) -> None:  # fmt: skip
+    ax: Axes, arrays: dict[str, xr.DataArray], x: str, colours: dict[Any, str], points: bool, around: str
+) -> None:
     data, theory = arrays["data"], arrays.get("theory")
+    by = data.dims[0]
     explained = {} if theory is None else dict(zip(theory[by].values.tolist(), theory, strict=True))
-    around = arrays["theory" if band_of_theory else "data"]
     for i, value in enumerate(data[by].values.tolist()):
-        colour, at, curve, known = colours[value], data[x].values, data[i], explained.get(value)
-        if each:
-            ax.plot(at, curve.transpose(x, each), color=colour, lw=0.8, alpha=0.4, zorder=2)
-            curve = curve.mean(each)
+        colour, known = colours[value], explained.get(value)
         kind = "o" if points and known is not None else "o-" if points else "-"
-        ax.plot(at, curve, kind, color=colour, zorder=3, lw=2.6 if each else 2.0 if points else 1.7)
+        ax.plot(data[x], data[i], kind, color=colour, zorder=3, lw=2.0 if points else 1.7)
         if known is not None:
             ax.plot(known[x], known, color=colour, **_DASHED)
         if "low" in arrays:
-            ends = around[x].values, arrays["low"][i], arrays["high"][i]
+            ends = arrays[around][x].values, arrays["low"][i], arrays["high"][i]
             if points:
                 ax.vlines(*ends, color=colour, lw=1.4, zorder=2)
             else:
                 ax.fill_between(*ends, color=colour, alpha=0.22, lw=0)
-
-
-def _ends(
-    data: xr.DataArray, x: str, by: str, colours: dict[Any, str], names: dict[Any, str], log: str
-) -> list[tuple[float, float, str, str]]:
-    """Where each curve's name stands: at its last point that the scale can show."""
-    found = []
-    for value, curve in zip(data[by].values.tolist(), data.values, strict=True):
-        shown = np.flatnonzero(np.isfinite(curve) & ((curve > 0) | ("y" not in log)))
-        if len(shown):
-            found.append((float(data[x].values[shown[-1]]), float(curve[shown[-1]]), names[value], colours[value]))
-    return found
 
 
 def load_curves(
@@ -284,25 +256,21 @@ def load_curves(
     >>> [word.get_text() for word in ax.get_legend().get_texts()]
     ['ε = 0', 'ε = 0.3']
     """
-    dims = [d for d in (by, layer) if d is not None]
-    load = arranged("load_curves load", load, *dims, *([run] if run else []))
+    load = arranged("load_curves load", load, *([run] if run else []), by, layer)
+    values = load[by or ALONE].values
     if theory is not None:
-        theory = arranged("load_curves theory", theory, *dims)
-        if by is not None:
-            same_labels("load_curves theory", theory, load, [by])
+        theory = arranged("load_curves theory", theory, by, layer)
+        same_labels("load_curves theory", theory, load, by or ALONE)
     mean, spread = (load.mean(run), load.std(run, ddof=1)) if run else (load, None)
-    values = load[by].values if by else [0]
-    colours = style.palette(values, theme, by) if by else [style.lead(theme)]
     ax = style.canvas(None, 3.9, theme).subplots() if ax is None else ax
-    for i, (value, colour) in enumerate(zip(values, colours, strict=True)):
-        curve = mean[i] if by else mean
+    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
         name = label.format(style.number(value)) if by else None
-        ax.plot(load[layer], curve, "o-", color=colour, mew=0, zorder=3, label=name)
+        ax.plot(load[layer], mean[i], "o-", color=colour, mew=0, zorder=3, label=name)
         if spread is not None:
-            half = spread[i] if by else spread
-            ax.fill_between(load[layer], curve - half, curve + half, color=colour, alpha=0.22, lw=0, zorder=3)
+            ends = mean[i] - spread[i], mean[i] + spread[i]
+            ax.fill_between(load[layer], *ends, color=colour, alpha=0.22, lw=0, zorder=3)
         if theory is not None:
-            ax.plot(theory[layer], theory[i] if by else theory, color=theme.text, zorder=4, **_DASHED)
+            ax.plot(theory[layer], theory[i], color=theme.text, zorder=4, **_DASHED)
     if theory is not None:
         ax.plot([], [], color=theme.text, **_DASHED, label=theory_label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -346,12 +314,9 @@ def trajectories(
     ValueError
         If dimensions do not fit.
     """
-    rows = [panel] if panel else []
-    load = arranged("trajectories load", load, *rows, layer, time)
-    force = None if force is None else arranged("trajectories force", force, *rows, time)
-    titles = [style.number(v) for v in load[panel].values] if panel else [""]
-    if not panel:
-        load, force = load.expand_dims("panel"), None if force is None else force.expand_dims("panel")
+    load = arranged("trajectories load", load, panel, layer, time)
+    force = None if force is None else arranged("trajectories force", force, panel, time)
+    titles = [style.number(v) for v in load[panel or ALONE].values]
     columns = min(columns, len(titles))
     n_rows, tall = rows_of(len(titles), columns), 2.4 + 0.6 * (columns == 1)
     parts = [3] if force is None else [3, 1]
@@ -368,8 +333,8 @@ def trajectories(
             ax.plot(t, curve, color=colour, lw=1.6)
         ax.set_xlim(t[0], t[-1] + room * np.ptp(t))
         few_ticks(ax, columns)
-        for lower in below:
-            assert force is not None
+        if force is not None:
+            (lower,) = below
             lower.plot(t, force[k], color=theme.text, lw=1.4)
             if float(force[k].min()) >= 0:
                 lower.set_ylim(bottom=0)
@@ -377,8 +342,138 @@ def trajectories(
             lower.set_title(words, loc="left", fontsize=style.SMALL, color=theme.muted)
         ax.set_ylabel(y_label if k % columns == 0 else "")
         if k + columns >= len(titles):
-            (below or [ax])[0].set_xlabel(x_label)
-            (below or [ax])[0].tick_params(labelbottom=True)
+            lowest = (below or [ax])[0]
+            lowest.set_xlabel(x_label)
+            lowest.tick_params(labelbottom=True)
         ends = [(t[-1], float(c[-1]), n, colour) for c, n, colour in zip(loads, names, colours, strict=True)]
         end_labels(ax, ends, theme, tall - 0.6, edge=1 / (1 + room) - 0.01)
     return fig
+
+
+def plot(
+    curve: xr.DataArray,
+    *,
+    by: str | None = None,
+    title: str = "",
+    y_label: str | None = None,
+    interval: tuple[xr.DataArray, xr.DataArray] | None = None,
+    ax: Axes | None = None,
+    theme: Theme = LIGHT,
+) -> Axes:
+    """A load curve over named layers, with its chord (dashed) to judge its bend by.
+
+    Parameters
+    ----------
+    curve : DataArray, dims (layer[, by])
+        As :func:`~deepmech.metrics.load_curve.load_curve` returns it; a chain's curve may run over ``block``. Layers
+        named by numbers only, as in ``nn.Sequential``, also show the coordinate ``kind`` where there is one.
+    by : str, optional
+        Dimension of several curves; they have no chord. Given where there is one, such as ``step``.
+    title, y_label
+        Words above, and beside the axis of D.
+    interval : (low, high), optional
+        Ends of the bars at each layer, of the shape of ``curve``.
+    ax : Axes, optional
+        Where to draw; a new figure without it.
+
+    Examples
+    --------
+    >>> curve = xr.DataArray([3.0, 2.5, 0.0], dims="layer", coords={"layer": ["input", "relu1", "relu2"]})
+    >>> ax = plot(curve)
+    >>> [word.get_text() for word in ax.get_xticklabels()]
+    ['input', 'relu1', 'relu2']
+    """
+    along = "block" if "block" in getattr(curve, "dims", ()) else "layer"
+    if by is None and len(others := [d for d in getattr(curve, "dims", ()) if d != along]) == 1:
+        by = str(others[0])
+    curve = arranged("plot curve", curve, by, along)
+    fresh = ax is None
+    ax = style.canvas(None, 3.9, theme).subplots() if ax is None else ax
+    at, names, values = np.arange(curve.sizes[along]), layer_names(curve, along), curve[by or ALONE].values
+    ends = [arranged("plot interval", end, by, along) for end in interval or ()]
+    for i, (value, colour) in enumerate(zip(values, style.palette(values, theme, by), strict=True)):
+        if ends:
+            ax.vlines(at, ends[0][i], ends[1][i], color=colour, lw=1.6, alpha=0.7, zorder=3)
+        ax.plot(at, curve[i], "o-", color=colour, label=style.number(value) or None, zorder=3)
+    if not by:
+        ax.plot(at[[0, -1]], curve[0, [0, -1]], color=theme.muted, lw=1.2, linestyle=style.DASHES, zorder=2)
+    elif fresh:
+        ax.legend(title=by)
+    slanted: dict[str, Any] = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(at, names, **({} if all(name.isdecimal() for name in names) else slanted))
+    ax.set_xlim(-0.3, len(at) - 0.7)
+    ax.grid(axis="y")
+    if fresh or y_label:
+        ax.set_ylabel(y_label or named(curve, "load $D_\\ell$"))
+    if title:
+        ax.set_title(title, loc="left")
+    return ax
+
+
+def layer_curves(
+    curves: Mapping[str, xr.DataArray],
+    *,
+    by: str | None = None,
+    by_label: str | None = None,
+    y_label: str = "load $D_\\ell$",
+    columns: int = 2,
+    fig: Figure | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Load curves over named layers, one panel per network: :func:`plot` in each.
+
+    Parameters
+    ----------
+    curves : mapping from title to DataArray, dims (layer[, by])
+        Every panel has its own layers.
+    by : str, optional
+        Dimension of different curves in one panel; its values are named in a legend, below ``by_label``.
+    columns : int
+        Panels side by side.
+
+    Raises
+    ------
+    ValueError
+        If there is no curve, or dimensions do not fit.
+    """
+    if not curves:
+        raise ValueError("layer_curves curves = {}: give at least one title with its curve")
+    curves = {t: arranged(f"layer_curves curves[{t!r}]", c, *filter(None, [by]), "layer") for t, c in curves.items()}
+    words = (0.3 if by else 0.0) + (0.25 if by_label else 0.0)
+    fig = style.canvas(fig, 0.3 + 3.1 * rows_of(len(curves), columns) + words, theme)
+    plain = all(name.isdecimal() for curve in curves.values() for name in layer_names(curve))
+    axes = panels(fig, list(curves), columns, r"layer $\ell$" if plain else "", y_label)
+    for ax, curve in zip(axes, curves.values(), strict=True):
+        plot(curve, by=by, ax=ax, theme=theme)
+    if by:
+        shared_legend(fig, axes[0], title=by_label)
+    return fig
+
+
+def layer_names(curve: xr.DataArray, along: str = "layer") -> list[str]:
+    """Words for the ticks: ``"4"`` of an ``nn.Sequential`` becomes ``"4 ReLU"``."""
+    names = [str(n) for n in curve[along].values]
+    kinds = [str(k) for k in curve["kind"].values] if "kind" in curve.coords else [""] * len(names)
+    return [f"{n} {k}".strip() if n.split(".")[-1].isdecimal() else n for n, k in zip(names, kinds, strict=True)]
+
+
+def in_words(curve: xr.DataArray) -> str:
+    """What a picture of a load curve shows, for readers who do not see it.
+
+    Examples
+    --------
+    >>> in_words(xr.DataArray([3.0, 2.5, 0.0], dims="layer", coords={"layer": ["input", "relu1", "relu2"]}))
+    'Load over 3 layers, from 3.00 at input to 0.00 at relu2; below its chord at no layer, above it at 1.'
+    """
+    along = next((d for d in ("layer", "block") if d in curve.dims), "layer")
+    mean = curve.mean([d for d in curve.dims if d != along])
+    d, names = mean.values, layer_names(arranged("curve", mean, along), along)
+    off = d - np.linspace(d[0], d[-1], len(d))
+    far = 0.01 * np.ptp(d)
+    below, above = int((off < -far).sum()), int((off > far).sum())
+    what = named(curve, "load").partition(" $")[0]
+    ends = f"from {d[0]:.2f} at {names[0]} to {d[-1]:.2f} at {names[-1]}"
+    return (
+        f"{what[:1].upper()}{what[1:]} over {len(d)} layers, {ends}; "
+        f"below its chord at {below or 'no layer'}, above it at {above or 'none'}."
+    )

@@ -74,14 +74,13 @@ def phase_diagram(
     >>> fig.axes[0].get_xlabel(), fig.axes[1].get_ylabel()
     ('noise $\\\\varepsilon$', 'signed curvature')
     """
-    load = oriented(arranged("phase_diagram load", load, x, y, layer), x, y)
-    shades = [(oriented(arranged("phase_diagram shade", shade, x, y), x, y), shade_label or named(shade))]
-    bend = None
-    if curvature is not None:
-        bend = oriented(arranged("phase_diagram curvature", curvature, x, y), x, y)
+    load = oriented("phase_diagram load", load, x, y, layer)
+    shades = [(oriented("phase_diagram shade", shade, x, y), shade_label or named(shade))]
+    bend = None if curvature is None else oriented("phase_diagram curvature", curvature, x, y)
+    if bend is not None:
         shades.append((bend, curvature_label))
     for values, label in shades:
-        same_labels(f"phase_diagram ({label})", values, load, (x, y))
+        same_labels(f"phase_diagram ({label})", values, load, x, y)
     line = None
     if boundary is not None:
         line = [
@@ -102,8 +101,9 @@ def phase_diagram(
         ax.set_ylabel(y_label or named(load[y]))
     ax.set_xlabel(x_label or named(load[x]))
     ax.tick_params(labelbottom=True)  # shared axes have their numbers in the last row only
-    changes = bend is not None and _changes_sign(bend.values)
-    entries = [Line2D([], [], color=theme.text, lw=width, label="curvature changes sign")] if changes else []
+    entries = []
+    if bend is not None and np.nanmin(bend) < 0 < np.nanmax(bend):
+        entries.append(Line2D([], [], color=theme.text, lw=width, label="curvature changes sign"))
     if line is not None and boundary_label:
         entries.append(Line2D([], [], color=theme.text, lw=width, linestyle=style.DASHES, label=boundary_label))
     if entries:
@@ -116,12 +116,7 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
     figure: Any = (ax if isinstance(ax, Axes) else ax[0]).get_figure()
     bar: Any = figure.colorbar(shading, ax=ax, label=label, **how)
     bar.outline.set_visible(False)
-    # matplotlib draws 256 rectangles into an image of its own; a row of pixels says the same and is quick.
-    bar.solids.remove()
-    shades = bar.cmap(np.linspace(0, 1, 256), bytes=True)[None]
-    turned = shades.swapaxes(0, 1) if bar.orientation == "vertical" else shades
-    frame: dict[str, Any] = {"extent": (0, 1, 0, 1), "transform": bar.ax.transAxes, "aspect": "auto"}
-    bar.ax.imshow(turned, origin="lower", interpolation="none", **frame)
+    bar.solids.set_rasterized(True)  # 256 rectangles
     return bar
 
 
@@ -134,7 +129,7 @@ def _plane(
     Curvature itself is shaded from its negative to its positive end.
     """
     values = shade.values
-    cmap: Colormap = style.sequential()
+    cmap: Colormap = style.SEQUENTIAL
     norm: Normalize = Normalize(float(np.nanmin(values)), float(np.nanmax(values)))
     if shade is bend:
         reach = float(np.nanmax(np.abs(values))) or 1.0
@@ -185,16 +180,14 @@ def _sign_change(ax: Axes, curvature: np.ndarray, theme: Theme, width: float) ->
     """A line along the edges between cells of either sign, with a halo on the shading."""
     sign = np.where(np.isfinite(curvature), curvature > 0, np.nan)
     pieces = []
-    for i, j in np.argwhere(sign[1:] + sign[:-1] == 1):
-        pieces.append(np.array([[i + 0.5, j - 0.5], [i + 0.5, j + 0.5]]))
-    for i, j in np.argwhere(sign[:, 1:] + sign[:, :-1] == 1):
-        pieces.append(np.array([[i - 0.5, j + 0.5], [i + 0.5, j + 0.5]]))
+    for along in (0, 1):
+        for cell in np.argwhere(np.abs(np.diff(sign, axis=along)) == 1):
+            edge = np.array([cell, cell]) - 0.5
+            edge[:, along] += 1
+            edge[1, 1 - along] += 1
+            pieces.append(edge)
     halo = [withStroke(linewidth=width + 2, foreground=theme.background)]
     _broken(ax, pieces, color=theme.text, lw=width, solid_capstyle="projecting", path_effects=halo, gid="sign change")
-
-
-def _changes_sign(curvature: np.ndarray) -> bool:
-    return bool(np.nanmin(curvature) < 0 < np.nanmax(curvature))
 
 
 def network_diagram(means: xr.Dataset, *, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
@@ -246,8 +239,8 @@ def phases(
     for ax, (title, made) in zip(panels(fig, list(diagrams), columns=len(diagrams)), diagrams.items(), strict=True):
         x, y = map(str, made["curvature"].dims)
         layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
-        load = oriented(arranged(f"phases {title}", made["load_curve"], x, y, layer), x, y)
-        bend = oriented(arranged(f"phases {title}", made["curvature"], x, y), x, y)
+        load = oriented(f"phases {title}", made["load_curve"], x, y, layer)
+        bend = oriented(f"phases {title}", made["curvature"], x, y)
         side = (0.42 * style.WIDTH / bend.shape[0], 2.4 / bend.shape[1])
         _plane(ax, load, bend, bend, side, 1.1, theme)
         ax.set(xlabel=named(load[x]), ylabel=named(load[y]))
@@ -301,18 +294,12 @@ def heat(
     Raises
     ------
     ValueError
-        If dimensions do not fit, labels do not rise, nothing is finite, or ``boundary`` has more values of one
-        parameter than of the other.
+        If dimensions do not fit, labels do not rise, or nothing is finite.
     """
     values = arranged("heat values", values, x, y)
     for dim in (x, y):
         if values.sizes[dim] < 2 or np.any(np.diff(np.asarray(values[dim], float)) <= 0):
             raise ValueError(f"heat: labels along {dim!r} must be two or more and rise; sort the array first")
-    if boundary is not None and np.shape(boundary[0]) != np.shape(boundary[1]):
-        raise ValueError(
-            f"heat boundary: shapes are {np.shape(boundary[0])} along {x!r} and {np.shape(boundary[1])} along {y!r}; "
-            "give as many values of both"
-        )
     finite = values.values[np.isfinite(values.values)]
     if limits is None and not len(finite):
         raise ValueError("heat values: none is finite; give limits to draw an empty plane")
@@ -321,11 +308,9 @@ def heat(
     few = max(values.shape) <= FEW and boundary is None
     along = [np.arange(len(values[d])) if few else np.asarray(values[d], float) for d in (x, y)]
     if few:  # a cell each, as in a phase diagram
-        values = oriented(values, x, y)
+        values = oriented("heat values", values, x, y)
     norm = Normalize(*(limits or (float(finite.min()), float(finite.max()))))
-    mesh = ax.pcolormesh(
-        *along, values.values.T, cmap=style.sequential(), norm=norm, shading="nearest", rasterized=True
-    )
+    mesh = ax.pcolormesh(*along, values.values.T, cmap=style.SEQUENTIAL, norm=norm, shading="nearest", rasterized=True)
     colorbar(mesh, ax, label or named(values), pad=0.015)
     ax.set(
         xlim=ax.get_xlim(), ylim=ax.get_ylim(), xlabel=x_label or named(values[x]), ylabel=y_label or named(values[y])
@@ -333,7 +318,7 @@ def heat(
     if few:
         for i, j in np.argwhere(np.isfinite(values.values)):
             value = float(values[i, j])
-            ink = str(style.ink([style.sequential()(norm(value))])[0])
+            ink = str(style.ink([style.SEQUENTIAL(norm(value))])[0])
             ax.text(i, j, f"{value:.2g}".replace("-", "−"), color=ink, ha="center", va="center", fontsize=style.SMALL)
     if boundary is not None:
         ax.plot(*boundary, color="#ffffff", lw=3.2)
@@ -388,22 +373,18 @@ def slices(
         raise ValueError(f"slices limits = {limits}: must rise and be above 0: the shading is logarithmic")
     places = None if marks is None else arranged("slices marks", marks, panel, "point", "axis")
     if places is not None:
-        same_labels("slices marks", places, values, [panel])
+        same_labels("slices marks", places, values, panel)
     n, columns = values.sizes[panel], min(columns, values.sizes[panel])
     sizes = np.broadcast_to(scale.sel({panel: values[panel]}) if isinstance(scale, xr.DataArray) else scale, n)
     fig = style.canvas(fig, 1.1 + 5.5 / columns * rows_of(n, columns), theme)
     titles = [style.number(v) for v in values[panel].values]
-    axes, shade = (
-        panels(fig, titles, columns, x_label or named(values[x]), y_label or named(values[y])),
-        LogNorm(*limits),
-    )
+    axes = panels(fig, titles, columns, x_label or named(values[x]), y_label or named(values[y]))
+    shade, steps = LogNorm(*limits), 10.0 ** np.arange(np.ceil(np.log10(limits[0])) + 1, np.log10(limits[1]))
     for i, ax in enumerate(axes):
         along = [np.asarray(values[d], float) * sizes[i] for d in (x, y)]
         shown = np.clip(values[i].values.T, *limits)
-        mesh = ax.pcolormesh(*along, shown, cmap=style.sequential(), norm=shade, shading="nearest", rasterized=True)
-        steps = 10.0 ** np.arange(np.ceil(np.log10(limits[0])) + 1, np.log10(limits[1]))
-        inside = [s for s in steps if shown.min() < s < shown.max()]
-        if inside:
+        mesh = ax.pcolormesh(*along, shown, cmap=style.SEQUENTIAL, norm=shade, shading="nearest", rasterized=True)
+        if inside := [s for s in steps if shown.min() < s < shown.max()]:
             ax.contour(*along, shown, levels=inside, colors="#ffffff", linewidths=1.0)
         if places is not None:
             at = places[i].values * sizes[i]

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from deepmech.plots import style
 from deepmech.plots.phase import colorbar, noise_of
-from deepmech.plots.style import AXES, LIGHT, Theme, arranged, legend, named, panels, rows_of, same_labels
+from deepmech.plots.style import ALONE, AXES, LIGHT, Theme, arranged, legend, named, panels, rows_of, same_labels
 
 
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
@@ -72,12 +72,12 @@ def scatter(
     fig = style.canvas(fig, 3.9, theme)
     ax = fig.subplots()
     if colour is None or shade is None:
-        ax.scatter(at_x, at_y, s=34, color=style.lead(theme), alpha=0.85, lw=0)
+        ax.scatter(at_x, at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, lw=0)
     elif kinds:
         _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds), theme), s=34, alpha=0.85)
         legend(fig, ax, 2, title=colour_label or named(colour))
     else:
-        norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.sequential()
+        norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.SEQUENTIAL
         ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=theme.muted, lw=0.7)
         colorbar(ScalarMappable(norm, shades), ax, colour_label or named(colour), pad=0.02)
     if rank is not None:
@@ -130,14 +130,12 @@ def dots(
     ValueError
         If dimensions or labels do not fit, or there are more series than can be told apart.
     """
-    dims = [row, by] if by else [row]
-    measured = arranged("dots data", data, *dims)
-    ends = [arranged("dots interval", end, *dims) for end in interval or ()]
+    measured, *ends = (
+        arranged(f"dots {n}", a, row, by) for n, a in [("data", data), *(("interval", end) for end in interval or ())]
+    )
     for end in ends:
-        same_labels("dots interval", end, measured, dims)
-    if by is None:
-        measured, *ends = (a.expand_dims(series=[""], axis=1) for a in (measured, *ends))
-    series, names = measured[by or "series"].values, [str(v) for v in measured[row].values]
+        same_labels("dots interval", end, measured, row, by or ALONE)
+    series, names = measured[by or ALONE].values, [str(v) for v in measured[row].values]
     _require_few_kinds("dots", len(series), f"series along {by!r}")
     # Dots of one row stand a little apart, in the order of the legend.
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
@@ -145,7 +143,7 @@ def dots(
     ax, at = fig.subplots(), np.arange(len(names), dtype=float)
     for i, colour in enumerate(style.palette(series, theme, by)):
         y = at + shift[i]
-        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.number(series[i]) if by else None)
+        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.number(series[i]) or None)
         if ends:
             ax.hlines(y, ends[0][:, i], ends[1][:, i], color=colour, lw=1.4)
     if level is not None:
@@ -170,7 +168,6 @@ def clouds(
     y_label: str,
     point: str = "point",
     title: str = "{}",
-    trace: xr.DataArray | None = None,
     columns: int = 2,
     fig: Figure | None = None,
     theme: Theme = LIGHT,
@@ -184,8 +181,6 @@ def clouds(
     group : DataArray, dims (panel, point)
         0 … len(names) - 1; every group has a mark of its own beside its colour.
     names : of the groups, for the legend.
-    trace : DataArray, dims (group, time, axes), optional
-        A path for each group, the same in every panel.
 
     Raises
     ------
@@ -194,26 +189,19 @@ def clouds(
     """
     points = arranged("clouds points", points, panel, point, axes)
     group = arranged("clouds group", group, panel, point)
-    same_labels("clouds group", group, points, [panel, point])
+    same_labels("clouds group", group, points, panel, point)
     if points.sizes[axes] != 2:
         raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
     _require_few_kinds("clouds names", len(names), "groups")
     strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
     if strangers:
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
-    path = None if trace is None else arranged("clouds trace", trace, "group", "time", axes)
-    if path is not None:
-        same_labels("clouds trace", path, points, [axes])
-        if path.sizes["group"] != len(names):
-            raise ValueError(f"clouds trace: {path.sizes['group']} paths: needs one for each of the {len(names)} names")
     titles, colours = [title.format(style.number(v)) for v in points[panel].values], style.categories(len(names), theme)
     columns = min(columns, len(titles))
     fig = style.canvas(fig, 0.7 + 5.8 / columns * rows_of(len(titles), columns), theme)
     drawn = panels(fig, titles, columns, x_label, y_label)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
         _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)
-        for colour, way in zip(colours, [] if path is None else path.values, strict=False):
-            ax.plot(*way.T, color=colour, lw=1.2)
         ax.set_aspect("equal", adjustable="datalim")
         ax.grid()
     legend(fig, drawn[0])

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
-from deepmech.plots.style import LIGHT, Theme, arranged, panels
+from deepmech.plots.style import ALONE, LIGHT, Theme, arranged, panels
 
 
 def analogy(*, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
@@ -204,15 +204,15 @@ def images(
     ValueError
         If dimensions do not fit, or a number is not finite.
     """
-    maps = arranged("images maps", maps, *([panel] if panel else []), y, x, "row", "column")
+    maps = arranged("images maps", maps, panel, y, x, "row", "column")
     if not np.isfinite(maps.values).all():
         raise ValueError("images maps: some numbers are not finite; leave such images out")
-    titles, numbers = ([str(v) for v in maps[panel].values], maps.values) if panel else ([""], maps.values[None])
+    titles = [str(v) for v in maps[panel or ALONE].values]
     down, across, tall = maps.sizes[y], maps.sizes[x], maps.sizes["row"] / maps.sizes["column"]
     side = (style.WIDTH - 0.5) / across
     fig = style.canvas(fig, len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3, theme)
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * HALF
-    for ax, grid in zip(panels(fig, titles, 1, x_label), numbers, strict=True):
+    for ax, grid in zip(panels(fig, titles, 1, x_label), maps.values, strict=True):
         low, high = grid.min((0, 2, 3)), grid.max((0, 2, 3))
         for i, j in np.ndindex(down, across):
             extent = (j - HALF, j + HALF, i + HALF, i - HALF)

@@ -41,6 +41,8 @@ DASHES = (0, (4, 2))
 """Lines of theory and of comparison."""
 COLD_TO_HOT = ("#3366cc", "#7a5fd0", "#b5539b", "#d9583a", "#e06c00")
 """Temperatures: the same blue to the same orange on light and dark pages, in the explorers and on the front page."""
+SEQUENTIAL: Colormap = colormaps["cividis"]
+"""Shading for an unsigned quantity: perceptually uniform and the same to colour-blind readers."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,6 @@ def categories(n: int, theme: Theme) -> list[str]:
     return [legible(c, theme) for c in OKABE_ITO[:n]]
 
 
-def lead(theme: Theme) -> str:
-    """The colour of a single curve."""
-    return categories(1, theme)[0]
-
-
 def ramp(n: int, theme: Theme) -> list[str]:
     """``n`` line colours for an ordered quantity: the part of viridis that is legible on the theme's background."""
     usable = _usable(theme.background)
@@ -131,11 +128,6 @@ def palette(values: Any, theme: Theme, dim: str | None = None) -> list[str]:
     if ordered and dim == "temperature":
         return temperatures(values)
     return ramp(len(values), theme) if ordered else categories(len(values), theme)
-
-
-def sequential() -> Colormap:
-    """Shading for an unsigned quantity: cividis, perceptually uniform and the same to colour-blind readers."""
-    return colormaps["cividis"]
 
 
 def diverging(theme: Theme) -> Colormap:
@@ -231,36 +223,41 @@ AXES: dict[str, tuple[str, bool]] = {
 }
 
 
-def arranged(what: str, array: Any, *dims: str) -> xr.DataArray:
+ALONE = "alone"
+"""The dimension that :func:`arranged` gives where a picture has no curves, panels or series to tell apart."""
+
+
+def arranged(what: str, array: Any, *dims: str | None) -> xr.DataArray:
     """``array`` with its dimensions in the order ``dims``; a dimension without labels is numbered from 0.
 
-    A ValueError if it is no DataArray, or has other dimensions than those named.
+    In the place of a ``None`` stands the dimension :data:`ALONE`, with one label, ``""``. A ValueError if ``array`` is
+    no DataArray, or has other dimensions than those named.
     """
+    needed = tuple(d for d in dims if d is not None)
     if not isinstance(array, xr.DataArray):
-        raise ValueError(f"{what} is a {type(array).__name__}: give an xarray.DataArray with dimensions {dims}")
-    if set(array.dims) != set(dims):
+        raise ValueError(f"{what} is a {type(array).__name__}: give an xarray.DataArray with dimensions {needed}")
+    if set(array.dims) != set(needed):
         raise ValueError(
-            f"{what}: dimensions are {tuple(array.dims)}, needed {dims}; "
+            f"{what}: dimensions are {tuple(array.dims)}, needed {needed}; "
             "select or average what is left over, or name other dimensions"
         )
-    missing = {d: np.arange(array.sizes[d]) for d in dims if d not in array.coords}
-    return array.transpose(*dims).assign_coords(missing)
+    missing = {d: np.arange(array.sizes[d]) for d in needed if d not in array.coords}
+    array = array.transpose(*needed).assign_coords(missing)
+    return array.expand_dims({ALONE: [""]}, dims.index(None)) if None in dims else array
 
 
-def oriented(array: xr.DataArray, x: str, y: str) -> xr.DataArray:
-    """A plane, or a plane of curves, with the values along both axes rising or falling as :data:`AXES` says.
-
-    Axes that are not listed there stay as they are.
+def oriented(what: str, array: xr.DataArray, x: str, y: str, *more: str) -> xr.DataArray:
+    """:func:`arranged` along (x, y, …), with values along both axes rising or falling as :data:`AXES` says.
 
     Examples
     --------
     >>> plane = xr.DataArray([[1, 2]], {"dropout": [0.1], "slope": [0.0, 1.0]}, ("dropout", "slope"))
-    >>> oriented(plane, "dropout", "slope").slope.values
+    >>> oriented("plane", plane, "dropout", "slope").slope.values
     array([1., 0.])
     """
-    for dim in (x, y):
-        if dim in AXES:
-            array = array.sortby(dim, ascending=not AXES[dim][1])
+    array = arranged(what, array, x, y, *more)
+    for dim in {x, y} & AXES.keys():
+        array = array.sortby(dim, ascending=not AXES[dim][1])
     return array
 
 
@@ -282,13 +279,11 @@ def named(array: xr.DataArray, otherwise: str = "") -> str:
     return f"{name} ({units})" if units not in (None, "", "1") and array.attrs.get("long_name") else name
 
 
-def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, dims: Sequence[str]) -> None:
+def same_labels(what: str, array: xr.DataArray, other: xr.DataArray, *dims: Any) -> None:
     """Raise a ValueError unless both arrays carry the same labels along ``dims``."""
     for d in dims:
         if not np.array_equal(array[d].values, other[d].values):
-            raise ValueError(
-                f"{what}: labels along {d!r} differ from those of the array it goes with; select the same of both"
-            )
+            raise ValueError(f"{what}: labels along {d!r} differ from those of the array it goes with; select the same")
 
 
 def position(what: str, axis: np.ndarray, values: Any) -> np.ndarray:
