@@ -426,8 +426,8 @@ class LoadCurveAccessor:
         self._curve = curve
 
     def plot(self, **how: Any) -> Axes:
-        """Draw it: :func:`deepmech.plots.layers.plot`; the reading of a single curve is its title."""
-        from deepmech.plots.layers import plot
+        """Draw it: :func:`deepmech.plots.lines.plot`; the reading of a single curve is its title."""
+        from deepmech.plots.lines import plot
 
         if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
             how["title"] = self.read().verdict
@@ -463,8 +463,8 @@ class ComparisonAccessor:
         self._compared = compared
 
     def plot(self, **how: Any) -> Axes:
-        """Draw the differences with their intervals: :func:`deepmech.plots.layers.plot`."""
-        from deepmech.plots.layers import plot
+        """Draw the differences with their intervals: :func:`deepmech.plots.lines.plot`."""
+        from deepmech.plots.lines import plot
 
         others = self._compared.isel(curve=slice(1, None))
         against = self._compared.attrs.get("against", "the first")
