@@ -201,7 +201,6 @@ WRONG = {
     "seed": (None, True, -1),
     "device": ("warp", 0, "cuda:99", ""),
     "memory": ("2G", float("nan"), -1),
-    "tf32": ("no",),
 }
 
 
