@@ -6,7 +6,7 @@ networks at once. The library gives each core a network. The floor is the arithm
 same cores multiply two large matrices in float32.
 
 With ``--device cuda`` the library's torch engine walks 64 networks there, beside eager torch on the same GPU;
-products may use TF32 on both sides and in the floor.
+products are those of float32 on both sides and in the floor.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.modules import BiasFree
-from deepmech.trainers.run import device_in_words, products_in, require_device
+from deepmech.trainers.run import device_in_words, require_device, true_products
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
@@ -96,10 +96,10 @@ def waited(run: Callable[[], object], device: str) -> Callable[[], None]:
 
 
 def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> None:
-    """The torch engine on a GPU, one network in eager torch, and large products, all with TF32."""
+    """The torch engine on a GPU, one network in eager torch, and large products, all in float32."""
     stream, sizes, size = Stream.of("benchmark", 0), layer_sizes(10, WIDTH, 6), 8192
     a, b = (torch.randn(size, size, device=device) for _ in range(2))
-    with products_in(tf32=True):
+    with true_products():
         for n in (60_000, 1000):
             x, y = stream.normal("x", n, (n, 10)), np.sign(stream.normal("y", n, n))
             weights = 2 * initial(sizes, stream)
@@ -122,7 +122,7 @@ def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> Non
                 "torch engine": found["torch engine"] / (steps * members),
                 "floor": work / peak,
             }
-            print(f"P_D = {n}, {members} networks, {device_in_words(device)}; TF32 products: {peak / 1e12:.0f} TFLOP/s")
+            print(f"P_D = {n}, {members} networks, {device_in_words(device)}; products: {peak / 1e12:.0f} TFLOP/s")
             print("milliseconds per step of one network, and its share of the products' rate:")
             for name, seconds in rows.items():
                 print(f"  {name:28s} {1e3 * seconds:9.4f}   {100 * work / seconds / peak:5.1f} %")
@@ -152,7 +152,7 @@ def main() -> None:
         pool = ThreadPoolExecutor(cores)
 
         def walk(network: CompiledWalk, steps: int = steps) -> None:
-            network.walk(steps, 0, RATE, 0.0, NOISE, stream)
+            network.walk(steps, 0, RATE, 0.0, NOISE, [stream])
 
         one = eager(weights, sizes, tx, ty)
         # What is timed, and how many steps of one network it makes.

@@ -21,7 +21,7 @@ from deepmech.core import specs
 from deepmech.core.random import Stream
 from deepmech.core.specs import Number, Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
-from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, SingleWalkAdapter, initial, layer_sizes
+from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.run import Call, moments, require_spec, samples
 
@@ -183,14 +183,13 @@ def settle(
     threads: int | None = None,
     device: str | None = None,
     memory: float | None = None,
-    tf32: bool = False,
     experiment: str = "glass",
 ) -> xr.Dataset:
     """Prepare every member and measure where it came to rest (Fig. 1).
 
     Parameters
     ----------
-    dynamics, preparation, data, seed, engine, threads, device, memory, tf32, experiment
+    dynamics, preparation, data, seed, engine, threads, device, memory, experiment
         As for :func:`walk`.
 
     Returns
@@ -219,7 +218,7 @@ def settle(
     """
     call, data, walkers, engine = _members(
         "settle", dynamics, preparation, data, ("record",), seed=seed, engine=engine, threads=threads, device=device,
-        memory=memory, tf32=tf32, experiment=experiment,
+        memory=memory, experiment=experiment,
     )  # fmt: skip
     rows = []
     for walker, made in zip(walkers, _prepared(call, walkers, data, engine), strict=True):
@@ -249,7 +248,6 @@ def walk(
     threads: int | None = None,
     device: str | None = None,
     memory: float | None = None,
-    tf32: bool = False,
     experiment: str = "glass",
 ) -> xr.Dataset:
     """Prepare every member, let it walk, and compare it with its own weights after each waiting time.
@@ -279,8 +277,8 @@ def walk(
         ``"auto"``: torch on a GPU, else compiled. They agree to rounding.
     threads : int, optional
         Networks at a time on a CPU; None uses every core available. Not for ``"torch"``.
-    device, memory, tf32
-        As for :func:`deepmech.trainers.train`; TF32 concerns gradients, weights keep their type.
+    device, memory
+        As for :func:`deepmech.trainers.train`.
 
     Returns
     -------
@@ -324,7 +322,7 @@ def walk(
     own = ("waiting", "time", "chi", "layer", "alive", "motility_time", "bin")
     call, data, walkers, engine = _members(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
-        memory=memory, tf32=tf32, experiment=experiment,
+        memory=memory, experiment=experiment,
     )  # fmt: skip
     steps = specs.whole("walk: steps", steps, most=_MOST_STEPS)
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
@@ -561,9 +559,7 @@ def follow(
     return [log.out for log in logs]
 
 
-def _evaluated(
-    network: SingleWalkAdapter | TorchWalk, lost: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def _evaluated(network: CompiledWalk | TorchWalk, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """``network.evaluate()``; marks in ``lost`` which networks have diverged, and puts those at the origin.
 
     They are not carried on: beyond what numbers can hold, processors take many times longer.
@@ -579,17 +575,17 @@ def _evaluated(
 
 def _group(
     walkers: Sequence[Walker], data: Any, engine: str, device: str
-) -> tuple[SingleWalkAdapter | TorchWalk, list[Stream], tuple[int, ...]]:
+) -> tuple[CompiledWalk | TorchWalk, list[Stream], tuple[int, ...]]:
     """The networks of walkers of one shape, their random streams, and their sizes."""
     sizes, dtype = walkers[0].sizes(data), walkers[0].dynamics.dtype
     streams = [walker.stream for walker in walkers]
     if engine == "torch":
         return TorchWalk(sizes, data.x, data.y, dtype, len(walkers), device), streams, sizes
-    return SingleWalkAdapter(CompiledWalk(sizes, data.x, data.y, dtype), data.x, data.y), streams, sizes
+    return CompiledWalk(sizes, data.x, data.y, dtype), streams, sizes
 
 
 def _stochastic(
-    network: SingleWalkAdapter | TorchWalk,
+    network: CompiledWalk | TorchWalk,
     streams: Sequence[Stream],
     purpose: str,
     n: int,

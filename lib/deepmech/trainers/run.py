@@ -70,13 +70,13 @@ class Call:
         The public function, as errors name it.
     on_gpu : bool
         Whether this caller has an engine that may use a GPU.
-    engine, seed, experiment, threads, device, memory, tf32
+    engine, seed, experiment, threads, device, memory
         As for :func:`deepmech.trainers.train`.
     """
 
     def __init__(
         self, caller: str, *, seed: Any, experiment: str, engine: str = "auto", threads: int | None = None,
-        device: str | None = None, memory: float | None = None, tf32: bool = False, on_gpu: bool = True,
+        device: str | None = None, memory: float | None = None, on_gpu: bool = True,
     ) -> None:  # fmt: skip
         self.started = time.perf_counter()
         if torch.is_inference_mode_enabled():
@@ -84,7 +84,7 @@ class Call:
                 f"{caller}: torch.inference_mode() is on, and nothing can be trained in it: call it outside"
             )
         self.caller, self.engine = caller, engine
-        self.seed, self.experiment, self.tf32 = seed, experiment, tf32
+        self.seed, self.experiment = seed, experiment
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
         whole = "a whole number, at least"
@@ -92,7 +92,6 @@ class Call:
         specs.require(f"{caller}: experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
         if threads is not None:
             specs.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
-        specs.switch(f"{caller}: tf32", tf32)
         known = engine in ("auto", "compiled", "torch")
         specs.require(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
         named, there = chosen(device, caller)
@@ -165,7 +164,7 @@ class Call:
 
         with (
             one_thread(),
-            products_in(self.tf32),
+            true_products(),
             sdpa_kernel(SDPBackend.MATH),
             ThreadPoolExecutor(self.workers) as pool,
             tqdm(total=sum(map(len, jobs)), desc=what, file=sys.stderr, disable=hidden, leave=False) as bar,
@@ -206,7 +205,6 @@ class Call:
             engine=", ".join(sorted(set(engines))),
             experiment=self.experiment,
             data=str(data.fingerprint),
-            tf32="on" if self.tf32 else "off",
         )
 
 
@@ -275,13 +273,13 @@ def batches(members: Sequence[int], need: int, memory: float, caller: str) -> li
 
 
 @contextmanager
-def products_in(tf32: bool) -> Iterator[None]:
-    """Set the precision of float32 products and convolutions on GPUs, and put it back."""
+def true_products() -> Iterator[None]:
+    """Let GPUs make float32 products and convolutions in float32, and not in TF32; afterwards as before."""
     places: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn.conv)  # type: ignore[attr-defined]
     before = [place.fp32_precision for place in places]
     try:
         for place in places:
-            place.fp32_precision = "tf32" if tf32 else "ieee"
+            place.fp32_precision = "ieee"
         yield
     finally:
         for place, value in zip(places, before, strict=True):

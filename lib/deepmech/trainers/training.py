@@ -56,7 +56,6 @@ def train(
     threads: int | None = None,
     device: str | None = None,
     memory: float | None = None,
-    tf32: bool = False,
     experiment: str = "train",
     **arguments: Any,
 ) -> xr.Dataset:
@@ -107,8 +106,6 @@ def train(
     memory : float, optional
         Bytes that the members trained at once may take, by estimate; they are cut into as many groups as that needs.
         None takes 2 GiB on a CPU, 70 % of what is free on a GPU.
-    tf32 : bool
-        Whether products of float32 may use TF32 (ten bits of mantissa) on a GPU. Off, they are true float32.
     experiment : str
         Name that enters the random streams: another name gives independent draws for the same seeds.
     **arguments : number, str or DataArray
@@ -166,10 +163,7 @@ def train(
     require_spec("train: training", training, Training)
     if together is not None:
         specs.whole("train: together", together)
-    call = Call(
-        "train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory,
-        tf32=tf32,
-    )  # fmt: skip
+    call = Call("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory)
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(own, **spec.labelled(), **training.labelled()).members()
     members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]

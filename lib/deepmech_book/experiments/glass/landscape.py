@@ -360,13 +360,13 @@ def _network(
 
     def step(w: np.ndarray, first: int, steps: int) -> np.ndarray:
         walker.set(w)
-        walker.walk(steps, first, walks.RATE, regularisation, noise, stream)
-        return walker.w.copy()
+        walker.walk(steps, first, walks.RATE, regularisation, noise, [stream])
+        return walker.w[0]
 
     def quench(w: np.ndarray) -> np.ndarray:
         walker.set(w)
-        walker.walk(descent, 0, rate, regularisation, 0.0, stream)
-        return walker.w.copy()
+        walker.walk(descent, 0, rate, regularisation, 0.0, [stream])
+        return walker.w[0]
 
     def value(w: np.ndarray) -> float:
         return factor * loss.value(w)

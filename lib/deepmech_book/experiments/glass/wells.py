@@ -55,8 +55,8 @@ def walked(
         network.set(start)
         for begin, stop in pairwise([0, *stops]):
             noise = float(one.noise(len(data.x)))
-            network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, first.stream)
-            found.append(network.w.astype(float))
+            network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, [first.stream])
+            found.append(network.w)
     return np.stack(found).reshape(len(dynamics), len(stops), -1)
 
 

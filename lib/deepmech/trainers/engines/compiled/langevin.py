@@ -343,6 +343,9 @@ PRODUCTS = 10**9
 class CompiledWalk:
     """Walks one network; samples go through all its layers and back block by block, inside the cache.
 
+    It has the methods of :class:`~deepmech.trainers.engines.torch_walk.TorchWalk`, as a group of one: rates and the
+    like are numbers or arrays of one.
+
     Parameters
     ----------
     sizes : units of every layer, :func:`layer_sizes`.
@@ -353,7 +356,7 @@ class CompiledWalk:
     def __init__(self, sizes: Sequence[int], x: np.ndarray, y: np.ndarray, dtype: str = "float32"):
         self.sizes = np.array(sizes, np.int64)
         weight_type, self.type = TYPES[dtype]
-        self.n, lanes = len(x), vectors(self.type)
+        self.n, lanes, self._given = len(x), vectors(self.type), (x, y)
         widest = int(self.sizes[1:].max())
         unit = WIDE * lanes
         whole = -(-self.n // lanes) * lanes
@@ -368,44 +371,52 @@ class CompiledWalk:
         }.items()}  # fmt: skip
         small = aligned(SQUARE**2, self.type)
         #: Weights, the same in the type of the products, and their gradient.
-        self.w, self.v, self.g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
-        even = len(self.g) + len(self.g) % 2
+        w, v, g = (np.zeros(n_weights(sizes), t) for t in ("float64", self.type, "float64"))
+        even = len(g) + len(g) % 2
         self._room = Room(**room, small=small, bits=np.empty(even, np.uint32), z=np.empty(even))
-        self._net = Net(self.sizes, self.w, self.v, self.g, weight_type != "float64")
+        self._net = Net(self.sizes, w, v, g, weight_type != "float64")
         blocked = aligned(padded.size, self.type), aligned(blocks * self.block, self.type)
         blocked[0][:] = padded.reshape(len(padded), blocks, self.block).transpose(1, 0, 2).ravel()
         blocked[1][: self.n] = labels
         self._data = Data(*blocked, samples, labels, self.block)
 
+    @property
+    def w(self) -> np.ndarray:
+        """Weights, (1, N), float64."""
+        return self._net.w[None].copy()
+
     def set(self, weights: np.ndarray) -> None:
-        """Put the network at these weights (flat)."""
-        self.v[:] = weights
-        self.w[:] = self.v if self._net.rounds else weights
+        """Put the network at these weights, (1, N) or flat."""
+        self._net.v[:] = weights
+        self._net.w[:] = self._net.v if self._net.rounds else weights
 
     def gradient(self) -> np.ndarray:
-        """Gradient of the mean loss over all samples, without regularisation; flat, float64."""
+        """Gradient of the mean loss over all samples, without regularisation; (1, N), float64."""
         self._advance(0, 1, 0, _NO_ORDER, 0.0, 0.0, 0.0, _NO_STREAM)
-        return self.g.copy()
+        return self._net.g[None].copy()
 
-    def walk(self, steps: int, first: int, rate: float, decay: float, noise: float, stream: Stream) -> None:
+    def walk(self, steps: int, first: int, rate: Any, decay: Any, noise: Any, streams: Sequence[Stream]) -> None:
         """``steps`` Langevin steps; ``noise`` is the standard deviation that each weight receives in one step."""
-        piece = max(1, PRODUCTS // (self.n * len(self.w)))
+        piece = max(1, PRODUCTS // (self.n * len(self._net.w)))
         for begin in range(first, first + steps, piece):
-            go_on()
-            self._advance(begin, min(begin + piece, first + steps), 0, _NO_ORDER, rate, decay, noise, stream)
+            self._advance(begin, min(begin + piece, first + steps), 0, _NO_ORDER, rate, decay, noise, streams[0])
 
-    def descend(self, order: np.ndarray, batch: int, rate: float, decay: float, begin: int, end: int) -> None:
-        """Steps ``begin`` … ``end`` - 1 of an epoch of stochastic gradient descent over the samples in ``order``."""
-        go_on()
-        self._advance(begin, end, batch, order, rate, decay, 0.0, _NO_STREAM)
+    def descend(self, orders: Sequence[np.ndarray], batch: int, rate: Any, decay: Any, begin: int, end: int) -> None:
+        """Steps ``begin`` … ``end`` - 1 of an epoch of stochastic gradient descent over the samples in its order."""
+        self._advance(begin, end, batch, orders[0], rate, decay, 0.0, _NO_STREAM)
+
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """What :func:`evaluate` finds, each with a first axis of one network."""
+        loss, error, active = evaluate(self._net.w, self.sizes.tolist(), *self._given)
+        return np.array([loss]), np.array([error]), [layer[None] for layer in active]
 
     def _advance(
-        self, begin: int, end: int, batch: int, order: np.ndarray, rate: float, decay: float, noise: float,
-        stream: Stream,
-    ) -> None:  # fmt: skip
+        self, begin: int, end: int, batch: int, order: np.ndarray, rate: Any, decay: Any, noise: Any, stream: Stream
+    ) -> None:
+        go_on()
+        how = (np.asarray(number, float).item() for number in (rate, decay, noise))
         advance(
-            self._net, self._data, self._room, order, batch, rate, decay, noise, np.uint64(stream.key), _THERMAL,
-            begin, end,
+            self._net, self._data, self._room, order, batch, *how, np.uint64(stream.key), _THERMAL, begin, end
         )  # fmt: skip
 
 
@@ -427,34 +438,6 @@ def evaluate(
         start += size
     margin = np.asarray(y, float) * a[:, 0]
     return float(0.5 * (np.maximum(0, 1 - margin) ** 2).mean()), float((margin <= 0).mean()), active
-
-
-class SingleWalkAdapter:
-    """A network as a group of one, as :class:`~deepmech.trainers.engines.torch_walk.TorchWalk` holds many."""
-
-    def __init__(self, network: CompiledWalk, x: np.ndarray, y: np.ndarray):
-        self.network, self.x, self.y = network, x, y
-
-    @property
-    def w(self) -> np.ndarray:
-        return self.network.w[None].astype(float)
-
-    def set(self, weights: np.ndarray) -> None:
-        self.network.set(weights[0])
-
-    def walk(
-        self, steps: int, first: int, rate: np.ndarray, decay: np.ndarray, noise: np.ndarray, streams: Sequence[Stream]
-    ) -> None:
-        self.network.walk(steps, first, float(rate[0]), float(decay[0]), float(noise[0]), streams[0])
-
-    def descend(
-        self, orders: Sequence[np.ndarray], batch: int, rate: np.ndarray, decay: np.ndarray, begin: int, end: int
-    ) -> None:
-        self.network.descend(orders[0], batch, float(rate[0]), float(decay[0]), begin, end)
-
-    def evaluate(self) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        loss, error, active = evaluate(self.network.w, tuple(self.network.sizes), self.x, self.y)
-        return np.array([loss]), np.array([error]), [layer[None] for layer in active]
 
 
 class Loss:
@@ -489,7 +472,7 @@ class Loss:
     def gradient(self, weights: np.ndarray) -> np.ndarray:
         """Gradient of the loss, weight decay included, flat."""
         self._engine.set(weights)
-        return self._engine.gradient() + self.regularisation * np.asarray(weights, float)
+        return self._engine.gradient()[0] + self.regularisation * np.asarray(weights, float)
 
     def value(self, weights: np.ndarray) -> float:
         """Loss, weight decay included."""
