@@ -167,7 +167,9 @@ def digest(module: str) -> str:
 @cache
 def complete(module: str) -> str:
     """:func:`digest`, with the versions of torch and numba, which compile and compute what it says."""
-    return hashlib.sha256(" ".join([digest(module), *map(_version, ("torch", "numba"))]).encode()).hexdigest()[:16]
+    found = versions("torch", "numba")
+    compilers = (f"{name} {found[name]}" if name in found else f"no {name}" for name in ("torch", "numba"))
+    return hashlib.sha256(" ".join([digest(module), *compilers]).encode()).hexdigest()[:16]
 
 
 @cache
@@ -236,15 +238,6 @@ def _digest(modules: tuple[str, ...]) -> str:
 
 def _text(path: Path) -> bytes:
     return _texts[path]
-
-
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"no {package}"
 
 
 def _imports(module: str) -> list[str]:

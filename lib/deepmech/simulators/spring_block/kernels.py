@@ -90,28 +90,18 @@ def first_order(x, f, z, k, right, left, bar, share, dt, shared):
 
 
 @njit(**INSIDE)
-def second_order(x, v, z, k, right, left, damping, bar, share, dt, shared):
-    """v' = σ(kLx − γv + ε̄ζ; v), x' = v (Eqs. 4, 10, 11), velocities first."""
+def with_mass(x, v, z, k, right, left, damping, bar, share, dt, shared, inside):
+    """x' = v, velocities first. With the noise ``inside`` friction v' = σ(kLx − γv + ε̄ζ; v) (Eqs. 4, 10, 11), else
+    dv = (kLx − f(v) − γv) dt + ε dW (Eqs. 12, 13): friction does not see the noise."""
     blocks, n = v.shape
     for i in range(blocks):
         noise = z[0] if shared else z[i]
         for m in range(n):
             force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) - damping[m] * v[i, m]
-            v[i, m] = slide(v[i, m], force + bar[m] * share[i] * noise[m], right[m], left[m], dt)
-    for i in range(blocks):
-        for m in range(n):
-            x[i + 1, m] += dt * v[i, m]
-
-
-@njit(**INSIDE)
-def langevin(x, v, z, k, right, left, damping, bar, share, dt, shared):
-    """dv = (kLx − f(v) − γv) dt + ε dW, dx = v dt (Eqs. 12, 13): friction does not see the noise."""
-    blocks, n = v.shape
-    for i in range(blocks):
-        noise = z[0] if shared else z[i]
-        for m in range(n):
-            force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) - damping[m] * v[i, m]
-            v[i, m] = slide(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * share[i] * noise[m]
+            if inside:
+                v[i, m] = slide(v[i, m], force + bar[m] * share[i] * noise[m], right[m], left[m], dt)
+            else:
+                v[i, m] = slide(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * share[i] * noise[m]
     for i in range(blocks):
         for m in range(n):
             x[i + 1, m] += dt * v[i, m]
@@ -160,10 +150,8 @@ def tile(order):
                         now[m] = bar[m] * np.exp(-decay[m] * (s * dt))
             if order == FIRST:
                 first_order(x, v, z, k, right, left, now, share, dt, shared)
-            elif order == SECOND:
-                second_order(x, v, z, k, right, left, damping, now, share, dt, shared)
             else:
-                langevin(x, v, z, k, right, left, damping, now, share, dt, shared)
+                with_mass(x, v, z, k, right, left, damping, now, share, dt, shared, order == SECOND)
             record = keep(out, steps, record, s + 1, x)
             if s % 1024 == 1023:
                 control[0] = s + 1
