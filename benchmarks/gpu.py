@@ -51,7 +51,7 @@ from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
 from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
-from deepmech_book.experiments.glass import phases, transitions  # noqa: E402
+from deepmech_book.experiments.glass import transitions, walks  # noqa: E402
 from deepmech_book.experiments.spring_block import convolutional, networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
@@ -250,11 +250,11 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
         )
         how = {"sgd_steps": 50, "learning_rate": 0.02, "descent_steps": 5}
         toys = {"n_data": 100, "width": 3, "temperatures": [0.1, 0.0], "n_seeds": 2, "steps": 60, "waiting": [20]}
-        yield from phases.sweeps("digits", toys | {"preparation": how}).values()
+        yield from walks.sweeps("digits", toys | {"preparation": how}).values()
         return
     written = yaml.safe_load((ROOT / "notebooks" / "profiles" / "paper.yml").read_text(encoding="utf-8"))
     glass, rest = written["glass/relaxation"], written["glass/transitions"]
-    walks = phases.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
+    made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
     wide, stages = written["spring_block/other_widths"], written["spring_block/convolutional"]
     images = {"name": "mnist", "n_train": 2560}
     axes = zip(wide["batch_sizes"], wide["slopes"], wide["n_seeds"], strict=True)
@@ -271,11 +271,11 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     yield convolutional.dropout_raised(
         stages["dataset"], stages["n_seeds"], stages["stage"], stages["learning_rate"], n_records=6
     )
-    yield walks["regularised"]
-    yield walks["underparameterised"]
+    yield made["regularised"]
+    yield made["underparameterised"]
     yield transitions.plane(data, [rest["width_c"]], decays, n, at_rest, "ttt")
     yield s6[1]
-    yield walks["overparameterised"]
+    yield made["overparameterised"]
 
 
 def make(sweeps: Iterator[Sweep], folder: Path, until: float, out: Path) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ def test_what_a_page_carries_is_what_ships(still: Any) -> None:
     table = walks.times(run, wait=2)
     tau = [row[0] for row in shown["taus"][2]]
     np.testing.assert_allclose(np.array(tau, float), table.tau, rtol=1e-3)
-    one = free_time(walks.window(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
+    one = free_time(walks.window_size(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
     assert shown["free_tau"][shown["temperatures"].index(0.1)] == pytest.approx(float(one), rel=1e-3)
 
 
