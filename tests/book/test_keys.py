@@ -167,13 +167,13 @@ def test_unfit_outputs(made, complaint):
 
 def test_records_of_a_notebook():
     made = notebook(
-        shown(**{execution.RECORD: {"figure": "A.3"}}),
+        shown(**{keys.RECORD: {"figure": "A.3"}}),
         shown(text_plain="3"),
-        shown(**{execution.RECORD: [{"claim": 1}]}),
+        shown(**{keys.RECORD: [{"claim": 1}]}),
     )
     made["metadata"]["deepmech"] = {"parameters": {"profile": "quick"}, "seconds": 2.5}
     page = {"page": "springs/one", "profile": "quick", "seconds": 2.5}
-    assert execution.records("springs/one", made) == [{**page, "figure": "A.3"}, {**page, "claim": 1}]
+    assert keys.records("springs/one", made) == [{**page, "figure": "A.3"}, {**page, "claim": 1}]
 
 
 def test_a_picture_of_few_colours_has_a_palette_and_one_of_many_stays(tmp_path):

@@ -30,7 +30,6 @@ from deepmech.core.files import write_whole
 from deepmech_book.press import kernels, keys
 from deepmech_book.press.sources import BookError, Checkout, Source, clock, with_values
 
-RECORD = "application/vnd.deepmech+json"
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: Bytes that the outputs of a notebook may have; the longest page of the book has 1.5 million.
@@ -289,19 +288,3 @@ def with_palette(picture: Path, most: int = 24) -> None:
     if (off > most).mean() < 1e-3:
         few.putpalette(palette.tobytes())
         few.save(picture, "PNG", **how)
-
-
-def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
-    """What an executed notebook showed: one dictionary per figure or claim, with its page, profile and seconds.
-
-    Records travel in outputs under the MIME type ``application/vnd.deepmech+json``, one or a list per output.
-    """
-    made = notebook["metadata"]["deepmech"]
-    found = []
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            content = output.get("data", {}).get(RECORD)
-            for record in content if isinstance(content, list) else [content] if content else []:
-                page = {"page": name, "profile": made["parameters"]["profile"], "seconds": made["seconds"]}
-                found.append({**page, **record})
-    return found

@@ -21,6 +21,9 @@ from deepmech_book.press.sources import Checkout, Source
 # The press itself does not reach into notebooks, except through these files.
 _PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("execution", "kernels", "sources"))
 
+RECORD = "application/vnd.deepmech+json"
+"""MIME type under which outputs carry records: :data:`deepmech_book.figures.RECORD`."""
+
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
     """Digest of the names and contents of all files below ``folder`` for which ``keep(relative path)`` holds."""
@@ -99,3 +102,19 @@ def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return notebook if whole and expected in (None, made["key"]) else None
+
+
+def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an executed notebook showed: one dictionary per figure or claim, with its page, profile and seconds.
+
+    Records travel in outputs under the MIME type ``application/vnd.deepmech+json``, one or a list per output.
+    """
+    made = notebook["metadata"]["deepmech"]
+    found = []
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            content = output.get("data", {}).get(RECORD)
+            for record in content if isinstance(content, list) else [content] if content else []:
+                page = {"page": name, "profile": made["parameters"]["profile"], "seconds": made["seconds"]}
+                found.append({**page, **record})
+    return found

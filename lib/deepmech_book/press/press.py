@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
-from deepmech_book.press import execution, kernels, keys
+from deepmech_book.press import kernels, keys
 from deepmech_book.press.sources import BookError, Checkout, Source, clock
 
 Say = Callable[[str], None]
@@ -103,6 +103,10 @@ def executions(
     have for them. Yields what is made as it comes; at the end a BookError if any failed. Closing it ends those that
     run.
     """
+    if not todo:
+        return
+    from deepmech_book.press import execution  # papermill takes a second, and a book that is up to date does without
+
     jobs = max(1, min(jobs, provenance.cores(), len(todo)))
     # Where stored results lie, and where long sweeps keep what they have computed.
     where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
@@ -117,8 +121,7 @@ def executions(
             say(f"{words} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
         return replace(sheet, notebook=keys.trusted(target), fresh=True)
 
-    if todo:
-        kernels.warm(environment, len(todo))
+    kernels.warm(environment, len(todo))
     pool, failures = ThreadPoolExecutor(jobs), []
     futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
     try:

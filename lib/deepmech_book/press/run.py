@@ -20,7 +20,7 @@ from deepmech.core.files import write_whole
 from deepmech.sweeps import Sweep, load, ship
 from deepmech.sweeps.store import read_manifest
 from deepmech_book.ledger import tables
-from deepmech_book.press import execution, keys, press
+from deepmech_book.press import keys, press
 from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError, Checkout, Source, aligned, assignments, checked, kind, remark
 
@@ -139,7 +139,7 @@ def take_away(checkout: Checkout, sheet: press.PageBuild, folder: Path) -> None:
                 sweep = Sweep.from_json(read_manifest(store)["sweep"])
                 if store.name.endswith(f"-{sweep.code}"):  # others hold what earlier code computed
                     ship(load(sweep, store), folder / "data")
-    found = execution.records(sheet.name, sheet.notebook)
+    found = keys.records(sheet.name, sheet.notebook)
     claims = [{"parameters": sheet.parameters, **record["claim"]} for record in found if "claim" in record]
     write_whole(folder / "claims.json", json.dumps(claims, indent=1, ensure_ascii=False))
 

@@ -25,7 +25,7 @@ from deepmech.core.files import write_whole
 from deepmech.core.specs import digest
 from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.display import fold
-from deepmech_book.press import api, execution, gallery, keys, pages, verdicts
+from deepmech_book.press import api, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
@@ -48,7 +48,7 @@ def only_press(checkout: Checkout) -> Iterator[None]:
 
 def harvest(sheets: list[PageBuild]) -> list[dict[str, Any]]:
     """All records of all executed notebooks, in the order of the book."""
-    return [r for s in sheets if s.notebook is not None for r in execution.records(s.name, s.notebook)]
+    return [r for s in sheets if s.notebook is not None for r in keys.records(s.name, s.notebook)]
 
 
 def build(
@@ -104,7 +104,7 @@ def _printable(sheet: PageBuild) -> str:
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
-        checks = any([output.get("data", {}).pop(execution.RECORD, None) for output in cell.get("outputs", [])])
+        checks = any([output.get("data", {}).pop(keys.RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
@@ -113,7 +113,7 @@ def _printable(sheet: PageBuild) -> str:
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Where there are cards of main claims, other claims become the rows of a folded table below them."""
-    claims = [output.get("data", {}).get(execution.RECORD, {}).get("claim") for output in outputs]
+    claims = [output.get("data", {}).get(keys.RECORD, {}).get("claim") for output in outputs]
     rows = [i for i, claim in enumerate(claims) if claim and not registry.claim(claim["id"]).main]
     if len(rows) < 2 or len(rows) == sum(map(bool, claims)):
         return outputs
