@@ -731,14 +731,14 @@ class Work(NamedTuple):
     turned: np.ndarray
     """A weight, transposed, flat."""
     coefficients: np.ndarray
-    """(hidden, 5, units), see :data:`.mlp_kernels.TIMES`."""
+    """(hidden, 5, units), see :data:`TIMES`."""
     partial: np.ndarray
-    """(3, widest), flat, in the working precision: what :func:`.mlp_kernels.add_moments` sums; ``sums`` (2, widest)."""
+    """(3, widest), flat, in the working precision: what :func:`add_moments` sums; ``sums`` (2, widest)."""
     sums: np.ndarray
     keep: np.ndarray
-    """(steps, hidden, n / 32, units): a bit for each activation (:func:`.mlp_kernels.masks`), or one step."""
+    """(steps, hidden, n / 32, units): a bit for each activation (:func:`masks`), or one step."""
     normals: np.ndarray
-    """(steps, n · inputs) (:func:`.mlp_kernels.normals`); (0, 0) without noise."""
+    """(steps, n · inputs) (:func:`normals`); (0, 0) without noise."""
     words: np.ndarray
     """Random words on their way into one of these."""
 
