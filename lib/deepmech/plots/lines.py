@@ -383,9 +383,11 @@ def plot(
     >>> [word.get_text() for word in ax.get_xticklabels()]
     ['input', 'relu1', 'relu2']
     """
-    along = "block" if "block" in getattr(curve, "dims", ()) else "layer"
-    if by is None and len(others := [d for d in getattr(curve, "dims", ()) if d != along]) == 1:
-        by = str(others[0])
+    if not isinstance(curve, xr.DataArray):
+        raise ValueError(f"plot: curve is a {type(curve).__name__}: give a load curve, as load_curve returns it")
+    along = next((d for d in ("layer", "block") if d in curve.dims), "layer")
+    others = [str(d) for d in curve.dims if d != along]
+    by = others[0] if by is None and len(others) == 1 else by
     curve = arranged("plot curve", curve, by, along)
     fresh = ax is None
     ax = style.canvas(None, 3.9, theme).subplots() if ax is None else ax

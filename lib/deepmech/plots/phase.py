@@ -116,7 +116,12 @@ def colorbar(shading: ScalarMappable, ax: Axes | Sequence[Axes], label: str, **h
     figure: Any = (ax if isinstance(ax, Axes) else ax[0]).get_figure()
     bar: Any = figure.colorbar(shading, ax=ax, label=label, **how)
     bar.outline.set_visible(False)
-    bar.solids.set_rasterized(True)  # 256 rectangles
+    # matplotlib draws 256 rectangles into an image of its own; a row of pixels says the same and is quick.
+    bar.solids.remove()
+    shades = bar.cmap(np.linspace(0, 1, 256), bytes=True)[None]
+    turned = shades.swapaxes(0, 1) if bar.orientation == "vertical" else shades
+    frame: dict[str, Any] = {"extent": (0, 1, 0, 1), "transform": bar.ax.transAxes, "aspect": "auto"}
+    bar.ax.imshow(turned, origin="lower", interpolation="none", **frame)
     return bar
 
 
