@@ -200,6 +200,8 @@ CALLS = [
     (lenet(changed(IMAGES, x_train=X[:, :1000], x_test=X[:6, :1000])), r"data\.shape = .*samples of 1000 numbers"),
     (lenet(changed(CLOUDS, shape=(1, 2, 2))), r"images must be \(channels, 32, 32\)"),
     (lenet(class_weights=(0.5, 0.5)), "one number for each of the 3 classes"),
+    (lambda: torch.inference_mode()(fit(*SMALL, engine="torch"))(), r"train: torch.inference_mode\(\) is on"),
+    (fit(partial(torch.nn.Linear, 5, 3), Training(), metrics=()), r"Linear does not take samples of shape \(4, 4\)"),
     (lenet(seed=over("iteration", [0, 1])), "dimension 'iteration'"),
     (walks(chi=[0.0]), r"walk: chi = \[0.0\]: must be a list of different numbers"),
     (walks(steps="10"), "walk: steps = '10': must be a whole number"),
