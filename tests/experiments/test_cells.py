@@ -62,6 +62,14 @@ def test_cells_do_not_know_their_chunk(sweep):
     xr.testing.assert_identical(one.drop_attrs(), many.drop_attrs())
 
 
+def test_slices_of_landscapes_begin_at_their_least_and_paths_share_their_ends():
+    whole = run(next(sweep for sweep in SWEEPS if sweep.name == "landscapes"))
+    assert (whole["slice"].min(["u", "v"]) == 0).all() and whole.places.shape[-2:] == (3, 2)
+    ends = whole.far.isel(place=[0, -1])
+    np.testing.assert_array_equal(ends.sel(path="straight"), ends.sel(path="relaxed"))
+    assert (ends.max("place") == 0).all()
+
+
 def test_networks_with_constants_know_their_chunk_to_rounding():
     sweep = without_norm.lazy_corner(TINY, [1e-3], n_seeds=2, epochs=3)
     one, many = run(sweep, chunk=1), run(sweep, chunk=6)
@@ -87,7 +95,7 @@ WILD = {
         slice_of(regime=list(REGIMES), seed=0), regimes=REGIMES, epochs=3, width=6
     ),
     "placed": lambda: front_loaded.train_placed(slice_of(learning_rate=[1e-3, 1e25], **PLACED), TINY, epochs=8),
-    "trials": lambda: trials.train_cells(slice_of(learning_rate=[0.005, 1e30]), **TRIALS)[["loss", "mean"]],
+    "trials": lambda: trials.train_cells(slice_of(learning_rate=[0.005, 1e30]), **TRIALS),
 }
 
 
@@ -95,6 +103,9 @@ WILD = {
 def test_what_diverges_is_a_cell_without_numbers(name):
     with np.errstate(all="ignore"):
         made = WILD[name]()
+    if name == "trials":
+        assert made["left_out"].values.tolist() == [0, 2] and not made["count"][1].any()
+        made = made[["loss", "mean"]]
     for variable in made.data_vars:
         assert made[variable][0].notnull().any() and made[variable][1].isnull().all(), variable
 

@@ -6,14 +6,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
-import torch
-from torch import nn
 
 from deepmech.core.random import Stream
 from deepmech.data import load
@@ -100,11 +97,6 @@ def test_chunks_leave_every_bit_as_it_is(monkeypatch):
         assert one.drop_attrs().identical(other.drop_attrs())
 
 
-def test_a_network_that_does_not_fit_the_samples_is_named_with_their_shape():
-    with pytest.raises(ValueError, match=r"train: Linear does not take samples of shape \(4, 16\)"):
-        train(partial(nn.Linear, 5, 3), Training(epochs=1), CLASSES, metrics=())
-
-
 def test_no_filter_of_warnings_is_left_behind():
     script = (
         "import warnings; from test_interrupts import *; before = list(warnings.filters);"
@@ -112,8 +104,3 @@ def test_no_filter_of_warnings_is_left_behind():
         "left = [f for f in warnings.filters if f not in before and 'sympy' in str(f).lower()]; assert not left, left"
     )
     subprocess.run([sys.executable, "-c", script], cwd=os.path.dirname(__file__), check=True)
-
-
-def test_inference_mode_is_refused_in_words():
-    with torch.inference_mode(), pytest.raises(ValueError, match=r"train: torch.inference_mode\(\) is on"):
-        train(MLP(depth=2, width=4), Training(epochs=1), CLASSES, engine="torch")

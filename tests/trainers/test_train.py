@@ -125,12 +125,6 @@ def test_a_profile_of_ones_changes_no_bit_and_one_of_zeros_drops_nothing(engine)
     assert (front != back).isel(layer=slice(1, None)).all()
 
 
-def test_a_schedule_may_not_drop_everything_of_a_layer():
-    training = Training(epochs=3, schedule=((2, "dropout", 0.5),))
-    with pytest.raises(ValueError, match=r"dropout = 0\.5 times MLP\.dropout_profile must stay below 1"):
-        train(MLP(depth=3, width=4, dropout=0.1, dropout_profile=(2.0, 0.0)), training, clusters(60, 5, 3))
-
-
 def test_squared_error_trains_on_classes():
     result = train(MLP(depth=3, width=20), Training(loss="mse", learning_rate=1e-2), DATA)
     assert result.attrs["engine"] == "compiled"
