@@ -134,7 +134,7 @@ def test_a_class_that_is_to_be_drawn_has_samples():
 
 WRONG = {
     "threads": (1.5, True, 0), "experiment": (None,), "engine": (None, "fast"), "seed": (None, -1),
-    "device": ("warp", 0, "cuda:99"), "memory": ("2G", float("nan"), -1), "tf32": ("no",),
+    "device": ("warp", 0, "cuda:99"), "memory": ("2G", float("nan"), -1),
 }  # fmt: skip
 REACH = {
     "train": "between 0 and Training.epochs = 2",
