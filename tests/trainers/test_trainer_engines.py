@@ -193,8 +193,9 @@ def test_every_gradient_is_autograd_s(engine, data):
 def test_trajectories_agree_in_parameters_running_statistics_and_layers(engine, data):
     members = data.draw(several(engine))
     whole = members[0].training.batch_size is None
-    epochs = ENGINES[engine].epochs if whole else 3
-    agree(engine, members, CLOUDS, epochs, rtol=1e-6, atol=1e-8)
+    # Deep networks with BatchNorm under full-batch Adam were seen beyond 1e-9.
+    amplified = {"rtol": 1e-6, "atol": 1e-8} if whole or engine == "compiled" else {}
+    agree(engine, members, CLOUDS, ENGINES[engine].epochs if whole else 3, **amplified)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
