@@ -9,4 +9,7 @@ from pathlib import Path
 
 from deepmech.core import provenance
 
+RECORD = "application/vnd.deepmech+json"
+"""MIME type under which a notebook's outputs carry figures and claims for the press."""
+
 provenance.remember(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs

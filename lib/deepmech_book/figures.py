@@ -27,9 +27,7 @@ from matplotlib.figure import Figure
 from deepmech import plots
 from deepmech.plots import style
 from deepmech.plots.style import Theme
-
-RECORD = "application/vnd.deepmech+json"
-"""MIME type under which a notebook's output carries records for the press."""
+from deepmech_book import RECORD
 
 HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from deepmech.core.files import write_whole
+from deepmech_book import RECORD
 from deepmech_book.press import execution, keys
 from deepmech_book.press.execution import NotebookFailed
 from deepmech_book.press.sources import Checkout
@@ -167,9 +168,9 @@ def test_unfit_outputs(made, complaint):
 
 def test_records_of_a_notebook():
     made = notebook(
-        shown(**{keys.RECORD: {"figure": "A.3"}}),
+        shown(**{RECORD: {"figure": "A.3"}}),
         shown(text_plain="3"),
-        shown(**{keys.RECORD: [{"claim": 1}]}),
+        shown(**{RECORD: [{"claim": 1}]}),
     )
     made["metadata"]["deepmech"] = {"parameters": {"profile": "quick"}, "seconds": 2.5}
     page = {"page": "springs/one", "profile": "quick", "seconds": 2.5}

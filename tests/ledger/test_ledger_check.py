@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from deepmech import over
 from deepmech.core.estimates import Estimate
-from deepmech_book import ledger
+from deepmech_book import RECORD, ledger
 from deepmech_book.ledger.display import MOST
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
@@ -160,8 +160,8 @@ def test_the_display_carries_the_record_and_needs_no_style():
     found = Estimate(-0.0499, -0.0502, -0.0496, n=20)
     entry = ledger.check("A.3.eq8", found, expected=-0.05, null=0.1, detail="a < b & c")
     bundle = entry._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "text/plain", ledger.MIME}
-    record = json.loads(json.dumps(bundle[ledger.MIME], allow_nan=False))["claim"]
+    assert set(bundle) == {"text/html", "text/plain", RECORD}
+    record = json.loads(json.dumps(bundle[RECORD], allow_nan=False))["claim"]
     assert record["id"] == "A.3.eq8" and record["verdict"] == HOLDS and record["seeds"] == 20
     html = bundle["text/html"]
     assert "style=" not in html and "dm-holds" in html

@@ -13,8 +13,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech_book import figures
-from deepmech_book.figures import RECORD, Picture
+from deepmech_book import RECORD, figures
+from deepmech_book.figures import Picture
 
 
 def line(fig, theme):

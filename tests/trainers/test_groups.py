@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from trainer_data import clusters
 
 from deepmech import over
-from deepmech.core.random import Stream
-from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers import CNN, MLP, Training, train
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.engines.torch_func import Torch
@@ -21,19 +17,6 @@ from deepmech.trainers.specs import Member
 
 DATA = clusters(90, 6, 3)
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-
-
-@settings(max_examples=30, deadline=None)
-@given(n=st.integers(1, 70), step=st.integers(0, 2**40), seed=st.integers(0, 99), drop=st.floats(1e-4, 0.999))
-def test_draws_are_the_streams(n, step, seed, drop):
-    streams = [Stream.of("tests", seed), Stream.of("other", seed)]
-    both = BatchedStream([s.key for s in streams], torch.device("cpu"))
-    for row, s in enumerate(streams):
-        assert np.array_equal(both.words("x", step, n)[row].numpy(), s.bits("x", step, n))
-        assert np.array_equal(both.uniform("x", step, n)[row].numpy(), s.uniform("x", step, n))
-        kept = both.halves("x", step, n)[row].numpy() >= round(drop * 65536)
-        assert np.array_equal(kept, s.keep("x", step, n, drop))
-        np.testing.assert_allclose(both.normal("x", step, n)[row].numpy(), s.normal("x", step, n), rtol=0, atol=1e-13)
 
 
 def various(cells=slice(None), seeds=(0, 1, 2)):

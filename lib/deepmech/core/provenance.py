@@ -14,8 +14,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
-import multiprocessing
-import multiprocessing.connection
 import os
 import platform
 import sys
@@ -24,13 +22,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 
 def versions(*packages: str) -> dict[str, str]:
     """Installed versions; a package that is absent is left out."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and deepmech itself does without
+
     found = {"python": platform.python_version()}
     for package in packages or ("deepmech", "numpy", "scipy", "xarray", "numba", "torch"):
         try:
@@ -93,6 +92,8 @@ def processor() -> str:
 
 def leave_with_parent() -> None:
     """End this process as soon as the one that started it has gone, however it went."""
+    import multiprocessing.connection  # slow to import, and workers alone need it
+
     parent = multiprocessing.parent_process()
     assert parent is not None
 

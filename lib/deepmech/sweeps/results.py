@@ -23,10 +23,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import provenance
+from deepmech.core import provenance, specs
 from deepmech.core.files import atomically
-from deepmech.core.specs import named
-from deepmech.core.specs import whole as whole_number
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Report, Stale, compare, verify
 from deepmech.sweeps.store import read_manifest, read_netcdf, write_netcdf
@@ -236,12 +234,12 @@ def cli_run(
     ``workers`` > 1 computes chunks in that many processes, ``scheduler`` on the Dask cluster of that address;
     ``results`` ships the whole result into that directory.
     """
-    if whole_number("sweep: workers", workers) > 1 and scheduler is not None:
+    if specs.whole("sweep: workers", workers) > 1 and scheduler is not None:
         raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
     if sweep is None:
         spec = Sweep.from_json(read_manifest(store)["sweep"])
     else:
-        spec = named(sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one")
+        spec = specs.named(sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one")
         spec = spec() if callable(spec) else spec
     if not isinstance(spec, Sweep):
         raise ValueError(f"sweep {sweep!r} is a {type(spec).__name__}, not a Sweep")

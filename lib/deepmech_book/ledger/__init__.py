@@ -4,7 +4,7 @@
 record in the notebook's output; the press gathers the records into the scoreboard.
 """
 
-from deepmech_book.ledger.entry import MIME, check
+from deepmech_book.ledger.entry import check
 from deepmech_book.ledger.registry import PAPERS, claim, claims, figures
 
-__all__ = ["MIME", "PAPERS", "check", "claim", "claims", "figures"]
+__all__ = ["PAPERS", "check", "claim", "claims", "figures"]

@@ -9,11 +9,10 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
+from deepmech_book import RECORD
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.display import claim_line, facts, number, strip
 from deepmech_book.ledger.rules import NOT_TESTABLE, Rule, judge
-
-MIME = "application/vnd.deepmech+json"
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Entry:
         return claim_line(self.claim, self.to_json(), self.strip)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self), MIME: {"claim": self.to_json()}}
+        return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json()}}
 
 
 def check(

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core.specs import digest
+from deepmech_book import RECORD
 from deepmech_book.press.sources import Checkout, Source
 
 # The press itself does not reach into notebooks, except through these files.
 _PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("execution", "kernels", "sources"))
-
-RECORD = "application/vnd.deepmech+json"
-"""MIME type under which outputs carry records: :data:`deepmech_book.figures.RECORD`."""
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
@@ -107,7 +105,7 @@ def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
 def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:
     """What an executed notebook showed: one dictionary per figure or claim, with its page, profile and seconds.
 
-    Records travel in outputs under the MIME type ``application/vnd.deepmech+json``, one or a list per output.
+    Records travel in outputs under the MIME type :data:`deepmech_book.RECORD`, one or a list per output.
     """
     made = notebook["metadata"]["deepmech"]
     found = []

@@ -23,6 +23,7 @@ import yaml
 import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.specs import digest
+from deepmech_book import RECORD
 from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.display import fold
 from deepmech_book.press import api, gallery, keys, pages, verdicts
@@ -104,7 +105,7 @@ def _printable(sheet: PageBuild) -> str:
     for cell in notebook["cells"]:
         if "outputs" in cell:
             cell["outputs"] = _with_cards(cell["outputs"])
-        checks = any([output.get("data", {}).pop(keys.RECORD, None) for output in cell.get("outputs", [])])
+        checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
@@ -113,7 +114,7 @@ def _printable(sheet: PageBuild) -> str:
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Where there are cards of main claims, other claims become the rows of a folded table below them."""
-    claims = [output.get("data", {}).get(keys.RECORD, {}).get("claim") for output in outputs]
+    claims = [output.get("data", {}).get(RECORD, {}).get("claim") for output in outputs]
     rows = [i for i, claim in enumerate(claims) if claim and not registry.claim(claim["id"]).main]
     if len(rows) < 2 or len(rows) == sum(map(bool, claims)):
         return outputs
