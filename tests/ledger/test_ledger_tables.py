@@ -1,4 +1,4 @@
-"""The registry's tables are whole: sections and figures beside their pages, choices, and the papers' sentences."""
+"""The registry's tables are whole: sections and figures beside their pages, and choices."""
 
 import ast
 import pkgutil
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deepmech_book import ledger
 from deepmech_book.ledger import claim, claims, figures
 from deepmech_book.ledger.display import badge
-from deepmech_book.ledger.registry import Section, Sentence, choices, formulas, ours, sections, sentences
+from deepmech_book.ledger.registry import Section, choices, formulas, sections
 from deepmech_book.ledger.rules import FAILS, HOLDS
 from deepmech_book.ledger.tables import (
     Finding,
@@ -20,7 +19,6 @@ from deepmech_book.ledger.tables import (
     findings_markdown,
     formulas_markdown,
     papers_markdown,
-    sentences_markdown,
 )
 from deepmech_book.press import verdicts
 from deepmech_book.press.sources import Checkout
@@ -59,37 +57,16 @@ def test_every_choice_is_told_three_times_in_the_table_of_its_group():
     assert heads == list(dict.fromkeys(c.group for c in choices()))
 
 
-@pytest.mark.parametrize(("paper", "least"), [("A", 34), ("B", 22), ("C", 24)])
-def test_each_paper_is_read_from_end_to_end(paper, least):
-    mine = [s for s in sentences() if s.paper == paper]
-    assert len(mine) >= least, f"an outside reader counted {least} claims in paper {paper}"
-    assert all(s.where and s.says.endswith(".") for s in mine)
-    assert {ledger.claim(name).paper for s in mine for name in s.claims} == {paper}
-
-
 @pytest.mark.parametrize(
     ("make", "told"),
     [
         (lambda: Section("A.x", "nothing"), "either pages or a reason"),
         (lambda: Section("A.x", "both", pages=("springs",), why="because"), "either pages or a reason"),
-        (lambda: Sentence("A", "Sec. 1", "Nothing.", ("A.3.eq8",), "but why"), "either claims or a reason"),
-        (lambda: Sentence("A", "Sec. 1", "Nothing.", ("A.3.eq9",)), r"no claim 'A.3.eq9'.*A.3.eq8"),
     ],
 )
-def test_a_section_has_pages_or_a_reason_and_a_sentence_claims_or_a_reason(make, told):
+def test_a_section_has_pages_or_a_reason(make, told):
     with pytest.raises(ValueError, match=told):
         make()
-
-
-def test_every_claim_stands_among_the_sentences_once_as_the_papers_or_as_ours_with_its_verdict():
-    said, own = {name for s in sentences() for name in s.claims}, {c.id for c in ours()}
-    assert not said & own
-    assert said | own | {c.id for c in ledger.claims().values() if c.kind == "aside"} == set(ledger.claims())
-    one = next(s for s in sentences() if s.claims)
-    record = {"claim": {"id": one.claims[0], "verdict": FAILS}, "page": ledger.claim(one.claims[0]).page}
-    (row,) = (r for r in sentences_markdown([record], {}).splitlines() if one.says in r)
-    assert badge(FAILS) in row
-    assert "not in this build" in sentences_markdown([], {})
 
 
 ROOT = Path(__file__).parents[2]

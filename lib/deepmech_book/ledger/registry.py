@@ -1,5 +1,5 @@
-"""The registry: what the .yml files beside this module say of the three papers: figures, claims, formulas, sections,
-choices of experiments, and sentences."""
+"""The registry: what the .yml files beside this module say of the three papers: figures, claims, formulas, sections
+and choices of experiments."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Claim(Numbered):
     ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``aside``, which its id says,
     of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where the id
     begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata). ``answer`` is what
-    the authors could reply where it does not hold, shown beside that verdict. Pages show a ``main`` claim as a card,
-    the others as rows of a table.
+    the authors could reply where it does not hold, shown beside that verdict. ``ours`` are claims that no sentence of a
+    paper makes, counted apart. Pages show a ``main`` claim as a card, the others as rows of a table.
     """
 
     where: str
@@ -74,6 +74,7 @@ class Claim(Numbered):
     expected: Any = None
     answer: str = ""
     main: bool = False
+    ours: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written
@@ -81,6 +82,8 @@ class Claim(Numbered):
         aside = self.id.split(".")[1] in ("errata", "remark")
         if self.kind not in ("claim", "check") or (aside and self.kind == "check"):
             raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check if it is no erratum")
+        if aside and self.ours:
+            raise ValueError(f"claim {self.id}: errata and remarks are counted apart already; leave out ours")
         if aside:
             object.__setattr__(self, "kind", "aside")
         figure = self.figure or ".".join(self.id.split(".")[:2])
@@ -147,27 +150,6 @@ class Choice:
     here: str
     page: str
     changes: str = ""
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """One claim of a paper's text, in our words, of ``sentences.yml``.
-
-    ``claims`` are the ids of the ledger that judge it; a sentence without any says in ``why`` what keeps it from being
-    judged.
-    """
-
-    paper: str
-    where: str
-    says: str
-    claims: tuple[str, ...] = ()
-    why: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.claims) == bool(self.why):
-            raise ValueError(f"sentence {self.says!r}: must have either claims or a reason (why) to have none")
-        for name in self.claims:
-            claim(name)
 
 
 class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -273,13 +255,6 @@ def choices() -> tuple[Choice, ...]:
     return tuple(choice for each in of_file for choice in each)
 
 
-@cache
-def sentences() -> tuple[Sentence, ...]:
-    """All sentences, in the papers' order."""
-    return tuple(read("sentences.yml", Sentence, "paper", "where"))
-
-
 def ours() -> list[Claim]:
     """The claims of the ledger that no sentence of a paper makes: consequences that this book draws, no errata."""
-    said = {name for sentence in sentences() for name in sentence.claims}
-    return [c for c in claims().values() if c.id not in said and c.kind != "aside"]
+    return [c for c in claims().values() if c.ours]

@@ -120,29 +120,6 @@ def done_markdown(pages: Pages) -> str:
     return _by_paper(tables)
 
 
-def sentences_markdown(records: Iterable[Record], pages: Pages) -> str:
-    """The sentences: a table for each paper, then the claims that are ours."""
-    found = claim_records(records)
-
-    def judged(name: str) -> str:
-        record, claim = found.get(name), registry.claim(name)
-        shown = badge(record["verdict"], record.get("reason", ""), claim.kind) if record else badge(ABSENT)
-        return f"{shown} {name} ({page_link(claim.page, pages)})"
-
-    def table(paper: str) -> list[str]:
-        rows = [
-            (s.where, s.says, "<br>".join(map(judged, s.claims)) or f"no entry: {s.why}")
-            for s in _of(paper, registry.sentences())
-        ]
-        lines = _table(("where", "what the text says", "what became of it"), rows)
-        if drawn := _of(paper, registry.ours()):
-            lines += ["", "Entries of the ledger that no sentence of this paper makes, consequences that we draw:", ""]
-            lines += [f"- {cell(c.statement)} {judged(c.id)}" for c in drawn]
-        return lines
-
-    return _by_paper(table)
-
-
 @dataclass(frozen=True)
 class Finding:
     """A sentence that rests on some claims of one paper, of ``findings.yml``; see there for the fields."""

@@ -62,11 +62,6 @@ All rows of the claims, with every digit: {{download}}`CSV <scoreboard.csv>`, {{
 
 <script src="../_static/scoreboard.js"></script>
 """  # the script's address is that of the page in the site
-SENTENCES = """\
-What the texts of the three papers claim, in their order and in our words, and what became of each: the entries of the
-ledger that judge it, or why it has none. At the end of each paper stand the entries that none of its sentences makes.
-
-{}"""
 FORMULAS = """\
 The numbered formulas of the three papers that the library computes: what each says, the object in the library that
 computes it and cites it, and the page of this book where it is at work. Steps of proofs are left out. A remark in
@@ -75,8 +70,7 @@ brackets tells where we depart from the print; the pages of errata say why.
 {}"""
 PAPER_AND_BOOK = """\
 Every section and every figure of the three papers, main text and supplements, and the pages of this book that are about
-it. What each paper's sentences claim, and what became of them, is listed {{doc}}`sentence by sentence
-</generated/sentences>`; the numbered equations stand under {{doc}}`/generated/formulas`.
+it. The numbered equations stand under {{doc}}`/generated/formulas`.
 
 {}"""
 DONE = """\
@@ -98,7 +92,6 @@ def ledger_pages(
     entry = api.entry if reference else lambda name, words: None
     filled = {
         "scoreboard": ("Scoreboard", SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
-        "sentences": ("Sentence by sentence", SENTENCES, tables.sentences_markdown(records, titles)),
         "formulas": ("Formulas", FORMULAS, tables.formulas_markdown(titles, entry)),
         "papers": ("Paper and book", PAPER_AND_BOOK, tables.papers_markdown(titles)),
         "done": ("How it was done", DONE, tables.done_markdown(titles)),

@@ -17,7 +17,7 @@ from sphinx_external_toc.parsing import parse_toc_data
 from deepmech_book.ledger.registry import written
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "sentences", "papers", "done", "formulas", "gallery")
+MADE_PAGES = ("status", "scoreboard", "papers", "done", "formulas", "gallery")
 REFERENCE = "api/"
 SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
