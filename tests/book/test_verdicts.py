@@ -1,9 +1,7 @@
 """Verdicts and numbers under version control: what moves stops the build and is named, and only --accept writes."""
 
 import dataclasses
-import json
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +10,10 @@ from miniature import ROOT, notebook_text, write_notebooks
 from deepmech import cli
 from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
-from deepmech_book.bench.frozen import COMMITS, book, prediction
+from deepmech_book.bench.frozen import COMMITS, prediction
 from deepmech_book.ledger import registry, tables
 from deepmech_book.press import site, verdicts
-from deepmech_book.press.sources import BookError, Checkout
+from deepmech_book.press.sources import BookError
 from deepmech_book.press.verdicts import Row
 
 PAGE = "spring_block/phase_diagram"
@@ -209,42 +207,6 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
     with open(checkout.book / verdicts.FILE, "a") as table:
         table.write("A.3.eq8\tholds\t-0.05\t-\t-\t-\t-\n")
     assert book("--chapters", "springs")[0] == 0 and len(built) == 2, "the table of other pages is no part of the site"
-
-
-REAL = Checkout.find()
-
-
-@pytest.fixture(scope="module")
-def lines():
-    return [json.loads(line) for line in (book() / "ledger" / "claims.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def test_every_line_fits_the_schema(lines):
-    schema = json.loads((book() / "ledger" / "schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    for line in lines:
-        jsonschema.validate(line, schema)
-    assert set(schema["required"]) == set(schema["properties"]) == set(lines[0])
-
-
-def test_the_file_is_what_the_ledger_says(lines):
-    assert lines == verdicts.entries(REAL), "write it anew: deepmech book --accept"
-    judged = {line["id"] for line in lines}
-    assert judged <= set(registry.claims()) and len(judged) == len(lines)
-    assert abs(sum(1 if line["split"] == "open" else -1 for line in lines)) < 4 * len(lines) ** 0.5
-    assert sum(line["cell"] is not None for line in lines) > 0.8 * len(lines)
-
-
-def test_who_knows_all_is_right_and_who_says_nothing_is_wrong(lines, tmp_path):
-    file = tmp_path / "predictions.jsonl"
-    file.write_text("".join(json.dumps({k: line[k] for k in ("id", "verdict")}) + "\n" for line in lines))
-    assert "predictions: 100.0% right, Brier score 0.000" in verdicts.score(file, REAL)
-    file.write_text(json.dumps({"id": lines[0]["id"], "probabilities": {"holds": 0.5, "fails": 0.5}}))
-    assert "Brier score" in verdicts.score(file, REAL)
-    for wrong in ('{"id": "A.0.none", "verdict": "holds"}', '{"id": "A.3.eq8", "probabilities": {"holds": 2}}'):
-        file.write_text(wrong)
-        with pytest.raises(ValueError, match="line 1: must be an id of the ledger"):
-            verdicts.score(file, REAL)
 
 
 @pytest.mark.parametrize("name", COMMITS)

@@ -53,7 +53,7 @@ def commands(parsers: Any) -> None:
     add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
 
     add = told(_bench, "judge a measure of your own on the zoo, beside all others")
-    add("path", metavar="FILE", help="functions of a record (.py), or predictions of verdicts (.jsonl)")
+    add("path", metavar="FILE", help="a Python file with functions of a record")
     add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
     add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
 
@@ -94,8 +94,6 @@ def _book(options: argparse.Namespace) -> int:
         here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
         table = checkout.book / verdicts.FILE
         verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
-        if options.accept:
-            verdicts.write_entries(checkout)
         if not options.no_site:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
@@ -173,16 +171,9 @@ def _zoo(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    if options.path.endswith(".jsonl"):
-        from deepmech_book.press.sources import Checkout
-        from deepmech_book.press.verdicts import score
+    from deepmech_book.bench.networks import cli_bench
 
-        told = score(Path(options.path), Checkout.find())
-    else:
-        from deepmech_book.bench.networks import cli_bench
-
-        told = cli_bench(options.path, stop=options.stop, equal=options.equal)
-    sys.stdout.write(f"{told}\n")
+    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop, equal=options.equal)}\n")
     return 0
 
 
