@@ -2,7 +2,7 @@
 
     python benchmarks/beside_others.py [--rounds 7] [--samples 2000] [--threads 1] [--memory 1000 8000]
 
-The small residual network and vision transformer of the book, and a residual network of the usual size (ResNet-18 for
+A small residual network, a small vision transformer, and a residual network of the usual size (ResNet-18 for
 pictures of 32×32), on random colour pictures of ten classes, batches of 100. All contenders take turns in every round,
 so that another load on the machine meets them alike; medians of the ratios to the bare forward pass of the same round
 are printed. Then the peak memory of processes that measure on few and on many samples. Contenders from the package
@@ -34,10 +34,90 @@ from torch.utils.data import DataLoader, TensorDataset
 from deepmech.core.provenance import machine, versions
 from deepmech.core.random import Stream
 from deepmech.metrics.load_curve import load_curve
-from deepmech_book.experiments.real_networks import BasicBlock, resnet, vit
-from deepmech_book.experiments.your_network import seeded
 
 Contender = Callable[[nn.Module, DataLoader], object]
+
+
+class BasicBlock(nn.Module):
+    """Two 3×3 convolutions with BatchNorm, added to what goes in (where the size changes, to a 1×1 convolution of it);
+    then ReLU."""
+
+    def __init__(self, below: int, channels: int) -> None:
+        super().__init__()
+        stride = 1 if below == channels else 2
+        self.conv1, self.norm1 = nn.Conv2d(below, channels, 3, stride, 1, bias=False), nn.BatchNorm2d(channels)
+        self.conv2, self.norm2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
+        fitted = [nn.Conv2d(below, channels, 1, stride, bias=False), nn.BatchNorm2d(channels)] if stride > 1 else []
+        self.relu, self.shortcut = nn.ReLU(), nn.Sequential(*fitted)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        branch = self.norm2(self.conv2(self.relu(self.norm1(self.conv1(x)))))
+        return self.relu(self.shortcut(x) + branch)
+
+
+def resnet() -> nn.Sequential:
+    """Two blocks each of 16, 32 and 64 channels at 16, 8 and 4 pixels across, after a convolution with stride 2."""
+    parts: list[tuple[str, nn.Module]] = [
+        ("image", nn.Unflatten(1, (3, 32, 32))),
+        ("input_norm", nn.BatchNorm2d(3)),
+        ("stem", nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU())),
+    ]
+    channels = [16, 16, 16, 32, 32, 64, 64]
+    parts += [(f"block{i}", BasicBlock(*channels[i - 1 : i + 1])) for i in range(1, 7)]
+    parts += [("mean", nn.AdaptiveAvgPool2d(1)), ("flat", nn.Flatten()), ("logits", nn.Linear(64, 10))]
+    return nn.Sequential(OrderedDict(parts))
+
+
+class TransformerBlock(nn.Module):
+    """Attention and a two-layer network, each added to the tokens that go through (normalised first)."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, heads, dropout=dropout, batch_first=True)
+        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.norm1(x)
+        x = x + self.dropout(self.attention(h, h, h, need_weights=False)[0])
+        return x + self.dropout(self.mlp(self.norm2(x)))
+
+
+class TokenMean(nn.Module):
+    """Mean over tokens."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(1)
+
+
+class Mean(nn.Module):
+    """Mean over tokens."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(1)
+
+
+class Patches(nn.Module):
+    """Patches of 8×8 pixels as tokens, each with a learnt position added."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, width, 8, 8)
+        self.position = nn.Parameter(0.02 * torch.randn(16, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(x).flatten(2).mT + self.position
+
+
+def vit() -> nn.Sequential:
+    """Six blocks of attention over 16 patches, with the mean over tokens at the end."""
+    width = 64
+    image, norm = nn.Unflatten(1, (3, 32, 32)), nn.BatchNorm2d(3)
+    parts: list[tuple[str, nn.Module]] = [("image", image), ("input_norm", norm), ("patches", Patches(width))]
+    parts += [(f"block{i}", TransformerBlock(width, 4, 0.0)) for i in range(1, 7)]
+    parts += [("norm", nn.LayerNorm(width)), ("mean", Mean()), ("logits", nn.Linear(width, 10))]
+    return nn.Sequential(OrderedDict(parts))
 
 
 def resnet18() -> nn.Sequential:
@@ -160,7 +240,8 @@ def run(contender: str, model: nn.Module, loader: DataLoader) -> object:
 
 
 def network(name: str) -> nn.Module:
-    with seeded("benchmark", name):
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(Stream.of("benchmark", name).key >> 1)
         return NETWORKS[name]().eval()
 
 

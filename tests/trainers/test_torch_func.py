@@ -23,7 +23,7 @@ from deepmech.trainers.engines.torch_func import StackedModules, Torch, structur
 from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made
 from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
-from deepmech_book.experiments.your_network import transformer
+from deepmech_book.experiments.spring_block.travels import transformer
 
 DOUBLE = Training(dtype="float64")
 PICTURES = pictures()
@@ -88,7 +88,7 @@ NETWORKS = {
         for name, factory, data in (
             ("cnn", small_cnn, PICTURES),
             ("encoder", small_transformer, PICTURES),
-            ("vision transformer", lambda: transformer(0.0, depth=2, width=8), clusters(40, 64, 3)),
+            ("vision transformer", lambda: transformer(0.2, 0.0, width=8), clusters(40, 64, 3)),
             ("residual", lambda: Residual(64, 10, 5, 7, 0.2, 0.1), clusters(40, 64, 3)),
         )
     },

@@ -15,7 +15,6 @@ from deepmech.data import Data, load
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
 from deepmech_book.experiments.spring_block.networks import TORCH, measured, sweep
-from deepmech_book.experiments.your_network import Rows, TokenMean
 
 DEPTH = 5
 """Blocks of every network; a curve has one point more, for what the blocks begin with."""
@@ -37,6 +36,26 @@ def stack(slope: float, dropout: float, skip: bool, width: int = 50) -> nn.Modul
     """A fully connected network on 8×8 pixels, the same with and without residual connections."""
     blocks = [Block(width, slope, dropout, skip) for _ in range(DEPTH)]
     return nn.Sequential(nn.BatchNorm1d(64), nn.Linear(64, width), *blocks, nn.Linear(width, 10))
+
+
+class Rows(nn.Module):
+    """The eight rows of an image as tokens, each with a learnt position added."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, width)
+        # Without a spread all rows would begin as the same place.
+        self.position = nn.Parameter(0.5 * torch.randn(8, width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x.reshape(-1, 8, 8)) + self.position
+
+
+class TokenMean(nn.Module):
+    """Mean over tokens."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(1)
 
 
 class Attention(nn.Module):
