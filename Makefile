@@ -1,5 +1,4 @@
 # make book [PROFILE=quick|laptop|paper] [CHAPTERS="spring_block ..."]    make test | test-all [TESTS="tests/book ..."]
-# make exit-rehearsal
 # All make .venv first if it is missing or older than the lock file. PYTHON names the interpreter it is made with.
 PYTHON   ?= python3
 PROFILE  ?= quick
@@ -8,7 +7,7 @@ TESTS    ?= tests lib
 VENV     := .venv
 READY    := $(VENV)/.ready
 
-.PHONY: book test test-all exit-rehearsal setup clean
+.PHONY: book test test-all setup clean
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
@@ -31,10 +30,6 @@ test: $(READY)
 
 test-all: $(READY)
 	$(PYTEST) $(TESTS)
-
-# The same pages by the newest Sphinx without Jupyter Book, in an environment of its own below build/exit.
-exit-rehearsal: book
-	$(VENV)/bin/python -m deepmech_book.press.exit
 
 clean:
 	rm -rf book/_build book/generated

@@ -5,12 +5,10 @@ import re
 
 import nbformat
 import pytest
-import yaml
 from miniature import ROOT
 
 from deepmech import cli
 from deepmech_book.press import lab
-from deepmech_book.press.extension import launches
 from deepmech_book.press.sources import BookError, Checkout
 
 HOUSE = Checkout(ROOT)
@@ -69,24 +67,3 @@ def test_a_copy_that_is_there_stays_and_the_originals_are_refused(checkout, monk
     with pytest.raises(BookError, match="holds the originals"):
         lab.write(checkout, checkout.root / "notebooks" / "springs")
     assert originals == {path: path.read_bytes() for path in originals}
-
-
-def test_launches_need_an_address_and_take_it_from_one_place(checkout):
-    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
-    address = yaml.safe_load(config.replace('&address ""', '&address "https://github.com/o/r"'))
-    assert address["sphinx"]["config"]["html_theme_options"]["repository_url"] == address["repository"]["url"]
-    assert yaml.safe_load(config)["repository"]["url"] == "", "an address appears here: say so in this test"
-    links = launches(address["repository"]["url"], "glass/ageing")
-    for there in ("gh/o/r/HEAD?urlpath=lab/tree/lab/glass/ageing.ipynb", "o/r/blob/notebooks/glass/ageing.ipynb"):
-        assert there in links
-    assert "o/r/edit/HEAD/notebooks/glass/ageing.md" in links
-    first = lab.copy(lab.Words(checkout), "springs/one", "https://github.com/o/r").cells[0].source
-    assert 'is None:\n    %pip install --quiet "deepmech[book] @ git+https://github.com/o/r"' in first
-
-
-def test_what_binder_runs_is_there():
-    script = (ROOT / ".binder" / "postBuild").read_text(encoding="utf-8")
-    assert "python -m deepmech lab --no-browser" in script and ".[book,lab]" in script
-    wanted = yaml.safe_load((ROOT / ".binder" / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    pinned = re.search(r'"torch(>=[\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert f"pytorch-cpu{pinned[1]}" in wanted

@@ -186,6 +186,17 @@ def test_dark_mode_shows_the_dark_pictures(book, chromium):
         assert max(map(int, re.findall(r"\d+", background)[:3])) < 80, background
 
 
+def test_arrow_keys_turn_no_page(book, chromium):
+    """They belong to explorers and to boxes that scroll."""
+    with Visit(chromium, book, viewport=DESK) as visit:
+        tab = visit.open(next(page for page in book.pages if book.soup(page).select("a.left-prev[href]")))
+        there = tab.url
+        for key in ("ArrowLeft", "ArrowRight"):
+            tab.keyboard.press(key)
+            tab.wait_for_timeout(300)
+            assert tab.url == there, key
+
+
 #: What somebody types, and the pages of which one must come first.
 QUERIES = {
     "spring": "generated/springs/one generated/springs/two",

@@ -179,11 +179,10 @@ def _bench(options: argparse.Namespace) -> int:
 
 def _lab(options: argparse.Namespace) -> int:
     from deepmech_book.press import lab
-    from deepmech_book.press.sources import Checkout, mapping
+    from deepmech_book.press.sources import Checkout
 
     checkout, folder = Checkout.find(), Path(options.out)
-    url = (mapping(checkout.root / "_config.yml").get("repository") or {}).get("url") or ""
-    say(f"{len(lab.write(checkout, folder, url, say))} notebooks are copied into {folder}")
+    say(f"{len(lab.write(checkout, folder, say))} notebooks are copied into {folder}")
     if options.no_browser:
         return 0
     if importlib.util.find_spec("jupyterlab") is None:

@@ -18,28 +18,14 @@ from deepmech_book.press import api, gallery
 from deepmech_book.press.sources import REFERENCE, clock
 
 
-def launches(url: str, name: str) -> str:
-    """Links that open a notebook elsewhere and its source, of a repository with a public address; without one, nothing.
-
-    Binder makes the copies itself (``.binder/postBuild``), Colab takes them from the branch that CI pushes.
-    """
-    repository = url.removesuffix("/").removesuffix(".git").partition("github.com/")[2]
-    links = {
-        "Binder": f"https://mybinder.org/v2/gh/{repository}/HEAD?urlpath=lab/tree/lab/{name}.ipynb",
-        "Colab": f"https://colab.research.google.com/github/{repository}/blob/notebooks/{name}.ipynb",
-        "edit": f"https://github.com/{repository}/edit/HEAD/notebooks/{name}.md",
-    }
-    return " ".join(f'<a href="{html.escape(to)}">{words}</a>' for words, to in links.items() if url)
-
-
-def stamp(made: dict[str, Any], download: str, elsewhere: str = "") -> str:
-    """The line below a page's title: profile, time, date, the executed notebook to take away, and where it can run."""
+def stamp(made: dict[str, Any], download: str) -> str:
+    """The line below a page's title: profile, time, date, and the executed notebook to take away."""
     profile = html.escape(made["parameters"]["profile"])
     details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
     said = (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
         f"<span>{details}</span> "
-        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a> {elsewhere}</p>'
+        f'<a class="dm-download" href="{html.escape(download)}" download>executed notebook</a></p>'
     )
     if results := "".join(f"<li>{_said(one)}</li>" for one in made["results"]):
         counted = f"<summary>{_counted(made['results'])}</summary>"
@@ -53,8 +39,7 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
     if (made := gallery.executed(app, name)) is not None:
         title = next(iter(doctree.findall(nodes.title)))
         download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        elsewhere = launches(app.config.html_theme_options.get("repository_url", ""), name.removeprefix("generated/"))
-        line = nodes.raw("", stamp(made, download, elsewhere), format="html")
+        line = nodes.raw("", stamp(made, download), format="html")
         title.parent.insert(title.parent.index(title) + 1, line)
         foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
         title.parent.append(nodes.raw("", f'<p class="dm-made">{html.escape(foot)}</p>', format="html"))

@@ -22,13 +22,6 @@ from deepmech_book.press.sources import BookError, Checkout
 
 _ROLE = re.compile(r"\{([a-z:]+)\}`(?:([^`<]*?)\s*<([^`>]+)>|([^`]+))`")
 _FENCE = re.compile(r"^(:::+|```+)\{(\w+)\}[ ]*(.*)\n((?:.*\n)*?)\1[ ]*$", re.M)
-_INSTALL = """\
-# Only on a machine that does not have the book yet, such as Colab's.
-import importlib.util
-
-if importlib.util.find_spec("deepmech_book") is None:
-    %pip install --quiet "deepmech[book] @ git+{url}"
-"""
 
 
 class Words:
@@ -111,8 +104,8 @@ def _references(bibliography: Path) -> Iterator[tuple[str, str]]:
         yield key, f"[{cited}]({address})" if address else cited
 
 
-def copy(words: Words, name: str, url: str = "") -> Any:
-    """The notebook ``name`` in plain words. With the ``url`` of a repository its first cell installs the book."""
+def copy(words: Words, name: str) -> Any:
+    """The notebook ``name`` in plain words."""
     made = v4.new_notebook(metadata=dict(words.checkout.source(name).notebook.metadata))
     made.metadata.pop("jupytext", None)
     for cell in words.checkout.source(name).notebook.cells:
@@ -124,14 +117,12 @@ def copy(words: Words, name: str, url: str = "") -> Any:
             if figure:
                 label = words.labels[figure["name"]][1]
                 made.cells.append(v4.new_markdown_cell(f"*{label}.* {words.plain(figure['caption'], name)}"))
-    if url:
-        made.cells.insert(0, v4.new_code_cell(_INSTALL.format(url=url)))
     for i, cell in enumerate(made.cells):
         cell["id"] = f"cell-{i}"  # the same at every copy
     return made
 
 
-def write(checkout: Checkout, folder: Path, url: str = "", say: Say = lambda line: None) -> list[Path]:
+def write(checkout: Checkout, folder: Path, say: Say = lambda line: None) -> list[Path]:
     """Copy all notebooks into ``folder``; those that are there stay as they are. Returns the paths of the new ones. A
     BookError if the folder is that of the originals."""
     originals = (checkout.root / "notebooks").resolve()
@@ -141,7 +132,7 @@ def write(checkout: Checkout, folder: Path, url: str = "", say: Say = lambda lin
     for name in checkout.names:
         path = folder / f"{name}.ipynb"
         if not path.exists():
-            write_whole(path, nbformat.writes(copy(words, name, url)) + "\n")
+            write_whole(path, nbformat.writes(copy(words, name)) + "\n")
             new.append(path)
     if kept := len(checkout.names) - len(new):
         say(f"{kept} copies in {folder} stay as they are; remove one to get it anew")
