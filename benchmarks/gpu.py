@@ -255,13 +255,13 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     written = yaml.safe_load((ROOT / "notebooks" / "profiles" / "paper.yml").read_text(encoding="utf-8"))
     glass, rest = written["glass/relaxation"], written["glass/transitions"]
     made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
-    wide, stages = written["spring_block/other_widths"], written["spring_block/convolutional"]
+    wide, stages = written["spring_block/figures_s5_to_s9"], written["spring_block/convolutional"]
     images = {"name": "mnist", "n_train": 2560}
-    axes = zip(wide["batch_sizes"], wide["slopes"], wide["n_seeds"], strict=True)
+    axes = zip(wide["batch_sizes_s6"], wide["slopes_s6"], wide["n_seeds_s6"], strict=True)
     grids = [{"values": batches, "slopes": slopes, "n_seeds": n} for batches, slopes, n in axes]
     s6 = [
         networks.diagram(figure, {**images, "size": round(w**0.5)}, **grid, network={"width": w})
-        for figure, w, grid in zip(("S6a", "S6b"), wide["widths"], grids, strict=True)
+        for figure, w, grid in zip(("S6a", "S6b"), wide["widths_s6"], grids, strict=True)
     ]
     data = {"name": rest["dataset"], "n_data": rest["n_data"]}
     at_rest = {"gain": rest["gain"], "sgd_steps": rest["sgd_steps"], "learning_rate": rest["sgd_rate"]}

@@ -12,7 +12,7 @@ const ASKED = {
   "generated/glass/relaxation": "tau90, tau_90, τ90, decorrelation time, overlap",
   "generated/glass/cifar": "cifar-10, cifar",
   "generated/glass/explorer": "temperature explorer",
-  "generated/spring_block/cifar": "cifar-10, cifar",
+  "generated/spring_block/figures_s5_to_s9": "cifar-10, cifar",
   "generated/spring_block/chain": "friction, spring, block",
   "generated/spring_block/dropout_diagram": "dropout, nonlinearity",
   "generated/spring_block/noise_diagrams": "learning rate, batch size, label noise",

@@ -190,7 +190,13 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "spring_block/explorer": [
         Words(r"set $\mu_\leftarrow = 0.2$ and $\mu_\rightarrow = 0.12$", "an invitation to the reader"),
     ],
-    "spring_block/fashion": [Paper("a step size of 0.001 and 1,000 epochs")],
+    "spring_block/figures_s5_to_s9": [
+        Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
+        Paper("at a learning rate of 0.0005, on MNIST"),
+        Paper("at a learning rate of 0.0001, as in Fig. S6(b)"),
+        Setting("steps of 0.0001 a hundred epochs"),
+        Paper("a step size of 0.001 and 1,000 epochs"),
+    ],
     "spring_block/folding_ruler": [
         Setting("almost straight ($u=0.99$)", ("deepmech.simulators.folding_ruler",)),
         Setting("a mean extension of 0.6"),
@@ -214,12 +220,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
         Words("some four hundred chains", "the size of a grid, to say that it is not small"),
         Setting(r"three learning rates, $\alpha = 0.2$"),
-    ],
-    "spring_block/other_widths": [
-        Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
-        Paper("at a learning rate of 0.0005, on MNIST"),
-        Paper("at a learning rate of 0.0001, as in Fig. S6(b)"),
-        Setting("steps of 0.0001 a hundred epochs"),
     ],
     "spring_block/phase_diagram": [
         Setting(r"$\mu_\leftarrow = 0.2$, seven blocks, $t = 100$"),

@@ -218,7 +218,7 @@ QUERIES = {
     "tau90": "generated/glass/relaxation",
     "decorrelation time": "generated/glass/relaxation glossary",
     "aging": "generated/glass/ageing",
-    "CIFAR-10": "generated/spring_block/cifar generated/glass/cifar",
+    "CIFAR-10": "generated/spring_block/figures_s5_to_s9 generated/glass/cifar",
     "train my network": "generated/beyond/train_one",
     "measure my own model": "generated/beyond/your_network",
 }

@@ -16,7 +16,14 @@ REAL = Checkout(ROOT)
 LEAST = 3  # networks have an interval, paths a middle
 
 SMALL = {"name": "mnist", "size": 10, "n_train": 60}
-FEW = {"slopes": [0.0, 0.4, 1.0], "data_noises": [0.0, 0.3, 0.7]}
+DIAGRAMS = {
+    "slopes": [0.0, 0.4, 1.0],
+    "learning_rates": [0.0001, 0.001, 0.01],
+    "dropouts": [0.0, 0.08, 0.28],
+    "data_noises": [0.0, 0.3, 0.7],
+    "datasets_s6": [SMALL, SMALL],
+    "dataset_s7": SMALL | {"name": "fashion-mnist"},
+}
 
 #: So few steps teach networks only from a wide start; temperatures are two and those that pages say they speak of.
 WIDE = {"preparation": {"gain": 6**0.5, "sgd_steps": 8400, "learning_rate": 0.02, "descent_steps": 0}}
@@ -37,8 +44,7 @@ PAGES = {
     "elastic_sde/collapse": (20, {}),
     "spring_block/linear_networks": (20, {"duration": 1.0}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
-    "spring_block/other_widths": (50, {"datasets": [SMALL, SMALL], "training": {"epochs": 4}}),
-    "spring_block/fashion": (50, FEW | {"dataset": SMALL | {"name": "fashion-mnist"}, "training": {"epochs": 4}}),
+    "spring_block/figures_s5_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/corruption": (100, {}),
