@@ -16,7 +16,7 @@ from sphinx.util.inventory import InventoryFile
 
 import deepmech
 from deepmech_book import ledger
-from deepmech_book.ledger import registry
+from deepmech_book.ledger.citations import citations
 from deepmech_book.press import api, gallery, press, site
 from deepmech_book.press.extension import meanings
 from deepmech_book.press.sources import BookError, Checkout
@@ -188,7 +188,7 @@ def test_the_reference_names_the_library_and_formulas_lead_there(ready):
         inventory = InventoryFile.load(file, "", lambda uri, name: name)
     names = {name for kind, entries in inventory.items() if kind.startswith("py:") for name in entries}
     assert {f"deepmech.{name}" for name in deepmech.__all__ if name != "__version__"} <= names
-    linked = {f.code for f in registry.formulas().values() if api.known(f.code)}
+    linked = {name for of in citations().values() for names in of.values() for name in names if api.known(name)}
     assert linked <= names and len(linked) > 20
     table = (html / "generated" / "formulas.html").read_text()
     assert all(f"#{code}" in table or f"#{code.rpartition('.')[0]}" in table for code in linked)

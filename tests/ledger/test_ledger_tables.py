@@ -1,23 +1,20 @@
 """The registry's tables are whole: sections and figures beside their pages, and choices."""
 
-import ast
 import pkgutil
-import re
-import sys
-from pathlib import Path
 
 import pytest
 
 from deepmech_book.ledger import claim, claims, figures
+from deepmech_book.ledger.citations import citations
 from deepmech_book.ledger.display import badge
-from deepmech_book.ledger.registry import Section, choices, formulas, sections
+from deepmech_book.ledger.registry import Section, choices, sections
 from deepmech_book.ledger.rules import FAILS, HOLDS
 from deepmech_book.ledger.tables import (
     Finding,
     done_markdown,
+    equations_markdown,
     findings,
     findings_markdown,
-    formulas_markdown,
     papers_markdown,
 )
 from deepmech_book.press import verdicts
@@ -29,15 +26,15 @@ HOUSE = Checkout.find()
 def test_every_page_named_is_a_page_of_the_book_and_every_notebook_is_named_or_ours():
     there = {name.removeprefix("generated/") for name in HOUSE.pages}
     named = {page for s in sections().values() for page in s.pages}
-    assert named | {c.page for c in choices()} | {f.page for f in formulas().values()} <= there
+    assert named | {c.page for c in choices()} <= there
     # No paper asks what scaling down keeps, nor about other networks.
     ours = {f"beyond/{name}" for name in ("your_network", "samples", "pretrained", "train_one")} | {"glass/scaling"}
     ours |= {name for name in HOUSE.names if name.startswith("laws/")}  # laws of other papers
     assert set(HOUSE.names) - named == ours, "name the page under its section in sections.yml, or count it among ours"
 
 
-def test_figures_and_formulas_stand_on_pages_of_their_paper():
-    for one in [*figures().values(), *formulas().values()]:
+def test_figures_stand_on_pages_of_their_paper():
+    for one in figures().values():
         assert one.page in {page for s in sections().values() if s.paper == one.paper for page in s.pages}, one.id
 
 
@@ -69,66 +66,16 @@ def test_a_section_has_pages_or_a_reason(make, told):
         make()
 
 
-ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "lib"
-#: Which papers a room of the library speaks of, by words of its path.
-PAPERS = {
-    "A": "spring_block metrics/load_curve metrics/separation metrics/moments trainers sketches chain",
-    "B": "elastic metrics/separability",
-    "C": "glass brownian langevin trainers/specs",
-}
-
-
-NUMBER = r"[A-H]?\.?\d+"
-CITED = re.compile(rf"Eqs?\.\s*({NUMBER}(?:(?:\s*[–-]\s*|,\s*|,?\s+and\s+){NUMBER})*)")
-
-
-def cited(text: str) -> set[str]:
-    """The numbers of equations that a text cites, as ids without their paper."""
-    found = set()
-    for match in CITED.finditer(text):
-        for one in re.split(r",?\s+and\s+|,\s*", match[1]):
-            ends = [n.replace(".", "") for n in re.split(r"\s*[–-]\s*", one)]
-            letter = "".join(c for c in ends[0] if c.isalpha())
-            first, last = (int("".join(c for c in n if c.isdigit())) for n in (ends[0], ends[-1]))
-            found |= {f"{letter}{n}" for n in range(first, last + 1)}
-    return found
-
-
-def documented():
-    """(module's path, docstring) of every object of the library."""
-    for path in sorted(LIBRARY.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and (text := ast.get_docstring(node)):
-                yield path.relative_to(LIBRARY).as_posix(), text
-
-
-@pytest.mark.parametrize("formula", formulas().values(), ids=lambda f: f.id)
-def test_the_code_exists_and_cites_the_formula(formula):
-    found = pkgutil.resolve_name(formula.code)
-    module = sys.modules[(found.fget if isinstance(found, property) else found).__module__]
-    assert formula.id.split(".")[1] in cited(f"{found.__doc__}\n{module.__doc__}"), formula.code
-
-
-def test_every_formula_that_the_library_cites_is_in_the_index():
-    known = set(formulas())
-    absent = set()
-    for path, text in documented():
-        numbers = cited(text) if "ledger/" not in path and "explorers/widget" not in path else set()
-        if numbers:
-            papers = [p for p, words in PAPERS.items() if any(w in path for w in words.split())]
-            absent |= {(path, n) for n in numbers if not any(f"{p}.{n}" in known for p in papers)}
-    assert absent == set()
-
-
-def test_a_table_has_four_cells_in_each_row_and_links_to_the_pages_of_the_build():
-    text = formulas_markdown({"glass/relaxation": "x"}, lambda name, words: None)
-    rows = [r for r in text.splitlines() if r[:1] == "|"]
-    assert {r.count("|") for r in rows} == {5}
-    assert len(rows) == len(formulas()) + 6
-    (overlap,) = [r for r in rows if r.startswith("| 6 | Overlap of a free walk")]
-    assert "{doc}`/generated/glass/relaxation`" in overlap
-    assert any("not in this build" in r for r in rows)
+def test_equations_are_listed_with_the_objects_whose_documentation_cites_them():
+    found = citations()
+    assert "deepmech.simulators.spring_block.theory.averaged_friction_force" in found["A"]["", 8]
+    assert "deepmech.metrics.elasticity.tail_index" in found["B"]["D", 19]
+    assert "deepmech.simulators.brownian.well_overlap" in found["C"]["F", 6]
+    assert all(pkgutil.resolve_name(name).__doc__ for of in found.values() for names in of.values() for name in names)
+    rows = [r for r in equations_markdown(lambda name, words: f"[{words}]({name})").splitlines() if r[:1] == "|"]
+    assert len(rows) == sum(map(len, found.values())) + 6 and {r.count("|") for r in rows} == {3}
+    (overlap,) = [r for r in rows if r.startswith("| F6 |")]
+    assert "[simulators.brownian.well_overlap](deepmech.simulators.brownian.well_overlap)" in overlap
 
 
 TABLE = verdicts.read(Checkout.find().book / verdicts.FILE)

@@ -1,5 +1,5 @@
-"""The registry: what the .yml files beside this module say of the three papers: figures, claims, formulas, sections
-and choices of experiments."""
+"""The registry: what the .yml files beside this module say of the three papers: figures, claims, sections and
+choices of experiments."""
 
 from __future__ import annotations
 
@@ -98,27 +98,6 @@ class Claim(Numbered):
     def answered(self, verdict: str) -> str:
         """What the authors could reply to this verdict; nothing to one that is theirs."""
         return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""
-
-
-@dataclass(frozen=True)
-class Formula(Numbered):
-    """One numbered formula of a paper that the library computes, of ``formulas.yml``.
-
-    ``code`` is the full name of the object that computes it; ``formula`` is LaTeX in the book's notation, ``note`` what
-    differs from the print.
-    """
-
-    says: str
-    formula: str
-    code: str
-    page: str
-    note: str = ""
-
-    @property
-    def number(self) -> str:
-        """The number in its paper: ``3``, or ``D.8`` in an appendix (paper C writes ``F6``)."""
-        n = self.id.split(".", 1)[1]
-        return f"{n[0]}.{n[1:]}" if n[0].isalpha() and self.paper != "C" else n
 
 
 @dataclass(frozen=True)
@@ -234,12 +213,6 @@ def claim(name: str) -> Claim:
     if name not in claims():
         raise ValueError(unknown(name, claims(), "claim"))
     return claims()[name]
-
-
-@cache
-def formulas() -> Mapping[str, Formula]:
-    """All formulas by id, in the papers' order."""
-    return by_id(read("formulas.yml", Formula))
 
 
 @cache

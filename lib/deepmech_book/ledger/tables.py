@@ -18,12 +18,12 @@ from typing import Any
 import pandas as pd
 
 from deepmech_book.ledger import registry
+from deepmech_book.ledger.citations import Equation, citations
 from deepmech_book.ledger.display import ABSENT, Record, badge, claim_line, fold, number, tally
-from deepmech_book.ledger.registry import PAPERS, Claim, Formula
+from deepmech_book.ledger.registry import PAPERS, Claim
 from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
 
 Pages = Mapping[str, str]
-_BAR = r"\vert "
 
 
 def missing(records: Iterable[Record], pages: Iterable[str] | None = None) -> list[str]:
@@ -74,20 +74,24 @@ def _of(paper: str, entries: Iterable[Any]) -> list[Any]:
     return [one for one in entries if one.paper == paper]
 
 
-def formulas_markdown(pages: Pages, entry: Callable[[str, str], str | None]) -> str:
-    """The formulas; ``entry`` makes a link to an object of the library, given its name and the words to show, or None
-    if there is nothing to link to."""
+def equations_markdown(entry: Callable[[str, str], str | None]) -> str:
+    """The equations that the library cites; ``entry`` makes a link to an object of the library, given its name and the
+    words to show, or None if there is nothing to link to."""
 
-    def row(f: Formula) -> tuple[str, ...]:
-        # A bar would end the cell of the table; a name may break after dots and underscores.
-        where = f.code.removeprefix("deepmech.")
-        linked = entry(f.code, where.replace(".", ".\u200b").replace("_", "_\u200b"))
-        where = linked or f"<code>{where.replace('.', '.<wbr>').replace('_', '_<wbr>')}</code>"
-        says = f"{f.says} ({f.note})" if f.note else f.says
-        return f.number, says, f"${f.formula.replace('|', _BAR)}$", f"{page_link(f.page, pages)}<br>{where}"
+    def linked(name: str) -> str:
+        words = name.removeprefix("deepmech.")
+        return entry(name, words) or f"`{words}`"
 
-    head = ("Eq.", "says", "formula", "page, and object in the library")
-    return _by_paper(lambda paper: _table(head, map(row, _of(paper, registry.formulas().values())), "--:"))
+    def row(equation: Equation, names: list[str], dot: str) -> tuple[str, str]:
+        letter, number = equation
+        return f"{letter}{dot if letter else ''}{number}", "<br>".join(map(linked, names))
+
+    def lines(paper: str) -> list[str]:
+        dot = "" if paper == "C" else "."  # as the paper writes F6
+        return _table(("Eq.", "object in the library"), (row(e, n, dot) for e, n in cited[paper].items()), "--:")
+
+    cited = citations()
+    return _by_paper(lines)
 
 
 def papers_markdown(pages: Pages) -> str:

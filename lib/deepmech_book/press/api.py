@@ -93,7 +93,7 @@ def known(name: str) -> bool:
     (True, False)
     """
     shown = {module for room in ROOMS for module in modules(room)}
-    return bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
+    return not _inside(name) and bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
 
 
 def entry(name: str, words: str) -> str | None:

@@ -63,9 +63,8 @@ All rows of the claims, with every digit: {{download}}`CSV <scoreboard.csv>`, {{
 <script src="../_static/scoreboard.js"></script>
 """  # the script's address is that of the page in the site
 FORMULAS = """\
-The numbered formulas of the three papers that the library computes: what each says, the object in the library that
-computes it and cites it, and the page of this book where it is at work. Steps of proofs are left out. A remark in
-brackets tells where we depart from the print; the pages of errata say why.
+The numbered equations of the three papers that the library computes, and the objects in the library whose
+documentation cites them. Where we depart from the print, the pages of errata say why.
 
 {}"""
 PAPER_AND_BOOK = """\
@@ -84,7 +83,7 @@ the book follows the program that drew the figures.
 def ledger_pages(
     records: list[dict[str, Any]], profile: str, titles: dict[str, str], reference: bool
 ) -> dict[str, str]:
-    """The pages of tables by file name, from what the notebooks showed; formulas link to the ``reference``.
+    """The pages of tables by file name, from what the notebooks showed; equations link to the ``reference``.
 
     With them go the rows of the scoreboard as CSV and as JSON.
     """
@@ -92,7 +91,7 @@ def ledger_pages(
     entry = api.entry if reference else lambda name, words: None
     filled = {
         "scoreboard": ("Scoreboard", SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
-        "formulas": ("Formulas", FORMULAS, tables.formulas_markdown(titles, entry)),
+        "formulas": ("Equations", FORMULAS, tables.equations_markdown(entry)),
         "papers": ("Paper and book", PAPER_AND_BOOK, tables.papers_markdown(titles)),
         "done": ("How it was done", DONE, tables.done_markdown(titles)),
     }
