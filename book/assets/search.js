@@ -7,7 +7,7 @@ const ASKED = {
   "generated/beyond/train_one": "train my network, train a network, train one",
   "generated/beyond/tuning": "does it help, tune, hyperparameters",
   "generated/elastic_sde/collapse": "neural collapse, simplex",
-  "generated/elastic_sde/imbalance": "imbalance, minority classes, minority collapse",
+  "generated/elastic_sde/extensions": "imbalance, minority classes, minority collapse",
   "generated/glass/ageing": "aging, ageing, waiting time, age",
   "generated/glass/relaxation": "tau90, tau_90, τ90, decorrelation time, overlap",
   "generated/glass/cifar": "cifar-10, cifar",

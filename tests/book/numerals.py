@@ -91,7 +91,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "elastic_sde/extensions": [
         Words("about ten searches", "two or three from each guess of the shares, of which there are a few a rule"),
     ],
-    "elastic_sde/imbalance": [Setting(r"$\alpha = 1$, $\beta = -0.4$, one random start")],
     "elastic_sde/imitation": [Setting("band: 16 to 84 %")],
     "elastic_sde/logits": [
         Paper("in even steps from −1 to 1, and the angle goes in even steps from 0 towards 176 degrees"),

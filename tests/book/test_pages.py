@@ -214,7 +214,7 @@ QUERIES = {
     "phase diagram": "generated/spring_block/phase_diagram glossary",
     "folding ruler": "generated/spring_block/folding_ruler",
     "neural collapse": "generated/elastic_sde/collapse glossary",
-    "imbalance": "generated/elastic_sde/imbalance",
+    "imbalance": "generated/elastic_sde/extensions",
     "tau90": "generated/glass/relaxation",
     "decorrelation time": "generated/glass/relaxation glossary",
     "aging": "generated/glass/ageing",

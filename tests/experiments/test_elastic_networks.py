@@ -15,7 +15,6 @@ from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
 from deepmech_book.experiments.elastic_sde import (
     effects,
-    extensions,
     extensions_fit,
     imitation,
     logits,
@@ -268,6 +267,18 @@ def test_shares_add_up_obey_the_condition_and_are_read_back(z):
     np.testing.assert_allclose(extensions_fit.numbers("pairs", share, factor), z[:2], atol=1e-12)
 
 
+def test_shares_lead_from_the_isotropic_model_to_the_l_model():
+    x0 = START - START.mean(1, keepdims=True)
+
+    def path(alpha, beta, structure):
+        return mean_solution(ElasticSDE(alpha, beta, 3, 3, structure), [3.0], x0)["mean"].values
+
+    np.testing.assert_allclose(path(1.0, -0.4, mixed_logits(3, 1.0)), path(1.0, -0.4, "logits"), rtol=1e-9, atol=1e-12)
+    # With equal shares every class pulls along all directions alike, divided by K − 1.
+    equal = path(1.0, -0.4, mixed_logits(3, 1 / 3))
+    np.testing.assert_allclose(equal, path(1.0 / 2, -0.4 / 2, "isotropic"), rtol=1e-9, atol=1e-12)
+
+
 def test_an_imaginary_step_gives_the_slope_of_a_path():
     z, at = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2]), np.eye(6)[4]
 
@@ -320,13 +331,6 @@ def test_what_the_fit_has_not_seen_is_measured():
     assert float(late.sel(model="L")) < 3 * float(late.sel(model="other trials")) < 0.1 * float(late.sel(model="I"))
     with pytest.raises(ValueError, match="do not rise above their noise"):
         extensions_fit.begins(-groups)
-
-
-def test_own_effects_need_the_weights():
-    groups = groups_of(path("L", [], WEIGHTS), 1e-4).rename(slow_time="time")
-    found = extensions.own_effects(groups, WEIGHTS)
-    assert float(found["cost"][0]) < 0.2 * float(found["cost"][1])
-    assert float(found["distance"].sel(weights="as drawn", norm="I")) < 0.03
 
 
 def test_trials_that_diverge_are_in_no_mean():
