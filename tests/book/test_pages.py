@@ -197,50 +197,13 @@ def test_arrow_keys_turn_no_page(book, chromium):
             assert tab.url == there, key
 
 
-#: What somebody types, and the pages of which one must come first.
-QUERIES = {
-    "spring": "generated/springs/one generated/springs/two",
-    "GPU": "howto",
-    "install": "howto",
-    "how to cite": "howto",
-    "verify": "howto",
-    "papermill": "papermill",
-    "cluster": "cluster",
-    "glossary": "glossary",
-    "load_curve": "generated/api/metrics",
-    "friction": "generated/spring_block/chain glossary",
-    "dropout": "generated/spring_block/dropout_diagram glossary",
-    "learning rate": "generated/spring_block/noise_diagrams glossary",
-    "phase diagram": "generated/spring_block/phase_diagram glossary",
-    "folding ruler": "generated/spring_block/folding_ruler",
-    "neural collapse": "generated/elastic_sde/collapse glossary",
-    "imbalance": "generated/elastic_sde/extensions",
-    "tau90": "generated/glass/relaxation",
-    "decorrelation time": "generated/glass/relaxation glossary",
-    "aging": "generated/glass/ageing",
-    "CIFAR-10": "generated/spring_block/figures_s5_to_s9 generated/glass/cifar",
-    "train my network": "generated/beyond/train_one",
-    "measure my own model": "generated/beyond/your_network",
-}
-
-
-def test_what_is_asked_leads_to_the_right_page_first(book, chromium):
-    """From disk; those whose page is built."""
-    wrong = {}
+def test_search_finds_a_word_from_the_pages(book, chromium):
     with Visit(chromium, book) as visit:
-        for query, expected in QUERIES.items():
-            pages = [f"{page}.html" for page in expected.split()]
-            if not (book.folder / pages[0]).is_file():
-                continue
-            visit.tab.goto(f"{book.url}search.html?q={quote(query)}")
-            visit.tab.wait_for_selector("#search-results ul.search li a")
-            visit.tab.wait_for_function(
-                "document.querySelector('#search-results .search-summary')?.textContent.match(/\\d/)"
-            )
-            first = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")
-            if re.split("[?#]", first)[0] not in pages:
-                wrong[query] = first
-    assert wrong == {}
+        visit.tab.goto(f"{book.url}search.html?q={quote('spring')}")
+        visit.tab.wait_for_selector("#search-results ul.search li a")
+        first = visit.tab.locator("#search-results ul.search li a").first.get_attribute("href")
+        assert "spring" in (book.folder / re.split("[?#]", first)[0]).read_text(encoding="utf-8").lower()
+        assert visit.complaints == []
 
 
 def test_every_internal_link_leads_somewhere(book):
@@ -315,15 +278,6 @@ def test_every_figure_can_be_taken_away_and_is_in_the_gallery(book):
             assert number in line.select_one("details p").text and number in line.select_one("pre").text
             names.add(figure["id"])
     assert names == gallery and names
-
-
-def test_every_page_says_what_it_is_to_those_who_only_quote_it(book):
-    for page in (p for p in book.pages if book.soup(p).select("article h1") and p != "py-modindex.html"):
-        words = {
-            tag.get("name") or tag.get("property"): tag["content"] for tag in book.soup(page).select("meta[content]")
-        }
-        assert words["description"] == words["og:description"] and len(words["description"]) < 210, page
-        assert words["og:title"], page
 
 
 def of_kind(book, kind: str) -> tuple[str, list[list[str]]]:

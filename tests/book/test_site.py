@@ -9,16 +9,13 @@ import sys
 
 import pytest
 import yaml
-from docutils import nodes
 from miniature import ROOT, notebook_text, write_notebooks
-from sphinx import addnodes
 from sphinx.util.inventory import InventoryFile
 
 import deepmech
 from deepmech_book import ledger
 from deepmech_book.ledger.citations import citations
-from deepmech_book.press import api, gallery, press, site
-from deepmech_book.press.extension import meanings
+from deepmech_book.press import api, press, site
 from deepmech_book.press.sources import BookError, Checkout
 
 
@@ -233,16 +230,3 @@ CHAPTERS = {
 def test_the_map_of_a_chapter_shows_all_its_pages_in_their_order(chapter):
     rows = re.findall(r"^\| (\{doc\}.*?) \|", (ROOT / "book" / f"{chapter}.md").read_text(encoding="utf-8"), re.M)
     assert re.findall(r"\{doc\}`/([\w/]+)`", " ".join(rows)) == CHAPTERS[chapter]
-
-
-def test_the_emblem_of_each_chapter_is_a_figure_of_the_book():
-    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*/*.md")]
-    for name in gallery.EMBLEMS.values():
-        assert sum(f"    name: {name}\n" in page for page in pages) == 1, name
-
-
-def test_a_term_means_the_first_sentence_of_its_definition():
-    term = nodes.term("", "cage", ids=["term-cage"])
-    said = nodes.definition("", nodes.paragraph("", "What holds\na particle. It shows as a plateau."))
-    glossary = addnodes.glossary("", nodes.definition_list("", nodes.definition_list_item("", term, said)))
-    assert meanings(nodes.section("", glossary)) == {"term-cage": "What holds a particle."}

@@ -1,5 +1,5 @@
-"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; terms of the glossary
-tell their meaning where they are used; figures can be taken away; and screen readers find names for what they meet."""
+"""Sphinx extension of the book: every executed page says how it was made and offers its notebook; figures can be taken
+away; questions check their answers; and screen readers find names for what they meet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
@@ -127,31 +126,6 @@ class Answer(SphinxDirective):
         return [nodes.container("", asked, nodes.raw("", form, format="html"), *messages, classes=["dm-answer"])]
 
 
-GLOSSARY = "glossary"
-SITE = "The Mechanics of Feature Learning"
-
-
-def meanings(glossary: nodes.document) -> dict[str, str]:
-    """The first sentence of every definition of the glossary page, by the id of its term."""
-    found: dict[str, str] = {}
-    for listed in glossary.findall(addnodes.glossary):
-        for item in listed.findall(nodes.definition_list_item):
-            terms = list(item.findall(nodes.term))
-            said = " ".join(next(iter(item.findall(nodes.definition))).astext().split())
-            found |= {name: said.partition(". ")[0].rstrip(".") + "." for term in terms for name in term["ids"]}
-    return found
-
-
-def explain_terms(app: Any, doctree: nodes.document, name: str) -> None:
-    """Give every reference to a term of the glossary its meaning as the text that appears on hovering."""
-    terms = [i for i in doctree.findall(nodes.inline) if "std-term" in i["classes"]]
-    used = [i.parent for i in terms if isinstance(i.parent, nodes.reference)]
-    if used:
-        known = meanings(app.env.get_doctree(GLOSSARY))
-        for reference in used:
-            reference["reftitle"] = known[reference.get("refid") or reference["refuri"].partition("#")[2]]
-
-
 def make_audible(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Mend what those who hear a page would miss: nameless folds beside it, and roles that do not fit together."""
     contents = context["generate_toctree_html"]
@@ -169,23 +143,6 @@ def make_audible(app: Any, page: str, template: str, context: dict[str, Any], do
         context["body"] = context.get("body", "").replace(written, meant)
 
 
-def describe(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """What a search engine or a message shows of a page: its title, and its first sentences."""
-    if doctree is None:
-        return
-    said = next((" ".join(p.astext().split()) for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 60), "")
-    words = said if len(said) <= 200 else f"{said[:200].rpartition(' ')[0]} …"
-    title = app.env.titles[page].astext() if page in app.env.titles else app.config.project
-    tags = {"name description": words, "name twitter:card": "summary", "property og:title": title}
-    tags |= {"property og:description": words, "property og:type": "article", "property og:site_name": SITE}
-    if base := app.config.html_baseurl:  # pictures of messages need a whole address
-        tags |= {"property og:url": f"{base}{page}.html"}
-        tags |= {"property og:image": f"{base}_static/dropout_diagram.png"}
-    for named, text in tags.items():
-        kind, name = named.split()
-        context["metatags"] += f'<meta {kind}="{name}" content="{html.escape(text)}">\n'
-
-
 def read_together(app: Any, env: Any, pages: list[str]) -> None:
     """Several processes read pages; they find the library imported, if its reference is one of them."""
     for extension in app.extensions.values():
@@ -196,7 +153,7 @@ def read_together(app: Any, env: Any, pages: list[str]) -> None:
         api.library()
 
 
-def take_scores(app: Any) -> None:
+def plain_search(app: Any) -> None:
     """Sphinx puts our script between its own and the index; it finds the file wherever the build was started."""
     app.config.html_search_scorer = str(Path(app.srcdir, "assets", "search.js"))
 
@@ -206,14 +163,13 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("answer", Answer)
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
-    hooks = {"builder-inited": take_scores, "env-before-read-docs": read_together, "env-updated": api.add_addresses}
-    hooks |= {"missing-reference": api.leave_inside, "html-page-context": describe}
+    hooks = {"builder-inited": plain_search, "env-before-read-docs": read_together, "env-updated": api.add_addresses}
+    hooks |= {"missing-reference": api.leave_inside}
     if "sphinx.ext.autodoc" in app.extensions:
         hooks["autodoc-process-docstring"] = api.plain_bars
     for event, hook in hooks.items():
         app.connect(event, hook)
     for hook in (add_stamp, fold_setting_up):
         app.connect("doctree-read", hook)
-    for hook in (explain_terms, gallery.put_beside):
-        app.connect("doctree-resolved", hook)
+    app.connect("doctree-resolved", gallery.put_beside)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,8 +23,6 @@ from deepmech_book.press.sources import Checkout
 FOLDER = "figures"
 #: What can be taken away, in the order of the line below a figure.
 KINDS = {"svg": "SVG", "pdf": "PDF", "png": "PNG", "csv": "numbers as CSV", "nc": "as netCDF"}
-#: The picture to remember of each paper's chapter: the figure of this name.
-EMBLEMS = {"A": "fig-phases", "B": "fig-kernel-effects", "C": "fig-c-4a"}
 _IMAGE = re.compile(r'<img class="only-(light|dark)"([^>]*?) src="data:image/(svg|png)[^,"]*,([^"]*)">')
 #: The end of a part of a caption, outside of brackets.
 _END = re.compile(r"(?<!Fig)(?<!Figs)(?<!Eq)(?<!vs)(?<!al)[.:;] (?![^(]*\))")
@@ -116,19 +114,17 @@ def _citation(name: str, number: str, title: nodes.title, made: dict[str, Any], 
 
 
 HEAD = """\
-All figures of this book: large the one to remember of each chapter, then page by page all others, with what they show.
+All figures of this book, page by page, with what they show.
 A click leads to the figure on its page. Below it there are links to take it away as SVG, PDF or PNG, with the numbers
 drawn, and the words to cite it with.
 """
 
 
 def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
-    """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure; before
-    them, large, the emblems. Chapters are those of the table of contents."""
+    """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure;
+    chapters are those of the table of contents."""
     parts = ["---", "html_theme.sidebar_secondary.remove: true", "---", "", "# Gallery", "", HEAD]
     drawn = {sheet.name: list(_drawn(sheet)) for sheet in sheets}
-    if first := [thumb for each in drawn.values() for label, _, thumb in each if label in EMBLEMS.values()]:
-        parts += [":::::{div} dm-emblems", "", *first, ":::::", ""]
     chapters = [one for part in toc.get("parts", []) for one in part["chapters"]]
     chapter_of = {page["file"]: one["file"] for one in chapters for page in one.get("sections", [])}
     above = ""
@@ -142,15 +138,6 @@ def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
             level, thumbs = "##" if chapter == file else "###", [thumb for *_, thumb in each]
             parts += [f"{level} {{doc}}`/{file}`", "", ":::::{div} dm-gallery", "", *thumbs, ":::::", ""]
     return "\n".join(parts)
-
-
-def emblem(sheets: list[PageBuild], paper: str) -> str:
-    """The emblem of a paper's chapter as HTML for a page at the root of the book; without it, a word."""
-    for sheet in sheets:
-        for label, images, _ in _drawn(sheet):
-            if label == EMBLEMS[paper]:
-                return f'<div class="dm-emblem">{images.replace("../", "")}</div>\n'
-    return "<p>Its page is not part of this build.</p>\n"
 
 
 def _drawn(sheet: PageBuild) -> Iterator[tuple[str, str, str]]:
