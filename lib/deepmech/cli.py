@@ -1,4 +1,4 @@
-"""The command line: ``deepmech measure | sweep | verify | data``, and what other packages add to it.
+"""The command line: ``deepmech sweep | verify | data``, and what other packages add to it.
 
 A package adds verbs by an entry point of the group ``deepmech.commands``: a function that gets the subparsers. Rooms
 are imported by the command that needs them, so that ``--help`` answers at once.
@@ -41,16 +41,6 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"deepmech {__version__}")
     top.add_argument("--debug", action="store_true", help="show where an error came from")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    add = verb(commands, "measure", _measure, "measure the load curve of a torch model of your own")
-    add("model", metavar="MODULE:FACTORY", help="a function without arguments that makes the model")
-    add("data", metavar="FILE.npz|NAME", help="arrays x and y in a file, or a data set by name")
-    add("--weights", metavar="FILE", help="a state dict that torch.save wrote; nothing else is unpickled")
-    add("--layers", nargs="+", metavar="NAME", help="names of modules, or blocks (default: activations)")
-    add("--samples", dest="n_samples", type=positive, default=1000, help="how many, at most (default: 1000)")
-    regression = {"action": "store_const", "const": "regression", "default": "classes"}
-    add("--regression", dest="target", **regression, help="y are real numbers, not classes")
-    add("-o", dest="out", metavar="FOLDER", help="write the curve there: netCDF, SVG, PDF and PNG")
 
     add = verb(commands, "sweep", _sweep, "run a sweep chunk by chunk, or complete an interrupted one")
     add("sweep", nargs="?", metavar="MODULE:NAME", help="a Sweep; leave out to complete the store's own")
@@ -102,15 +92,6 @@ def say(line: str) -> None:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The arguments of a command, which are called as those of its function."""
     return {name: value for name, value in vars(options).items() if name not in ("command", "run", "debug")}
-
-
-def _measure(options: argparse.Namespace) -> int:
-    from deepmech.measure import cli_measure
-
-    if options.layers == ["blocks"]:
-        options.layers = "blocks"
-    sys.stdout.write(f"{cli_measure(**_given(options), say=say)}\n")
-    return 0
 
 
 def _sweep(options: argparse.Namespace) -> int:

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -396,26 +395,6 @@ def unwrap(model: nn.Module) -> nn.Module:
             model = model.module
         else:
             return model
-
-
-def restore(model: nn.Module, state: Any, owner: str) -> None:
-    """Load a state dict, or a file of one, into a model; of a checkpoint the part that most programs call so."""
-    if isinstance(state, str | Path):
-        try:
-            state = torch.load(state, map_location="cpu", weights_only=True)
-        except OSError:
-            raise
-        except Exception:  # whatever a reader of pickles meets; torch's advice is to read it all the same
-            raise ValueError(
-                f"{owner}: is no file of plain tensors, or holds more, which could run code when it is read; write one "
-                "with torch.save(model.state_dict(), file)"
-            ) from None
-    for name in ("state_dict", "model_state_dict", "model"):
-        state = state[name] if isinstance(state, dict) and isinstance(state.get(name), dict) else state
-    try:
-        model.load_state_dict(state)
-    except (RuntimeError, TypeError, AttributeError) as error:
-        raise ValueError(f"{owner}: does not fit the model: {' '.join(str(error).split())}") from None
 
 
 def _restore_buffer(module: nn.Module, name: str, buffer: torch.Tensor, version: int, values: torch.Tensor) -> None:

@@ -18,7 +18,6 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import specs
-from deepmech.metrics import reading  # noqa: F401  (what a curve can do is registered there)
 from deepmech.metrics.evaluation import (
     Batch,
     Batches,

@@ -14,23 +14,17 @@ times as much as the first.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from torch import nn
 
 from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.metrics.curvature import curvature, descent, steps
-from deepmech.metrics.evaluation import restore
 from deepmech.metrics.layers import FULLY_CONNECTED
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
@@ -240,72 +234,6 @@ is separated.
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Enough:
-    """Whether a verdict has samples enough. True or false, as it is asked; ``str`` says it in a sentence.
-
-    Attributes
-    ----------
-    verdict : what :func:`read` says.
-    samples : how many there are.
-    needed : about how many it takes in all; nan where nobody can say.
-    why : what keeps the verdict open.
-    """
-
-    verdict: Verdict
-    samples: int
-    needed: float
-    why: str = ""
-
-    def __bool__(self) -> bool:
-        return not self.why
-
-    def __str__(self) -> str:
-        if self:
-            return f"{self.samples:,} samples are enough for the verdict {self.verdict!r}."
-        more = self.needed - self.samples
-        about = f"about {float(f'{more:.1g}'):,.0f} more" if np.isfinite(more) else "nobody can say how many more"
-        return f"{self.samples:,} samples are too few: {self.why}. It takes {about}."
-
-
-def enough(curve: xr.DataArray) -> Enough:
-    """Whether a load curve was measured on enough samples for a verdict, and about how many it takes.
-
-    Half the width of an interval shrinks as one over the root of the number of samples n, and the ceiling of D rises as
-    log n. So n is enough for the shape when the interval, about the curvature found, no longer reaches a threshold, and
-    for a layer when its D lies a factor of two below the ceiling.
-
-    Parameters
-    ----------
-    curve
-        As :func:`~deepmech.metrics.load_curve.load_curve` returns it, of three layers or more.
-
-    Raises
-    ------
-    ValueError
-        If nothing is noted on the curve of its samples.
-    """
-    if "samples" not in curve.attrs or without(curve) is None:
-        raise ValueError(f"enough: {_NONE}")
-    found, n = read(curve), int(curve.attrs["samples"])
-    if found.verdict == "too few samples":
-        d, classes = curve.sel(layer=list(found.chance)), int(curve.attrs["classes"])
-        # Noise is half of the scatter at (n - K)/(K - 1) = exp(D).
-        top = classes + (classes - 1) * float(np.exp(d.max(skipna=False)))
-        why = f"{', '.join(found.chance)} shows what chance shows"
-        return Enough(found.verdict, n, top if top > n else np.nan, why)
-    if found.verdict != "undecided":
-        return Enough(found.verdict, n, n)
-    needed = float(n)
-    for of, levels, at in ((curvature, (-BEND, BEND), found.curvature), (descent, (FALLS,), found.descent)):
-        low, high = estimate(curve, of).interval
-        for level in levels:
-            if low <= level <= high:
-                reach = high - at if level > at else at - low
-                needed = max(needed, n * (reach / max(abs(level - at), 1e-9)) ** 2)
-    return Enough(found.verdict, n, needed, f"the verdict may be {' or '.join(found.possible)}")
-
-
 def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
     dim = curve.dims[0]
     return [str(v) for v in (curve[dim].values if dim in curve.coords else range(first, first + curve.size))]
@@ -329,9 +257,7 @@ def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # adding zero turns -0.0 into 0.0
 
 
-def compare(
-    of: Mapping[str, Any], x: Any = None, y: Any = None, *, model: nn.Module | None = None, **how: Any
-) -> xr.Dataset:
+def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> xr.Dataset:
     """Load curves beside the first of them: D layer by layer, and curvature.
 
     On the same samples, in the same order, curves scatter together, and the interval of their difference, from leaving
@@ -340,12 +266,9 @@ def compare(
     Parameters
     ----------
     of
-        By name: curves of :func:`~deepmech.metrics.load_curve.load_curve`; or modules; or checkpoints, state dicts or
-        files of them, which are loaded into copies of ``model``.
+        By name: curves of :func:`~deepmech.metrics.load_curve.load_curve`, or modules.
     x, y
-        Samples for modules and checkpoints; a loader must not shuffle.
-    model
-        The module that checkpoints belong to.
+        Samples for modules; a loader must not shuffle.
     **how
         Further arguments of ``load_curve``.
 
@@ -354,8 +277,9 @@ def compare(
     Dataset
         ``load_curve`` and ``difference`` from the first, with its 95 % interval ``low`` to ``high``, over (``curve``,
         ``layer``); ``curvature``, ``curvature_difference``, ``curvature_low``, ``curvature_high`` over ``curve``, of
-        three layers or more. The attribute ``paired`` is 1 where all were measured on the same samples. Its
-        ``deepmech.plot()`` draws the differences.
+        three layers or more. The attribute ``paired`` is 1 where all were measured on the same samples, and ``against``
+        names the first. :func:`deepmech.plots.lines.plot` draws the differences, ``plot(found.difference, by="curve",
+        interval=(found.low, found.high))``.
 
     Raises
     ------
@@ -364,20 +288,20 @@ def compare(
 
     Examples
     --------
+    >>> from torch import nn
     >>> from deepmech.data import load
     >>> digits = load("digits")
     >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
-    >>> double = {name: 2 * value for name, value in model.state_dict().items()}
-    >>> found = compare({"one": model, "two": double}, digits.x_train, digits.y_train, model=model)
+    >>> other = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
+    >>> found = compare({"one": model, "two": other}, digits.x_train, digits.y_train)
     >>> found.difference.sizes, found.attrs["paired"], bool(found.low[1, 0] == found.high[1, 0] == 0)
     (Frozen({'curve': 2, 'layer': 3}), 1, True)
     """
     from deepmech.metrics.load_curve import load_curve
 
     if len(of) < 2:
-        raise ValueError(f"compare: {len(of)} given: give two or more curves, modules or checkpoints by name")
-    curves = {name: one if isinstance(one, xr.DataArray) else load_curve(_module(name, one, model), x, y, **how)
-              for name, one in of.items()}  # fmt: skip
+        raise ValueError(f"compare: {len(of)} given: give two or more curves or modules by name")
+    curves = {name: one if isinstance(one, xr.DataArray) else load_curve(one, x, y, **how) for name, one in of.items()}
     (begin, first), *_ = curves.items()
     for name, curve in curves.items():
         same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate", "over")]
@@ -407,68 +331,3 @@ def compare(
         ends = {"difference": gaps.value, "low": gaps.low, "high": gaps.high}
         found |= {prefix + end: values for end, values in ends.items()}
     return xr.Dataset(found).assign_attrs(paired=int(paired), against=begin, over=first.attrs["over"])
-
-
-def _module(name: str, one: Any, model: nn.Module | None) -> nn.Module:
-    if isinstance(one, nn.Module):
-        return one
-    if model is None:
-        raise ValueError(f"compare: {name!r} is a {type(one).__name__}: give model=, the module that it belongs to")
-    restore(loaded := copy.deepcopy(model), one, f"compare: {name!r}")
-    return loaded
-
-
-@xr.register_dataarray_accessor("deepmech")
-class LoadCurveAccessor:
-    """What a load curve can do: ``curve.deepmech.plot()``, ``read()``, ``estimate()``, ``enough()``, ``parts()``."""
-
-    def __init__(self, curve: xr.DataArray) -> None:
-        self._curve = curve
-
-    def plot(self, **how: Any) -> Axes:
-        """Draw it: :func:`deepmech.plots.lines.plot`; the reading of a single curve is its title."""
-        from deepmech.plots.lines import plot
-
-        if "title" not in how and self._curve.ndim == 1 and self._curve.size > 2:
-            how["title"] = self.read().verdict
-        if "interval" not in how and self._curve.ndim == 1 and (found := self.estimate()).n:
-            how["interval"] = found.interval
-        return plot(self._curve, **how)
-
-    def read(self) -> Reading:
-        """Say in words what it shows: :func:`read`."""
-        return read(self._curve)
-
-    def enough(self) -> Enough:
-        """Whether there are samples enough for a verdict: :func:`enough`."""
-        return enough(self._curve)
-
-    def estimate(self, of: Callable[[Any], Any] = lambda curve: curve) -> Estimate:
-        """D, or a function of the curve such as ``curvature``, with its interval: :func:`estimate`."""
-        return estimate(self._curve, of)
-
-    def parts(self) -> xr.DataArray:
-        """What each kind of module takes off from layer to layer, (layer, part), of a curve with ``parts=True``."""
-        kinds = [str(name) for name in self._curve.coords if name not in ("layer", "depth", "kind")]
-        if not kinds:
-            raise ValueError("no parts are noted on this curve: measure it with load_curve(…, parts=True)")
-        return xr.concat([self._curve[kind].drop_vars(kinds) for kind in kinds], xr.Variable("part", kinds)).T[1:]
-
-
-@xr.register_dataset_accessor("deepmech")
-class ComparisonAccessor:
-    """What a comparison can do: ``compare(…).deepmech.plot()``."""
-
-    def __init__(self, compared: xr.Dataset) -> None:
-        self._compared = compared
-
-    def plot(self, **how: Any) -> Axes:
-        """Draw the differences with their intervals: :func:`deepmech.plots.lines.plot`."""
-        from deepmech.plots.lines import plot
-
-        others = self._compared.isel(curve=slice(1, None))
-        against = self._compared.attrs.get("against", "the first")
-        how = {"by": "curve", "y_label": f"$D_\\ell$ less that of {against}"} | how
-        ax = plot(others.difference, interval=(others.low, others.high), **how)
-        ax.axhline(0, lw=0.8, color="0.5", zorder=1)
-        return ax

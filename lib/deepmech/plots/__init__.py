@@ -5,7 +5,7 @@ unless names are given. Each draws on a figure (``fig=``) or on axes (``ax=``) i
 :func:`applied` gives any picture drawn within it the same look, also xarray's.
 """
 
-from deepmech.plots.lines import curve_panels, in_words, layer_curves, lines, load_curves, plot, trajectories
+from deepmech.plots.lines import curve_panels, layer_curves, lines, load_curves, plot, trajectories
 from deepmech.plots.phase import heat, network_diagram, phase_diagram, phases, slices
 from deepmech.plots.points import accuracy_by_bend, clouds, dots, scatter
 from deepmech.plots.sketches import analogy, folding_ruler, friction_law, images
@@ -25,7 +25,6 @@ __all__ = [
     "friction_law",
     "heat",
     "images",
-    "in_words",
     "layer_curves",
     "lines",
     "load_curves",

@@ -457,25 +457,3 @@ def layer_names(curve: xr.DataArray, along: str = "layer") -> list[str]:
     names = [str(n) for n in curve[along].values]
     kinds = [str(k) for k in curve["kind"].values] if "kind" in curve.coords else [""] * len(names)
     return [f"{n} {k}".strip() if n.split(".")[-1].isdecimal() else n for n, k in zip(names, kinds, strict=True)]
-
-
-def in_words(curve: xr.DataArray) -> str:
-    """What a picture of a load curve shows, for readers who do not see it.
-
-    Examples
-    --------
-    >>> in_words(xr.DataArray([3.0, 2.5, 0.0], dims="layer", coords={"layer": ["input", "relu1", "relu2"]}))
-    'Load over 3 layers, from 3.00 at input to 0.00 at relu2; below its chord at no layer, above it at 1.'
-    """
-    along = next((d for d in ("layer", "block") if d in curve.dims), "layer")
-    mean = curve.mean([d for d in curve.dims if d != along])
-    d, names = mean.values, layer_names(arranged("curve", mean, along), along)
-    off = d - np.linspace(d[0], d[-1], len(d))
-    far = 0.01 * np.ptp(d)
-    below, above = int((off < -far).sum()), int((off > far).sum())
-    what = named(curve, "load").partition(" $")[0]
-    ends = f"from {d[0]:.2f} at {names[0]} to {d[-1]:.2f} at {names[-1]}"
-    return (
-        f"{what[:1].upper()}{what[1:]} over {len(d)} layers, {ends}; "
-        f"below its chord at {below or 'no layer'}, above it at {above or 'none'}."
-    )

@@ -29,7 +29,7 @@ from deepmech.data import DataCorrupt, DataMissing
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.layers import stream
 from deepmech.metrics.load_curve import LoadCurve, over_positions
-from deepmech.metrics.reading import read
+from deepmech.metrics.reading import estimate, read
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.run import one_thread
 from deepmech_book.experiments.real_networks import acquainted
@@ -164,7 +164,7 @@ def _one(network: str, weights: str, noise: float, seed: int, samples: list[int]
     sizes = [len(values) for values in dims.values()]
 
     def ends(of: Callable[[Any], Any]) -> np.ndarray:
-        found = [(e.value, *e.interval) for e in (row.deepmech.estimate(of) for row in rows)]
+        found = [(e.value, *e.interval) for e in (estimate(row, of) for row in rows)]
         return np.reshape(found, [*sizes, 3, -1])
 
     return xr.Dataset(
