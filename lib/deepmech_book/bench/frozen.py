@@ -10,7 +10,7 @@ from typing import Any
 from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
-FIRST = "balanced_noise", "equal_separation", "generalisation", "inside_a_layer", "solid_and_liquid"
+FIRST = "equal_separation", "generalisation", "inside_a_layer"
 COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff", "front_loaded": "934e190"}
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",
