@@ -47,18 +47,9 @@ class Oracle:
         if self.n_classes:
             y = noisy_labels(stream, y, step, now.label_noise, self.n_classes)
         self.module.train()
-        for number, dropout in enumerate((m for m in self.module.modules() if isinstance(m, Dropout)), start=1):
-            calls, of = iter(range(1, 100)), "" if number == 1 else f" of {number}"
-            own = isinstance(self.member.network, Own)
-            rates = 1 - 1 / dropout.factor.item() if own else self.member.rates(now.dropout)
-
-            def keep(_, __, shape, rates=rates, calls=calls, of=of):
-                call = next(calls)
-                rate = rates[call - 1] if isinstance(rates, list) else rates
-                return torch.from_numpy(stream.keep(f"dropout {call}{of}", step, shape, rate))[None]
-
-            dropout.keep = keep
-            dropout.factor.copy_(1 / (1 - torch.tensor(rates, dtype=torch.float64)))
+        found = (m for m in self.module.modules() if isinstance(m, Dropout | nn.modules.dropout._DropoutNd))
+        for number, dropout in enumerate(found, start=1):
+            self.draw(dropout, now, step, "" if number == 1 else f" of {number}")
         output, target = self.module(torch.from_numpy(x).to(self.dtype)), torch.from_numpy(y)
         if self.member.training.loss == "cross_entropy":
             return nn.functional.cross_entropy(output, target)
@@ -66,6 +57,30 @@ class Oracle:
             return nn.functional.multi_margin_loss(output, target)
         target = nn.functional.one_hot(target, self.n_classes) if self.n_classes else target[:, None]
         return ((output - target.to(self.dtype)) ** 2).mean()
+
+    def draw(self, dropout, now, step, of):
+        """Its masks are those of the member's stream; every call in one step has its own."""
+        stream, calls = self.member.stream, iter(range(1, 100))
+
+        def drawn(shape, rate):
+            return torch.from_numpy(stream.keep(f"dropout {next(calls)}{of}", step, shape, rate))
+
+        if not isinstance(dropout, Dropout):
+            whole = {nn.Dropout1d: -1, nn.Dropout2d: 2, nn.Dropout3d: -3}.get(type(dropout))
+
+            def forward(x):
+                rate, shape = dropout.p, (*x.shape[:whole], *[1] * len(x.shape[whole:])) if whole else x.shape
+                kept = drawn(tuple(shape), rate) if dropout.training and rate else torch.ones(tuple(shape))
+                made = x * kept.to(x.dtype) / (1 - rate * dropout.training)
+                return x.copy_(made) if dropout.inplace else made
+
+            dropout.forward = forward
+            return
+        own = isinstance(self.member.network, Own)
+        rates = 1 - 1 / dropout.factor.item() if own else self.member.rates(now.dropout)
+        several = iter(rates) if isinstance(rates, list) else None
+        dropout.keep = lambda _, __, shape: drawn(shape, next(several) if several else rates)[None]
+        dropout.factor.copy_(1 / (1 - torch.tensor(rates, dtype=torch.float64)))
 
 
 def noisy_labels(stream, labels, step, share, n_classes):

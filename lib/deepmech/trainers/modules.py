@@ -13,6 +13,7 @@ Biases that a BatchNorm subtracts take no part in training (``requires_grad`` is
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -64,19 +65,17 @@ class Dropout(nn.Module):
 
     Whether a number stays is decided by 16 random bits, which must reach ``below``: ``rate`` is resolved to 2⁻¹⁶; of
     several rates the one of a ``layer`` is taken. An engine sets ``keep`` to its own streams; by itself the module
-    takes its bits from torch's generator. With ``channels`` whole channels (the second axis) go, as in
-    ``nn.Dropout2d``.
+    takes its bits from torch's generator.
     """
 
     below: torch.Tensor
     factor: torch.Tensor
     which: torch.Tensor
 
-    def __init__(self, rate: float | Sequence[float], channels: bool = False) -> None:
+    def __init__(self, rate: float | Sequence[float]) -> None:
         if not all(0 <= one < 1 for one in np.atleast_1d(rate)):
             raise ValueError(f"Dropout: rate = {rate!r}: must be at least 0 and below 1")
         super().__init__()
-        self.channels = channels
         self.keep: Keep | None = None
         for name, value in self.constants([rate]).items():
             self.register_buffer(name, value[0])
@@ -93,7 +92,6 @@ class Dropout(nn.Module):
             return x
         below, factor = (b if layer is None else b[..., layer] for b in (self.below, self.factor))
         shape = tuple(x.shape[self.which.ndim :])
-        shape = (*shape[:2], *[1] * len(shape[2:])) if self.channels else shape
         if self.keep is None:
             kept = torch.randint(65536, shape, dtype=torch.int32, device=x.device) >= below
         elif self.which.ndim:
@@ -122,7 +120,64 @@ class _Kept(torch.autograd.Function):
     def vmap(
         info: Any, dims: Any, which: torch.Tensor, below: torch.Tensor, keep: Keep, shape: tuple[int, ...]
     ) -> tuple[torch.Tensor, int]:
-        return keep(which, below, shape), 0
+        return keep(which, below.expand(len(which)), shape), 0
+
+
+#: Torch's own modules of dropout, and the function that each calls.
+_TORCH_DROPOUTS: dict[type[nn.Module], Callable[..., torch.Tensor]] = {
+    nn.Dropout: F.dropout,
+    nn.Dropout1d: F.dropout1d,
+    nn.Dropout2d: F.dropout2d,
+    nn.Dropout3d: F.dropout3d,
+}
+
+
+def _function_of(part: nn.Module) -> Callable[..., torch.Tensor] | None:
+    """What a dropout of torch's calls, or one of a class derived from it that leaves ``forward`` as it is."""
+    for kind, function in _TORCH_DROPOUTS.items():
+        if isinstance(part, kind) and type(part).forward is kind.forward and "forward" not in vars(part):
+            return function
+    return None
+
+
+def dropouts(module: nn.Module) -> dict[str, Any]:
+    """The modules by name whose masks a stream can draw: :class:`Dropout`, and torch's own."""
+    return {name: part for name, part in module.named_modules() if isinstance(part, Dropout) or _function_of(part)}
+
+
+def draw_from(name: str, part: Any, keep: Keep, which: Callable[[], torch.Tensor]) -> None:
+    """Let the masks of a dropout, called ``name``, come from ``keep``.
+
+    One of torch's own stays the module that it is, with its class, its hooks and its ``p``, which may change while it
+    is trained; in this one object ``forward`` is another. ``which`` gives the numbers of the networks' seeds.
+    """
+    if isinstance(part, Dropout):
+        part.keep = keep
+        return
+    function = _function_of(part)
+    assert function is not None
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        if function is not F.dropout:
+            function(x, part.p, False)  # says what it always says about numbers of axes
+        if not part.training or part.p == 0:
+            return x
+        rate, shape = float(part.p), tuple(x.shape)
+        below = round(rate * 65536)
+        if not 0 <= rate <= 1 or (below in (0, 65536) and rate < 1):
+            raise ValueError(
+                f"train: {type(part).__name__} {name!r} has p = {rate!r}: must be 0, 1 or between, and no nearer "
+                "to either than 2⁻¹⁷, since masks are drawn by 16 bits"
+            )
+        if function is not F.dropout:
+            # Without an axis of samples the first one is that of channels.
+            lone = (function, len(shape)) in ((F.dropout1d, 2), (F.dropout3d, 4))
+            shape = tuple(n if i < 2 - lone else 1 for i, n in enumerate(shape))
+        kept = _Kept.apply(which(), torch.tensor(below, dtype=torch.int32, device=x.device), keep, shape)
+        factor = torch.tensor(1 / (1 - rate) if rate < 1 else 0, dtype=torch.float64, device=x.device).to(x.dtype)
+        return x.mul_(kept * factor) if part.inplace else x * (kept * factor)
+
+    part.forward = forward
 
 
 #: Activations other than LeakyReLU.
@@ -317,14 +372,13 @@ def initialise(module: nn.Module, stream: Stream, init: str = "torch") -> None:
 
 #: Held while somebody looks at the generators of the whole process, or seeds them.
 GENERATORS = threading.Lock()
-_DROPOUTS: dict[Any, bool] = {nn.Dropout: False, nn.Dropout1d: True, nn.Dropout2d: True, nn.Dropout3d: True}
 
 
 def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
     """What ``factory`` makes, with the same random numbers of torch for the same stream.
 
     While it runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its state is put
-    back. Every ``nn.Dropout`` in the module is replaced by :class:`Dropout`. A ValueError if no module is returned.
+    back. What is returned is a copy, so that the factory's own module stays as it is. A ValueError if there is none.
     """
     low, high = stream.bits("module", 0, 2).tolist()
     with GENERATORS, torch.random.fork_rng(devices=[]):
@@ -332,13 +386,7 @@ def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) ->
         module = factory(**arguments)
     if not isinstance(module, nn.Module):
         raise ValueError(f"train: the network's factory returned a {type(module).__name__}: must be an nn.Module")
-    ours: dict[Any, Dropout] = {}  # one module in two places stays one
-    for holder in list(module.modules()):
-        parts: dict[str, Any] = dict(holder._modules)
-        for name, part in parts.items():
-            if type(part) in _DROPOUTS:
-                holder._modules[name] = ours.setdefault(part, Dropout(part.p, _DROPOUTS[type(part)]))
-    return module
+    return copy.deepcopy(module)
 
 
 def _subtracted(*layers: nn.Module) -> None:

@@ -70,8 +70,9 @@ def train(
     network : MLP, CNN or callable
         A spec, or a network of your own: a function (or class) that returns an ``nn.Module`` for inputs (samples,
         numbers) and outputs (samples, classes). Its initial weights come from torch's generator, seeded by the member's
-        seed; ``nn.Dropout`` modules draw from the member's stream, other random numbers in a forward pass are refused.
-        Layers before a BatchNorm are best without biases (see :class:`MLP`).
+        seed. It is trained as it is written: torch's modules of dropout draw from the member's stream, and whatever
+        else draws random numbers in a forward pass is refused by its name. Layers before a BatchNorm are best without
+        biases (see :class:`MLP`).
     training : Training
         A spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
     data : Data

@@ -29,7 +29,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
 from deepmech.metrics.layers import LayerProbe, choose
-from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, of_member
+from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, draw_from, dropouts, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import go_on
 from deepmech.trainers.specs import Member, Own
@@ -43,15 +43,14 @@ def probe(module: nn.Module, x: torch.Tensor) -> float:
 
     A ValueError if the module draws random numbers by itself: they would depend on who else is being trained.
     """
-    module, drawn = copy.deepcopy(module).to(x.device).train(), [0]
+    module, drawn, plain = copy.deepcopy(module).to(x.device).train(), [0], copy.deepcopy(module).to(x.device).eval()
 
     def keep_all(which: torch.Tensor, below: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
         drawn.append(int(np.prod(shape)))
         return torch.ones((1, *shape), dtype=torch.bool, device=x.device)
 
-    for part in module.modules():
-        if isinstance(part, Dropout):
-            part.keep = keep_all
+    for name, part in dropouts(module).items():
+        draw_from(name, part, keep_all, lambda: torch.tensor(0, device=x.device))
     kept: dict[int, int] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
@@ -59,19 +58,24 @@ def probe(module: nn.Module, x: torch.Tensor) -> float:
         kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with GENERATORS, torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        before = _random_states(x.device)
+    with GENERATORS:
         try:
-            output = module(x)
+            with (
+                torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
+                _Draws(module, x.device) as seen,
+            ):
+                output = module(x.clone())
+            with torch.no_grad(), _Draws(plain, x.device) as measured:
+                plain(x.clone())
         except (RuntimeError, IndexError, TypeError) as error:
             said = str(error).strip().splitlines() or [type(error).__name__]
             raise ValueError(
                 f"train: {type(module).__name__} does not take samples of shape {tuple(x.shape)}: {said[0]}"
             ) from error
-        drew = _random_states(x.device) != before
-    if drew:
+    if seen.by or measured.by:
+        when = "training" if seen.by else "it is measured"
         raise ValueError(
-            f"train: {type(module).__name__} draws random numbers by itself while training: use nn.Dropout modules, "
+            f"train: {seen.by or measured.by} draws random numbers by itself while {when}: use nn.Dropout modules, "
             "whose masks come from the member's own stream, and no functional dropout or dropout inside attention"
         )
     if not isinstance(output, torch.Tensor) or output.ndim != 2 or len(output) != len(x):
@@ -87,6 +91,35 @@ def _random_states(device: torch.device) -> tuple[Any, ...]:
     """Where all generators are that a module might draw from without being told."""
     states = [torch.get_rng_state()] + ([torch.cuda.get_rng_state(device)] if device.type == "cuda" else [])
     return random.getstate(), pickle.dumps(np.random.get_state()), [s.numpy().tobytes() for s in states]  # noqa: NPY002
+
+
+class _Draws:
+    """Finds out which part of a module draws random numbers, ``by``, if any does inside ``with``: the innermost one."""
+
+    def __init__(self, module: nn.Module, device: torch.device) -> None:
+        self.module, self.device, self.by, self.handles = module, device, "", list[Any]()
+        self.before: list[Any] = []
+
+    def __enter__(self) -> _Draws:
+        for name, part in self.module.named_modules():
+            if not isinstance(part, torch.jit.ScriptModule):  # take no hooks
+                self.handles.append(part.register_forward_pre_hook(lambda *_: self._begin()))
+                self.handles.append(part.register_forward_hook(lambda part, *_, name=name: self._end(name, part)))
+        self._begin()
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self._end("", self.module)
+        for handle in self.handles:
+            handle.remove()
+
+    def _begin(self) -> None:
+        self.before.append(_random_states(self.device))
+
+    def _end(self, name: str, part: nn.Module) -> None:
+        if self.before.pop() != _random_states(self.device) and not self.by:
+            inner = f"'s module {name!r} ({type(part).__name__})" if name else ""
+            self.by = f"{type(self.module).__name__}{inner}"
 
 
 def structure(module: nn.Module) -> tuple[Any, ...]:
@@ -132,7 +165,10 @@ class StackedModules:
     def __init__(self, modules: Sequence[nn.Module], dtype: torch.dtype, device: str | torch.device = "cpu"):
         _import_sympy()
         if len({structure(m) for m in modules}) > 1:
-            raise ValueError("these modules differ in more than the values of their tensors, and cannot run together")
+            raise ValueError(
+                "train: these modules differ in more than the values of their tensors, and cannot run together: train "
+                "them one by one, together=1"
+            )
         first = self._shown = modules[0].to(device, dtype)
         parameters, self.buffers = stack_module_state([m.to(device, dtype) for m in modules])
         named = dict(first.named_parameters())
@@ -146,6 +182,9 @@ class StackedModules:
         flat = [parameters[k].detach().permute(0, *(1 + d for d in order)) for k, order in self._order.items()]
         self._shapes = [p.shape[1:] for p in flat]
         self.rows = torch.cat([p.flatten(1) for p in flat], 1)
+        #: The numbers of the networks' seeds, and, while they run, those that run now: for their masks.
+        self.which = torch.zeros(len(modules), dtype=torch.int64, device=device)
+        self.now = self.which[0]
 
     def parameters(self, rows: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
         """Every parameter by name, (networks, …): views of ``rows``, and those that take part in no training."""
@@ -166,8 +205,8 @@ class StackedModules:
         if isinstance(self.module, Network) and self.module.many:
             return functional_call(self.module, {**parameters, **self.buffers}, (x,))
 
-        def one(parameters: dict, buffers: dict, x: torch.Tensor) -> tuple[torch.Tensor, dict]:
-            state = {**parameters, **buffers}
+        def one(parameters: dict, buffers: dict, x: torch.Tensor, which: torch.Tensor) -> tuple[torch.Tensor, dict]:
+            state, self.now = {**parameters, **buffers}, which
             output = functional_call(self.module, state, (x,))
             # Changes in place are seen outside; what a module puts in a buffer's place is not.
             return output, {k: state[k] for k, v in buffers.items() if state[k] is not v}
@@ -175,11 +214,11 @@ class StackedModules:
         if len(rows) == 1:
             # Alone it runs as it would anywhere; grouped convolutions of one group take twice the time.
             first, own = ({k: v[0] for k, v in named.items()} for named in (parameters, self.buffers))
-            output, buffers = one(first, own, x if dim is None else x[0])
+            output, buffers = one(first, own, x if dim is None else x[0], self.which[0])
             output, buffers = output[None], {k: v[None] for k, v in buffers.items()}
         else:
             try:
-                output, buffers = vmap(one, (0, 0, dim))(parameters, self.buffers, x)
+                output, buffers = vmap(one, (0, 0, dim, 0))(parameters, self.buffers, x, self.which)
             except RuntimeError as error:
                 if "vmap" not in str(error) and "Batching rule" not in str(error):
                     raise
@@ -295,10 +334,13 @@ class Torch:
         self.decay = self._column([float(m.training.weight_decay) for m in members])
         self.memory: dict[str, torch.Tensor] = {}
         self.steps, self._step, self._calls = 0, 0, Counter[int]()
-        self.dropouts = {k: m for k, m in self.together.module.named_modules() if isinstance(m, Dropout)}
-        for number, (name, dropout) in enumerate(self.dropouts.items(), start=1):
-            dropout.keep = partial(self._keep, number)
-            self.together.buffers[f"{name}.which"] = self.seed
+        self.together.which = self.seed
+        self.dropouts: dict[str, Dropout] = {}
+        for number, (name, part) in enumerate(dropouts(self.together.module).items(), start=1):
+            draw_from(name, part, partial(self._keep, number), lambda: self.together.now)
+            if isinstance(part, Dropout):
+                self.dropouts[name] = part
+                self.together.buffers[f"{name}.which"] = self.seed
 
     def run_epoch(self, epoch: int) -> np.ndarray:
         """One pass over the training set; the mean loss over its steps, each taken before its update, per member."""
@@ -362,7 +404,8 @@ class Torch:
     def _of(self, samples: torch.Tensor, index: torch.Tensor | None) -> tuple[torch.Tensor, int | None]:
         """Each member's batch and 0, or one batch for all and None."""
         if index is None:
-            return samples, None
+            # A network of a user's own may write into what it is given.
+            return samples.clone() if isinstance(self.members[0].network, Own) else samples, None
         return (samples[index[0]], None) if len(index) == 1 else (samples[index[self.seed]], 0)
 
     def _inputs(self, noise: list[float], index: torch.Tensor | None) -> tuple[torch.Tensor, int | None]:
