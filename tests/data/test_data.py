@@ -254,12 +254,16 @@ def test_fetch_brings_what_is_missing_falls_back_to_the_next_mirror_and_leaves_g
     assert mirrored.seen == []
 
 
-def test_fetch_replaces_a_broken_file_only(mirrored, small, contents):
+def test_fetch_never_replaces_a_file_and_brings_only_what_is_absent(mirrored, small, contents):
     cli_fetch(["mnist"])
     name = "train-labels-idx1-ubyte.gz"
     (small / "mnist" / name).write_bytes(contents[name][:20])
     assert f"{name}: cut, damaged" in cli_status()
     mirrored.seen.clear()
+    with pytest.raises(FileExistsError, match=f"{name}: cut, damaged.*Move it away"):
+        cli_fetch(["mnist"])
+    assert (small / "mnist" / name).read_bytes() == contents[name][:20] and mirrored.seen == []
+    (small / "mnist" / name).unlink()
     cli_fetch(["mnist"])
     assert mirrored.seen == [f"/gone/{name}", f"/{name}"]
     load("mnist")
@@ -299,10 +303,12 @@ def test_cifar_comes_out_of_its_archive(small, server, monkeypatch):
         archive=(datasets.CIFAR10.archive[0], sha(packed.getvalue())),
     )
     monkeypatch.setitem(datasets.SOURCES, "cifar10", source)
+    (small / source.archive[0]).write_bytes(b"an archive of the user's own")
     assert cli_fetch(["cifar10"]) == "cifar10: ready (checksums agree)"
     data = load("cifar10")
     assert sorted(data.y_train) == [0, 1, 2, 3, 4] and data.y_test.tolist() == [5]
-    assert sorted(p.name for p in small.rglob("*") if p.is_file()) == sorted(batches)
+    assert (small / source.archive[0]).read_bytes() == b"an archive of the user's own"
+    assert sorted(p.name for p in small.rglob("*") if p.is_file()) == sorted([*batches, source.archive[0]])
 
 
 def test_names_that_cannot_be_fetched(small):

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import os
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ import numpy as np
 import pooch
 
 from deepmech.core import specs
+from deepmech.core.files import TEMPORARY
 from deepmech.core.random import Stream
 from deepmech.core.specs import digest
 from deepmech.data import geomnist
@@ -586,19 +588,25 @@ def cli_fetch(names: Iterable[str]) -> str:
 
 
 def fetch(source: Source) -> None:
-    """Bring every file of ``source`` into the data directory, one that is whole is left alone."""
-    broken = {file: path for file, path in source.paths().items() if _fault(path, file)}
-    for path in broken.values():
-        path.unlink(missing_ok=True)
+    """Bring every file of ``source`` into the data directory; one that is there is left alone, and a FileExistsError if
+    it is not the published one."""
+    faults = {file: (path, fault) for file, path in source.paths().items() if (fault := _fault(path, file))}
+    if there := [fault for path, fault in faults.values() if os.path.lexists(path)]:
+        raise FileExistsError(f"data: {'; '.join(there)}. Move it away, and fetch again")
+    absent = {file: path for file, (path, _) in faults.items()}
     if source.archive is None:
-        for file, path in broken.items():
+        for file, path in absent.items():
             _download(source, path, partial(_fault, path, file))
-    elif broken:
+    elif absent:
         name, sha = source.archive
-        members = [f"{source.folder}/{file.name}" for file in broken]
-        untar = pooch.Untar(members, extract_dir=".")
-        _download(source, data_directory() / name, known_hash=f"sha256:{sha}", processor=untar)
-        (data_directory() / name).unlink()
+        members = [f"{source.folder}/{file.name}" for file in absent]
+        data_directory().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=data_directory()) as temporary:
+            untar = pooch.Untar(members, extract_dir=".")
+            _download(source, Path(temporary, name), known_hash=f"sha256:{sha}", processor=untar)
+            for file, path in absent.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                Path(temporary, source.folder, file.name).rename(path)
 
 
 def _fault(path: Path, file: SourceFile) -> str:

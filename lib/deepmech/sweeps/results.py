@@ -27,7 +27,7 @@ from deepmech.core import provenance, specs
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Report, Stale, compare, verify
-from deepmech.sweeps.store import read_manifest, read_netcdf, write_netcdf
+from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
 from deepmech.sweeps.sweep import Sweep, TooLong, connect, run, sweep_of
 
 #: Entry points of packages in which results ship, in their folder "results".
@@ -54,11 +54,19 @@ def ship(dataset: xr.Dataset, directory: str | Path) -> Path:
         raise ValueError(f"ship: the dataset has grid {sizes}, its sweep {sweep.grid.shape}; ship the whole grid")
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / filename(sweep)
+    path = _place(sweep, directory)
     with atomically(path) as temporary:
         write_netcdf(dataset, temporary, compress=True)
     record.enter(path, dataset, sweep.n_cells)
     _read.pop(path, None)
+    return path
+
+
+def _place(sweep: Sweep, directory: Path) -> Path:
+    """Where a result is shipped to; a FileExistsError if something lies there that was not shipped."""
+    path, entry = directory / filename(sweep), record.read(directory).get(filename(sweep))
+    if path.exists() and (entry is None or entry["file"] != checksum(path)):
+        raise FileExistsError(f"ship: {path} is not the file that {record.FILE} beside it lists: move it away")
     return path
 
 
@@ -243,6 +251,8 @@ def cli_run(
         spec = spec() if callable(spec) else spec
     if not isinstance(spec, Sweep):
         raise ValueError(f"sweep {sweep!r} is a {type(spec).__name__}, not a Sweep")
+    if results is not None:
+        _place(spec, Path(results))
     pool: AbstractContextManager[Executor | None] = nullcontext()
     if scheduler is not None:
         pool = connect(scheduler)

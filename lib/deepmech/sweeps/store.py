@@ -82,8 +82,10 @@ class Store:
         path.mkdir(parents=True, exist_ok=True)
         manifest = path / "manifest.json"
         if not manifest.exists():
-            if any(CHUNK.fullmatch(f.name) for f in path.iterdir()):
-                raise ValueError(f"{path}: chunks but no manifest.json; use another directory, or delete the chunks")
+            if any(not f.name.startswith(TEMPORARY) for f in path.iterdir()):
+                raise ValueError(
+                    f"{path}: files, but no manifest.json of a sweep; use a new directory, or move them away"
+                )
             content = {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()}
             with _told(path, "the manifest"):
                 write_whole(manifest, json.dumps(content, indent=1))
@@ -158,7 +160,8 @@ class Store:
             except (ValueError, OSError, KeyError) as error:
                 warnings.warn(f"{path}: {error}; its cells are computed again", DamagedChunk, stacklevel=2)
                 with suppress(FileNotFoundError):
-                    path.replace(path.with_suffix(".damaged"))
+                    aside = path.with_suffix(".damaged")
+                    path.rename(path.with_suffix(f".{secrets.token_hex(3)}.damaged") if aside.exists() else aside)
         return chunks
 
     def _read(self, path: Path, first: int, last: int, seal: str) -> xr.Dataset:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deepmech.core.files import write_whole
+from deepmech.core.files import write_new
 from deepmech.core.random import Stream
 from deepmech_book import explorers
 
@@ -159,12 +159,14 @@ def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: b
     ------
     ValueError
         If there is no such explorer, or a parameter lies outside its range.
+    FileExistsError
+        If there is a file already that says something else.
     """
     if explorer not in EXPLORERS:
         raise ValueError(f"explorer = {explorer!r}: must be one of {', '.join(EXPLORERS)}")
     page = getattr(explorers, f"{explorer}_page")
     path = Path(path or page.file).resolve()
-    write_whole(path, page(**parameters).document(page.title))
+    write_new(path, page(**parameters).document(page.title))
     if show:
         webbrowser.open(path.as_uri())
     return path

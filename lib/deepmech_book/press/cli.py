@@ -33,14 +33,12 @@ def commands(parsers: Any) -> None:
     add("--no-site", action="store_true", help="execute and check only; do not build the site")
     add("--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv")
 
-    add = told(_run, "execute one notebook with parameters of your own, or a grid of them")
+    add = told(_run, "execute one notebook with parameters of your own")
     add("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
     given = {"nargs": 2, "action": "append", "default": [], "dest": "given", "metavar": ("NAME", "VALUE")}
     add("-p", **given, help='a parameter; a list as "[0.1, 0.2]"')
     add("--profile", **profile)
-    add("--grid", action="append", default=[], metavar="NAME=V,V,…", help="every combination of values")
     add("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
-    add("--jobs", type=positive, default=2, help="executions at a time (default: 2)")
     add("--cell-minutes", **minutes)
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
 
@@ -152,14 +150,9 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write(f"{run.describe(source)}\n")
         return 0
     given = {name: run.value(text) for name, text in options.given}
-    base = run.parameters_of(checkout, source, options.profile, given)
-    grid = dict(run.values(text) for text in options.grid)
-    several = run.points(source, base, grid, Path(options.out))
-    run.run(checkout, source, several, jobs=options.jobs, cell_minutes=options.cell_minutes, say=say)
-    if grid:
-        table = Path(options.out) / "claims.csv"
-        say(f"{run.gather(several, table)} verdicts in {table}")
-    say(f"{options.out} holds the notebook, its figures, data and claims")
+    parameters, folder = run.parameters_of(checkout, source, options.profile, given), Path(options.out)
+    run.run(checkout, source, parameters, folder, cell_minutes=options.cell_minutes, say=say)
+    say(f"{options.out} holds the notebook, its figures and its claims")
     return 0
 
 
