@@ -84,7 +84,7 @@ class Store:
         if not manifest.exists():
             if any(not f.name.startswith(TEMPORARY) for f in path.iterdir()):
                 raise ValueError(
-                    f"{path}: files, but no manifest.json of a sweep; use a new directory, or move them away"
+                    f"{path}: files, but no manifest.json of a sweep: name a new directory"
                 )
             content = {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()}
             with _told(path, "the manifest"):
