@@ -83,9 +83,7 @@ class Store:
         manifest = path / "manifest.json"
         if not manifest.exists():
             if any(not f.name.startswith(TEMPORARY) for f in path.iterdir()):
-                raise ValueError(
-                    f"{path}: files, but no manifest.json of a sweep: name a new directory"
-                )
+                raise ValueError(f"{path}: no store (files, but no manifest.json): name a new directory")
             content = {"key": sweep.key, "code": sweep.code, "sweep": sweep.to_json()}
             with _told(path, "the manifest"):
                 write_whole(manifest, json.dumps(content, indent=1))
