@@ -255,7 +255,7 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     written = yaml.safe_load((ROOT / "notebooks" / "profiles" / "paper.yml").read_text(encoding="utf-8"))
     glass, rest = written["glass/relaxation"], written["glass/transitions"]
     made = walks.sweeps(glass["dataset"], glass["changes"] | ({} if seeds is None else {"n_seeds": seeds}))
-    wide, stages = written["spring_block/figures_s5_to_s9"], written["spring_block/convolutional"]
+    wide, stages = written["spring_block/figures_s4_to_s9"], written["spring_block/convolutional"]
     images = {"name": "mnist", "n_train": 2560}
     axes = zip(wide["batch_sizes_s6"], wide["slopes_s6"], wide["n_seeds_s6"], strict=True)
     grids = [{"values": batches, "slopes": slopes, "n_seeds": n} for batches, slopes, n in axes]

@@ -189,7 +189,9 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
     "spring_block/explorer": [
         Words(r"set $\mu_\leftarrow = 0.2$ and $\mu_\rightarrow = 0.12$", "an invitation to the reader"),
     ],
-    "spring_block/figures_s5_to_s9": [
+    "spring_block/figures_s4_to_s9": [
+        Setting(r"three learning rates, $\alpha = 0.2$", ("deepmech_book.experiments.spring_block.networks_in_time",)),
+        Setting("at a learning rate of 0.001, at fewer pixels"),
         Paper("400 units at a learning rate of 0.0005, and 2,500 units at 0.0001"),
         Paper("at a learning rate of 0.0005, on MNIST"),
         Paper("at a learning rate of 0.0001, as in Fig. S6(b)"),
@@ -206,19 +208,12 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting("Dropout is 10 %"),
         Paper("the printed large step of 0.01"),
         Setting("at a negative slope of 0.5"),
+        Setting(r"keep $\mu_\leftarrow = 0.1$"),
+        Setting(r"$\mu_\leftarrow = 0.1$, $k = y = 1$, seven blocks"),
     ],
     "spring_block/how_straight": [
         Follows("has curvature %.2f when its last step is twice its first", lambda: (_bend(8, 2.0),)),
         Words("up to 0.05 either way", "the rule of the claims, which they show"),
-    ],
-    "spring_block/networks_in_time": [
-        Setting("at a learning rate of 0.001, at fewer pixels"),
-        Setting(
-            "takes steps of $10^{-4}$ with batches of 200 and no dropout; (c) $10^{-3}$, batches of 100, dropout 0.1;"
-        ),
-        Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
-        Words("some four hundred chains", "the size of a grid, to say that it is not small"),
-        Setting(r"three learning rates, $\alpha = 0.2$"),
     ],
     "spring_block/phase_diagram": [
         Setting(r"$\mu_\leftarrow = 0.2$, seven blocks, $t = 100$"),
@@ -227,11 +222,14 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting(r"$k = 0.1$, $\gamma = 1$, $\tau = 0.002$, $\mu_\leftarrow = 0.016$, seven blocks, $t = 300$"),
     ],
     "spring_block/regression": [Setting("(i) learning rate 0.001, (ii) 0.01, (iii) 0.02 with 30 % dropout")],
-    "spring_block/trajectories": [
+    "spring_block/three_regimes": [
         Setting(r"(b) $\mu_\rightarrow = 0.11$, $\mu_\leftarrow = 0.03$, $\varepsilon = 0.006$"),
         Setting(r"(c) $\mu_\rightarrow = \mu_\leftarrow = 0.04$, $\varepsilon = 0.01$"),
         Setting(r"(d) $\mu_\rightarrow = 0.04$, $\mu_\leftarrow = 0.12$, $\varepsilon = 0.011$"),
-        Setting(r"keep $\mu_\leftarrow = 0.1$"),
-        Setting(r"$\mu_\leftarrow = 0.1$, $k = y = 1$, seven blocks"),
+        Setting(
+            "takes steps of $10^{-4}$ with batches of 200 and no dropout; (c) $10^{-3}$, batches of 100, dropout 0.1;"
+        ),
+        Setting(r"(d) $3 \cdot 10^{-3}$, batches of 50, dropout 0.2"),
+        Words("some four hundred chains", "the size of a grid, to say that it is not small"),
     ],
 }

@@ -40,11 +40,11 @@ def at(*temperatures, **phases):
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
     "spring_block/regression": (5, {}),
-    "spring_block/trajectories": (20, {}),
+    "spring_block/three_regimes": (20, {}),
     "elastic_sde/collapse": (20, {}),
     "spring_block/linear_networks": (20, {"duration": 1.0}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
-    "spring_block/figures_s5_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
+    "spring_block/figures_s4_to_s9": (50, DIAGRAMS | {"training": {"epochs": 4}}),
     "elastic_sde/logits": (100, {}),
     "elastic_sde/effects": (100, {}),
     "elastic_sde/corruption": (100, {}),
