@@ -9,8 +9,7 @@ import xarray as xr
 from deepmech import curvature, over, simulate
 from deepmech.core.estimates import crossing
 from deepmech.simulators.spring_block import Chain, averaged, equilibrium
-from deepmech_book.experiments.spring_block import chain_fits, chains, recorded
-from deepmech_book.experiments.spring_block.networks import SLOPES
+from deepmech_book.experiments.spring_block import chain_fits, chains
 
 
 @pytest.mark.parametrize("figure", chains.DIAGRAMS)
@@ -46,66 +45,6 @@ def test_the_mean_step_of_a_chain_whose_springs_grow_evenly():
     chain = replace(chains.DIAGRAMS["A.3"].chain(2, 2), noise=0.0, friction_right=0.02)
     assert float(chains.mean_step(equilibrium(chain).position)) == pytest.approx(0.02)
     assert np.isclose(chains.DIAGRAMS["A.S13"].noises(3)[1], 0.04)  # a quarter: steps widen
-
-
-EPOCHS = np.arange(10, 101, 10)
-CELLS = {"seed": [0, 1, 2], "slope": list(SLOPES), "dropout": list(recorded.DROPOUTS)}
-
-
-@pytest.fixture(scope="module")
-def lawful() -> xr.Dataset:
-    """What a fit would return for chains whose numbers are functions of slope and dropout."""
-    slope, dropout = (xr.DataArray(CELLS[d], {d: CELLS[d]}, d) for d in ("slope", "dropout"))
-    like = xr.DataArray(np.zeros([len(v) for v in CELLS.values()]), CELLS, list(CELLS))
-    numbers = {"friction_right": 0.1 - 0.08 * slope, "friction_left": 0.1, "time": 60.0}
-    numbers["noise_bar"] = 0.02 * np.exp(8 * dropout)
-    made = xr.Dataset({name: like + one for name, one in numbers.items()})
-    return made.assign(load_curve=chain_fits.followed(made, EPOCHS))
-
-
-def test_a_law_over_the_plane_foretells_a_cell_that_was_left_out(lawful):
-    """The chain's own law does, and noise alone foretells nothing."""
-    rival = chain_fits.relaxed(lawful["load_curve"])
-    found = chain_fits.foretold(lawful["load_curve"], lawful, rival)
-    assert float(found.sel(rule="chain").min()) > 0.99
-    other = lawful["load_curve"].copy()
-    other[:, 2, 2] = 5 - 3 * other[:, 2, 2]
-    changed = chain_fits.foretold(other, lawful.assign(load_curve=other), chain_fits.relaxed(other))
-    hit = {"slope": CELLS["slope"][2], "dropout": CELLS["dropout"][2]}
-    for rule in ("chain", "relaxation", "interpolation"):
-        assert float(changed.sel(rule=rule).sel(hit).max()) < 0.5, rule
-
-
-def test_leaving_a_cell_out_by_its_leverage_is_leaving_it_out(lawful):
-    noise = lawful["noise_bar"]
-    values = noise + np.sin(np.arange(noise.size)).reshape(noise.shape)
-    guessed = chain_fits.from_others(values).values
-    x, y = np.meshgrid(CELLS["slope"], np.array(CELLS["dropout"]) / max(CELLS["dropout"]), indexing="ij")
-    x, y = x.ravel(), y.ravel()
-    terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], -1)
-    others = np.arange(len(x)) != 7
-    weights = np.linalg.lstsq(terms[others], values.values[1].ravel()[others], rcond=None)[0]
-    assert guessed[1].ravel()[7] == pytest.approx(terms[7] @ weights)
-
-
-def test_known_chains_that_are_tried_come_back_and_scatter_costs_nothing_where_there_is_none():
-    known = chain_fits.known_chains(EPOCHS, n_groups=3, n_each=12, tried=True)
-    assert set(np.unique(known.friction_left)) <= set(chain_fits.CHAINS["friction_left"])
-    fit = chain_fits.fitted_chains(known["load_curve"])
-    assert (fit.r2 > 0.99).mean() > 0.9 and np.corrcoef(known.time.values.ravel(), fit.time.values.ravel())[0, 1] > 0.9
-    nowhere = xr.DataArray(np.zeros((3, 2, 8, 10)), dims=("seed", "slope", "layer", "at_epoch"))
-    nowhere = nowhere + xr.DataArray(np.linspace(1, 0, 8), dims="layer")
-    np.testing.assert_allclose(chain_fits.with_scatter(known["load_curve"], nowhere), known["load_curve"])
-
-
-def test_a_chain_that_friction_keeps_concave_is_told_from_one_in_haste():
-    numbers = {"friction_right": [0.0, 0.1], "friction_left": [0.0, 0.1], "noise_bar": [0.01, 0.01]}
-    both = xr.Dataset({name: ("chain", np.array(values)) for name, values in numbers.items()})
-    now, later = (
-        curvature(chain_fits.followed(both.assign(time=("chain", np.array(time)))).isel(at_epoch=0), "layer")
-        for time in ([3.0, 150.0], [chain_fits.LONGEST] * 2)
-    )
-    assert (now > 0.05).all() and float(later[0]) < 0.05 < float(later[1])
 
 
 def test_the_fit_foretells_a_chain_but_not_one_upside_down():

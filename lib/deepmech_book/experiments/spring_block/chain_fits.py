@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.random import Stream
 from deepmech.core.specs import over
 from deepmech.simulators.spring_block import Chain, averaged
 
@@ -25,7 +24,6 @@ STEP, LONGEST = 0.25, 200.0
 """Time step of these chains, and the longest time at a network's last epoch, in units of damping over stiffness."""
 #: What is fitted: friction and noise, and the chain's time at the last epoch, from 1 to :data:`LONGEST`.
 NUMBERS = (*CHAINS, "time")
-N_BLOCKS = 7
 
 
 def fitted_chains(load: xr.DataArray, seen: float = 2 / 3, n_rates: int = 40) -> xr.Dataset:
@@ -74,29 +72,25 @@ def relaxed(load: xr.DataArray, seen: float = 2 / 3) -> xr.Dataset:
     Returns
     -------
     Dataset
-        ``r2`` at the epochs not seen; ``number``, the logarithm of the time and what terms are weighed by.
+        ``r2`` at the epochs not seen.
     """
     load, measured, fitted = _networks(load, seen)
     epoch = load.at_epoch.values.astype(float)
     best, curves = np.full(len(measured), np.inf), np.empty(measured.shape)
-    numbers = np.empty((len(measured), 6))
     seen_of_each = measured[..., fitted].reshape(len(measured), -1).T
     for time in np.geomspace(0.1, 100 * epoch[-1], 200):
-        design = relaxing_terms(time, load.sizes["layer"], epoch)
+        design = _relaxing(time, load.sizes["layer"], epoch)
         known = design[:, fitted].reshape(-1, 5)
         weights = np.linalg.pinv(known, rcond=np.finfo(float).eps * len(known)) @ seen_of_each
         model = np.moveaxis(design @ weights, -1, 0)
         left = ((model - measured)[..., fitted] ** 2).sum((1, 2))
         better = left < best
         best[better], curves[better] = left[better], model[better]
-        numbers[better] = np.column_stack([np.full(better.sum(), np.log(time)), weights.T[better]])
     like = load.isel(layer=0, at_epoch=0, drop=True)
-    named = like.expand_dims(number=6, axis=-1).copy(data=numbers.reshape(*like.shape, 6))
-    r2 = _explained(curves, measured, ~fitted).reshape(like.shape)
-    return xr.Dataset({"r2": like.copy(data=r2), "number": named})
+    return xr.Dataset({"r2": like.copy(data=_explained(curves, measured, ~fitted).reshape(like.shape))})
 
 
-def relaxing_terms(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
+def _relaxing(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
     """What the rival adds up, (layer, epoch, term): a parabola over the layers, and a fading straight line."""
     layer = np.linspace(0, 1, n_layers)[:, None]
     decay = np.broadcast_to(np.exp(-(epoch - epoch[0]) / time), (n_layers, len(epoch)))
@@ -104,124 +98,14 @@ def relaxing_terms(time: float, n_layers: int, epoch: np.ndarray) -> np.ndarray:
     return np.stack([*terms, decay, layer * decay], -1)
 
 
-def followed(numbers: xr.Dataset, epochs: Any = (1.0,)) -> xr.DataArray:
-    """Loads of chains with these :data:`NUMBERS` over their dimensions, ``layer`` and ``at_epoch``.
-
-    The last epoch is the chain's ``time``; by default there is no other.
-    """
-    each = {name: numbers[name].values.ravel() for name in NUMBERS}
-    chains = {name: xr.DataArray(each[name], {"chain": range(len(each[name]))}, ["chain"]) for name in CHAINS}
-    part = np.asarray(epochs, float) / np.max(epochs)
-    loads = zip(_pulled(N_BLOCKS, **chains), each["time"], strict=True)
-    found = np.array([_at_times(one[None], time * part)[0] for one, time in loads])
-    like = numbers["time"]
-    coords = {**like.coords, "layer": np.arange(N_BLOCKS + 1), "at_epoch": np.asarray(epochs)}
-    return xr.DataArray(found.reshape(*like.shape, *found.shape[1:]), coords, [*like.dims, "layer", "at_epoch"])
-
-
-def known_chains(epochs: Any, n_groups: int = 10, n_each: int = 200, tried: bool = False) -> xr.Dataset:
-    """Chains with numbers drawn from the range of those that are fitted, recorded as networks are.
-
-    Frictions are uniform, noise and time uniform on a logarithm; or, with ``tried``, frictions and noise are among the
-    very values that a fit tries. Groups of another size are other chains.
-
-    Returns
-    -------
-    Dataset
-        Over ``group`` and ``chain``: the :data:`NUMBERS` and ``load_curve`` (…, layer, at_epoch) over its range.
-    """
-    stream, shape = Stream.of("known chains", n_each), (n_groups, n_each)
-    ends = {name: (min(values), max(values)) for name, values in CHAINS.items()} | {"time": (1.0, LONGEST)}
-    numbers = {}
-    for name, (low, high) in ends.items():
-        part = stream.uniform(name, 0, shape)
-        rises_evenly = name.startswith("friction")
-        numbers[name] = low + part * (high - low) if rises_evenly else low * (high / low) ** part
-        if tried and name in CHAINS:
-            numbers[name] = np.array(CHAINS[name])[(part * len(CHAINS[name])).astype(int)]
-    known = xr.Dataset({name: (("group", "chain"), values) for name, values in numbers.items()})
-    load = followed(known, epochs)
-    return known.assign(load_curve=load / (load.max(["layer", "at_epoch"]) - load.min(["layer", "at_epoch"])))
-
-
-def with_scatter(known: xr.DataArray, load: xr.DataArray) -> xr.DataArray:
-    """Load curves of ``known`` chains, each with what one network, drawn at random, has beside the mean of its cell.
-
-    ``load`` has the dimension ``seed``; a network's deviation is taken over the range of its cell's mean curves.
-    """
-    mean, n = load.mean("seed"), load.sizes["seed"]
-    spread = mean.max(["layer", "at_epoch"]) - mean.min(["layer", "at_epoch"])
-    off = ((load - mean) / spread * np.sqrt(n / (n - 1))).transpose(..., "layer", "at_epoch").values
-    off = off.reshape(-1, *off.shape[-2:])
-    drawn = Stream.of("known chains", known.shape[1]).uniform("network", 0, known.shape[:2])
-    return known + off[(drawn * len(off)).astype(int)]
-
-
-def foretold(load: xr.DataArray, fit: xr.Dataset, rival: xr.Dataset) -> xr.DataArray:
-    """R² of each network's trajectory, foretold from what was fitted to all other cells; over ``rule`` and networks.
-
-    Every number of a model is interpolated over the plane (:func:`from_others`). Rules: ``chain``, of its four numbers
-    (noise and time on a logarithm), scale and shift; ``relaxation``, of its six; ``interpolation``, no model, the same
-    quadratic for every layer and epoch.
-    """
-    order = ("seed", "slope", "dropout")
-    load, fit = load.transpose(*order, "layer", "at_epoch").astype(float), fit.transpose(*order, ...)
-    epochs = load.at_epoch.values
-    both = xr.Dataset({"model": followed(fit, epochs), "curve": fit["load_curve"]}).stack(x=["layer", "at_epoch"])
-    off = both - both.mean("x")
-    scale = (off["model"] * off["curve"]).sum("x") / (off["model"] ** 2).sum("x")
-    shift = both["curve"].mean("x") - scale * both["model"].mean("x")
-    guessed = from_others(
-        xr.Dataset({name: fit[name] for name in CHAINS}).assign(
-            noise_bar=np.log(fit["noise_bar"]), time=np.log(fit["time"]), scale=scale, shift=shift
-        )
-    )
-    guessed = guessed.assign(
-        noise_bar=np.exp(guessed["noise_bar"]),
-        time=np.exp(guessed["time"]).clip(1.0, LONGEST),
-        **guessed[["friction_right", "friction_left"]].clip(0.0),
-    )
-    terms = from_others(rival["number"].transpose(*order, "number"))
-    curves = [
-        relaxing_terms(np.exp(v[0]), N_BLOCKS + 1, epochs.astype(float)) @ v[1:] for v in terms.values.reshape(-1, 6)
-    ]
-    found = {
-        "chain": guessed["scale"] * followed(guessed, epochs) + guessed["shift"],
-        "relaxation": load.copy(data=np.reshape(curves, load.shape)),
-        "interpolation": from_others(load),
-    }
-    curve = ["layer", "at_epoch"]
-    left = [((one - load) ** 2).sum(curve) / ((load - load.mean(curve)) ** 2).sum(curve) for one in found.values()]
-    return 1 - xr.concat(left, xr.Variable("rule", list(found)))
-
-
-def from_others(values: Any) -> Any:
-    """``values`` in every cell, from a quadratic in slope and dropout over the other cells of the same seed."""
-    if isinstance(values, xr.Dataset):
-        return values.map(from_others)
-    x, y = np.meshgrid(values["slope"].values, values["dropout"].values / values["dropout"].values.max(), indexing="ij")
-    x, y = x.ravel(), y.ravel()
-    terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], -1)
-    hat = terms @ np.linalg.pinv(terms)
-    ready = values.transpose("seed", "slope", "dropout", ...)
-    flat = ready.values.reshape(ready.sizes["seed"], len(x), -1)
-    # Leaving one point out of a linear fit needs no other fit: its residual grows by one over one minus its leverage.
-    off = (flat - hat @ flat) / (1 - np.diag(hat))[:, None]
-    return ready.copy(data=(flat - off).reshape(ready.shape))
-
-
-def _pulled(n_blocks: int, **numbers: Any) -> np.ndarray:
-    """Loads of wall and blocks of noise-averaged chains, (chain, block, time), recorded every :data:`STEP`."""
+@lru_cache(maxsize=2)
+def _tried(n_blocks: int) -> np.ndarray:
+    """Loads of wall and blocks of the chains of :data:`CHAINS`, (chain, block, time), recorded every :data:`STEP`."""
+    numbers: dict[str, Any] = {name: over(name, values) for name, values in CHAINS.items()}
     times = np.arange(round(LONGEST / STEP) + 1) * STEP
     run = averaged(Chain(n_blocks=n_blocks, **numbers), LONGEST, dt=STEP, record=times)
     loads = run["load_curve"].transpose(..., "block", "time").values[..., :-1, :]
     return loads.reshape(-1, *loads.shape[-2:])
-
-
-@lru_cache(maxsize=2)
-def _tried(n_blocks: int) -> np.ndarray:
-    """Loads of the chains of :data:`CHAINS`, (chain, block, time)."""
-    return _pulled(n_blocks, **{name: over(name, values) for name, values in CHAINS.items()})
 
 
 def _networks(load: xr.DataArray, seen: float) -> tuple[xr.DataArray, np.ndarray, np.ndarray]:

@@ -24,7 +24,6 @@ def recorded(
     n_seeds: int = 3,
     epochs: int = 100,
     every: int = 5,
-    first_seed: int = 0,
 ) -> Sweep:
     """Networks of Fig. 1(c) through training, over ``slope``, ``dropout`` and ``seed``.
 
@@ -36,7 +35,7 @@ def recorded(
     >>> recorded("digits", n_seeds=2).grid.shape, recorded("digits", epochs=25).fixed["record"]
     ((6, 5, 2), [10, 15, 20, 25])
     """
-    cells = {"slope": slopes, "dropout": dropouts, "seed": range(first_seed, first_seed + n_seeds)}
+    cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
     fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
     images = recipe(data, DATA, n_test=None if data == "digits" else 500)
     return sweep("recorded-1c", f"{__name__}:train_recorded", cells, images, **fixed)
