@@ -83,7 +83,7 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Setting(r"$\beta = -0.4\,e^{-t}$, which obey that"),
         Setting("stays above $-0.4$"),
     ],
-    "elastic_sde/estimators": [Setting(r"$\beta = -0.4\,\alpha$")],
+    "elastic_sde/effects": [Setting(r"$\beta = -0.4\,\alpha$")],
     "elastic_sde/explorer": [
         Words("two classes of two points each", DOUBLE),
         Words("Euler steps of 0.01", "a setting in JavaScript: STEP of explorers/elastic.js"),
