@@ -52,6 +52,9 @@ def parser() -> argparse.ArgumentParser:
         "--ship", dest="results", metavar="FOLDER", help="write the finished result there, as the book's stored results"
     )
 
+    trust = {"nargs": "+", "default": [], "metavar": "MODULE:FUNCTION"}
+    add("--trust", **trust, help="may be called although only the store names it; see SECURITY.md")
+
     add = verb(
         commands, "verify", _verify, "recompute a sample of stored cells, compare, and add what passed to the record"
     )
@@ -61,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="which sample is drawn (default: another one each time)")
     add("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
     add("--minutes", type=float, help="go round all results with other cells until the time is up")
+    add("--trust", **trust, help="may be called although only a result names it; see SECURITY.md")
 
     add = verb(commands, "data", _data, "say which data sets are here, or fetch some: deepmech data fetch mnist")
     add("action", nargs="?", choices=("status", "fetch"), default="status", help="(default: status)")
@@ -94,9 +98,18 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in vars(options).items() if name not in ("command", "run", "debug")}
 
 
+def _see_this_folder() -> None:
+    """What a user names on the command line may lie in the current folder, as for a script of theirs; the folder comes
+    last, so that nothing in it is taken for a module of somebody else."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+
+
 def _sweep(options: argparse.Namespace) -> int:
     from deepmech.sweeps import cli_run
 
+    if options.sweep or options.trust:
+        _see_this_folder()
     sys.stdout.write(f"{cli_run(**_given(options))}\n")
     return 0
 
@@ -104,6 +117,8 @@ def _sweep(options: argparse.Namespace) -> int:
 def _verify(options: argparse.Namespace) -> int:
     from deepmech.sweeps import cli_verify
 
+    if options.trust:
+        _see_this_folder()
     options.paths = [path for given in options.paths or [""] for path in _results(given)]
     summary, passed = cli_verify(**_given(options), say=say)
     sys.stdout.write(f"{summary}\n")

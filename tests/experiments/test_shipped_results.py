@@ -40,6 +40,7 @@ def test_shipped_results_are_whole_and_say_where_they_come_from(path):
         assert attribute in result.attrs
     assert not re.search(r"/\w+/", result.attrs["machine"])
     assert path.stat().st_size < 2_000_000
+    assert sweep.from_file and sweep.function()  # it is marked, so that the file may name it
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)

@@ -14,7 +14,7 @@ import json
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,7 @@ def verify(
     seed: int | None = None,
     whole: bool = False,
     minutes: float | None = None,
+    trust: Collection[str] = (),
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
 
@@ -198,6 +199,9 @@ def verify(
     minutes : float, optional
         Go round the results in random order, each time with other cells, until the time is up. In a round each result
         has the same share of the time; where that is less than a cell takes, one is drawn in some rounds only.
+    trust : list of str
+        Functions, as ``"module:function"``, that may be called if a result names them. Those of deepmech and its book
+        that compute sweeps always may.
 
     Yields
     ------
@@ -207,13 +211,13 @@ def verify(
     Raises
     ------
     ValueError
-        If there is nothing to verify at ``path``. A difference is no error: see :attr:`Report.passed`.
+        If there is nothing to verify at ``path``, or a result names a function that it may not. A difference is no error: see :attr:`Report.passed`.
     """
     specs.whole("verify: n", n)
     files = found_at(path)
     if minutes is None:
         for file in files:
-            yield _verified(file, n, seed, whole)
+            yield _verified(file, n, seed, whole, trust)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
     entries = {file: read(file.parent).get(file.name, {"seconds": np.inf}) for file in files}
@@ -227,15 +231,15 @@ def verify(
             # Of dear cells a share is less than one, and one is taken as often as that says.
             count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]].get("of", 0))
             if count and count * costs[files[i]] <= end - time.monotonic():
-                yield _verified(files[i], count, None, whole)
+                yield _verified(files[i], count, None, whole, trust)
 
 
-def _verified(file: Path, n: int, seed: int | None, whole: bool) -> Report:
+def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str]) -> Report:
     store = file.is_dir()
     if not store:
         entry_of(file)
     dataset = load(Sweep.from_json(read_manifest(file)["sweep"]), file) if store else read_netcdf(file)
-    sweep = sweep_of(dataset)
+    sweep = sweep_of(dataset, trust)
     chosen = secrets.randbelow(10**6) if seed is None else seed
     report = compare(file.name, sweep, dataset, n, chosen, part=not whole)
     if report.cells and report.passed and not store:

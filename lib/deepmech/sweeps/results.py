@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
@@ -235,20 +236,28 @@ def cli_run(
     scheduler: str | None = None,
     results: str | Path | None = None,
     progress: bool | None = None,
+    trust: Collection[str] = (),
 ) -> str:
     """Run a sweep (``"module:name"`` of a :class:`Sweep` or of a function that makes one), or complete the one whose
     store it is; returns a summary for the terminal.
 
     ``workers`` > 1 computes chunks in that many processes, ``scheduler`` on the Dask cluster of that address;
-    ``results`` ships the whole result into that directory.
+    ``results`` ships the whole result into that directory; ``trust`` as for :func:`verify`, of the store's own sweep.
     """
     if specs.whole("sweep: workers", workers) > 1 and scheduler is not None:
         raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
     if sweep is None:
-        spec = Sweep.from_json(read_manifest(store)["sweep"])
+        spec = Sweep.from_json(read_manifest(store)["sweep"], trust)
     else:
         spec = specs.named(sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one")
-        spec = spec() if callable(spec) else spec
+        if callable(spec):
+            try:
+                inspect.signature(spec).bind()
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"sweep {sweep!r}: a function that makes a sweep takes no arguments ({error})"
+                ) from None
+            spec = spec()
     if not isinstance(spec, Sweep):
         raise ValueError(f"sweep {sweep!r} is a {type(spec).__name__}, not a Sweep")
     if results is not None:

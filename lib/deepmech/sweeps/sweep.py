@@ -10,6 +10,7 @@ one that raised.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import logging
 import os
@@ -17,7 +18,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -62,6 +63,9 @@ class Sweep(Spec):
         To be raised when ``compute`` changes in a way that changes results.
     data : str
         Fingerprint of the data that ``compute`` uses, if any.
+    from_file : bool
+        Whether a file named ``compute`` (:meth:`from_json` sets it): then only such a function is called as
+        :func:`recomputed` marks, of this library or of its book. Not part of the key.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Sweep(Spec):
     fixed: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
     data: str = ""
+    from_file: bool = field(default=False, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         plain = isinstance(self.name, str) and re.fullmatch(r"[\w-][\w.-]*", self.name)
@@ -127,8 +132,18 @@ class Sweep(Spec):
         return provenance.complete(self.compute.partition(":")[0])
 
     def function(self) -> Callable[..., xr.Dataset]:
-        """The function that computes cells."""
-        return named(self.compute, f"Sweep.compute = {self.compute!r}: cannot be imported")
+        """The function that computes cells; a ValueError if a file named it, and it is none that a file may name."""
+        otherwise = f"Sweep.compute = {self.compute!r}: cannot be imported"
+        if not self.from_file:
+            return named(self.compute, otherwise)
+        found = named(self.compute, otherwise) if _is_ours(self.compute) else None
+        if not hasattr(found, "tolerance"):
+            raise ValueError(
+                f"a file names {self.compute!r} as the function to call, which is no function of deepmech that computes "
+                f"a sweep's cells. If you know it and trust it, name it: --trust {self.compute} on the command line, "
+                f"trust=[{self.compute!r}] in Python"
+            )
+        return found
 
     def slice(self, indices: Sequence[int]) -> xr.Dataset:
         """The parameters of some cells as labelled arrays over ``cell``, as specs take them.
@@ -176,10 +191,29 @@ class Sweep(Spec):
         except KeyError:  # a label or a dimension that is not here
             return False
 
+    def to_json(self) -> dict[str, Any]:
+        """The sweep as plain JSON values; :meth:`from_json` turns it back."""
+        return {name: value for name, value in super().to_json().items() if name != "from_file"}
+
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
+    def from_json(cls, data: dict[str, Any], trust: Collection[str] = ()) -> Self:
+        """The sweep of :meth:`to_json`. Whoever wrote ``data`` may have named any function: of those that are not
+        deepmech's own, only those in ``trust`` (``"module:function"``) are ever called."""
         cells = {k: decode(v) for k, v in data["cells"].items()}
-        return super().from_json({k: v for k, v in data.items() if k != "tolerance"} | {"cells": cells})
+        fields = {k: v for k, v in data.items() if k != "tolerance"}
+        return super().from_json(fields | {"cells": cells, "from_file": data.get("compute") not in trust})
+
+
+#: Packages whose functions a file may name, if they are marked (:func:`recomputed`); one wheel holds both.
+OURS = ("deepmech", "deepmech_book")
+
+
+def _is_ours(compute: str) -> bool:
+    """Whether ``"module:function"`` lies in this library or its book, which is found without importing anything."""
+    package = compute.partition(":")[0].partition(".")[0]
+    spec = importlib.util.find_spec(package) if package in OURS else None
+    # A folder of that name elsewhere, beside a file that was sent to somebody, say, is not the book.
+    return spec is not None and spec.origin is not None and Path(spec.origin).parents[1] == Path(__file__).parents[2]
 
 
 def recomputed(
@@ -187,7 +221,10 @@ def recomputed(
     part: Callable[..., tuple[dict[str, Any], Sequence[str]]] | None = None,
     chaotic: bool = False,
 ) -> Callable[[F], F]:
-    """Say of a function that computes cells how its results are compared with those of a recomputation.
+    """Say of a function that it computes a sweep's cells, and how they are compared with those of a recomputation.
+
+    A function of this library or its book that is marked so may be named by a file (:meth:`Sweep.from_json`); it is
+    then called with whatever arguments the file holds, so that it must not run code that its arguments name.
 
     Parameters
     ----------
@@ -226,15 +263,15 @@ def allowed(function: Callable[..., xr.Dataset], variable: str, here: bool = Fal
     return float(stated.get(variable, stated.get("*", 0.0 if here else ROUNDING)))
 
 
-def sweep_of(dataset: xr.Dataset) -> Sweep:
-    """The sweep that a result came from, from its attributes."""
+def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
+    """The sweep that a result came from, from its attributes; ``trust`` as for :meth:`Sweep.from_json`."""
     try:
         spec = json.loads(dataset.attrs["spec"])
     except (KeyError, ValueError):
         raise ValueError(
             "this dataset does not say which sweep it came from (attribute 'spec'); use the result of sweeps.run"
         ) from None
-    return Sweep.from_json(spec)
+    return Sweep.from_json(spec, trust)
 
 
 #: About how long one call may take, if nobody says how many cells it gets.

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.specs import over
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
 from deepmech_book.experiments.glass.walks import Binary, binary, fingerprint
 
 NAME = "cifar10-jpeg"
@@ -40,6 +40,7 @@ def linear_sweep(name: str, n_data: int) -> Sweep:
     return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
 
 
+@recomputed()
 def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
     """``explained`` share of the labels' variance, and ``gives_way``, the λ of :func:`single_path`, per cell."""
     rows = []

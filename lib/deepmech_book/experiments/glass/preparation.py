@@ -12,7 +12,7 @@ from typing import Any
 import xarray as xr
 
 from deepmech.core.specs import over
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.experiments.glass.walks import PHASES, RATE, binary, fingerprint, phase_sweep, width_for
 
@@ -67,6 +67,7 @@ def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: i
     return phase_sweep("regularised", data, temperatures, n_seeds, 100_000, (20_000,), trained, 30, name)
 
 
+@recomputed()
 def rest_cells(
     cells: xr.Dataset, data: dict[str, Any], width: int, regularisation: float, chi: list[float], steps: int,
     waiting: list[int], times: list[int],

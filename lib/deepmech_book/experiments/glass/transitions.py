@@ -11,7 +11,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
 from deepmech.core.specs import over
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
@@ -52,6 +52,7 @@ def plane(
     )
 
 
+@recomputed()
 def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
     """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
     made = settle(

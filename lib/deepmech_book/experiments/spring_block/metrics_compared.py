@@ -8,7 +8,7 @@ from typing import Any
 import xarray as xr
 
 from deepmech.data import load
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
 from deepmech_book.experiments.spring_block.networks import measured
@@ -27,6 +27,7 @@ def two_metrics(*which: Any, **how: Any) -> Sweep:
     return replace(one, name=name, compute=f"{__name__}:train_in_two_metrics")
 
 
+@recomputed()
 def train_in_two_metrics(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:

@@ -17,7 +17,7 @@ import xarray as xr
 from deepmech.core.specs import over
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
 
 #: The training images of the authors' program (``dataloader.py``): ``random_split`` with torch's generator seeded 1.
@@ -195,6 +195,7 @@ def diagram(
     return replace(made, name=made.name.replace(f"figure-1{PANELS[panel].letter}", kind))
 
 
+@recomputed()
 def train_cells(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:

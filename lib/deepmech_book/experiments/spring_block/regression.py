@@ -17,7 +17,7 @@ from deepmech.core.specs import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.regression import probe_error
-from deepmech.sweeps import Sweep, each
+from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
@@ -48,6 +48,7 @@ def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
     )
 
 
+@recomputed()
 def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], epochs: int, width: int) -> xr.Dataset:
     """Train one network per cell; a cell holds ``regime``, a key of ``regimes``, and ``seed``.
 

@@ -176,6 +176,7 @@ def resolutions(images: Sequence[str] = tuple(IMAGES), n_seeds: int = 3) -> Swee
     return sweep("travels-resolutions", f"{__name__}:train_resolutions", cells, mnist, **how)
 
 
+@recomputed()
 def train_resolutions(
     cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
 ) -> xr.Dataset:

@@ -16,7 +16,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, jackknife
 from deepmech.data import load
-from deepmech.sweeps import Sweep
+from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import train
 from deepmech_book.experiments.spring_block import networks
 from deepmech_book.experiments.spring_block.networks import measured
@@ -45,6 +45,7 @@ def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
     )
 
 
+@recomputed()
 def train_validated(
     cells: xr.Dataset,
     data: dict[str, Any],

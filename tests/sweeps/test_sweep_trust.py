@@ -1,0 +1,206 @@
+"""A file never runs code: what a result, a store or a manifest names is neither imported nor called, unless it computes
+a sweep's cells and is ours, or the user names it."""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deepmech import over
+from deepmech.cli import main
+from deepmech.sweeps import Sweep, load, result, run, ship, verify
+from deepmech.sweeps.record import compare, enter
+from deepmech.sweeps.store import Store, read_netcdf, write_netcdf
+from deepmech.sweeps.sweep import OURS, sweep_of
+
+MARK = "ran"
+MODULE = f"""\
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+Path(__file__).with_name("{MARK}").touch()
+
+
+def compute(cells):
+    Path(__file__).with_name("{MARK}").touch()
+    return xr.Dataset({{"y": ("cell", 2.0 * cells["x"].values)}})
+"""
+HONEST = "deepmech.sweeps.example:powers"
+#: What a file might name: commands, ours that do something else than compute cells, ours by another way, nothing at all.
+FORGED = [
+    "hostile_here:compute", "subprocess:call", "os:system", "builtins:exec", "builtins:print", "shutil:rmtree",
+    "deepmech.cli:main", "deepmech.core.specs:named", "deepmech.sweeps.results:cli_run", "deepmech.sweeps.record:verify",
+    "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf", "deepmech.sweeps.sweep:compute_cells",
+    "deepmech.sweeps.sweep:importlib", "deepmech.core.provenance:remember", "deepmech:train", "deepmech:Sweep",
+    "deepmech.sweeps.example:np", "deepmech.nowhere:powers", "deepmech_book.experiments:result", "deepmechx:powers",
+]  # fmt: skip
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    (tmp_path / "hostile_here.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("DEEPMECH_RESULTS", str(tmp_path / "results"))
+    (tmp_path / "results").mkdir()
+    sys.modules.pop("hostile_here", None)
+    yield tmp_path
+    sys.modules.pop("hostile_here", None)
+
+
+def forged(place: Path, compute: str) -> tuple[Path, Path]:
+    """A shipped file with its entry, and a store, both whole, of an honest sweep that now names ``compute``."""
+    sweep = Sweep("powers", HONEST, {"x": over("x", [1.0, 2.0])})
+    named = replace(sweep, compute=compute)
+    numbers = xr.Dataset({"y": ("cell", [2.0, 4.0]), "diverged": ("cell", [False, False])})
+    store = place / "store"
+    store.mkdir()
+    manifest = {"key": named.key, "code": "", "sweep": named.to_json()}
+    (store / "manifest.json").write_text(json.dumps(manifest))
+    Store(store, named).write(0, numbers.assign_attrs(code="", versions="", machine=""))
+    whole = numbers.rename(cell="x").assign_coords(x=[1.0, 2.0])
+    whole.attrs = {"spec": json.dumps(named.to_json()), "sweep": "powers", "sweep_key": named.key, "data": ""}
+    file = place / "results" / f"powers-{named.key}.nc"
+    write_netcdf(whole, file)
+    enter(file, whole, 2)
+    return file, store
+
+
+def doors(file: Path, store: Path) -> dict:
+    """Everything that reads a sweep from a file and may come to call its function."""
+    read = Sweep.from_json(json.loads((store / "manifest.json").read_text())["sweep"])
+    other = sweep_of(read_netcdf(file))
+    return {
+        "verify a file": lambda: list(verify(file)),
+        "verify a folder": lambda: list(verify(file.parent)),
+        "verify for minutes": lambda: list(verify(file.parent, minutes=0.01)),
+        "verify a store": lambda: list(verify(store)),
+        "compare": lambda: compare("x", other, read_netcdf(file), 1, 0),
+        "function": read.function,
+        "run": lambda: run(read),
+        "resume": lambda: run(read, store.with_name("other")),
+        "on workers": lambda: run(read, executor=ThreadPoolExecutor(1)),
+        "replaced": replace(read, version=2).function,
+        "copied": copy.deepcopy(read).function,
+        "pickled": pickle.loads(pickle.dumps(read)).function,
+        "written again": Sweep.from_json(read.to_json()).function,
+        "said in the file": Sweep.from_json({**read.to_json(), "from_file": False}).function,
+        "another field trusted": lambda: list(verify(file, trust=["another:function"])),
+    }
+
+
+def ran(place: Path) -> bool:
+    return (place / MARK).exists() or "hostile_here" in sys.modules
+
+
+@pytest.mark.parametrize("compute", FORGED)
+def test_no_door_calls_what_a_file_names(place, compute):
+    file, store = forged(place, compute)
+    for door, go in doors(file, store).items():
+        if door == "verify for minutes":
+            continue
+        with pytest.raises(ValueError, match=compute) as refused:
+            go()
+        assert not ran(place), door
+        assert f"--trust {compute}" in str(refused.value) or "cannot be imported" in str(refused.value), door
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(sorted(name for name in sys.modules if not name.startswith("_"))),
+    st.sampled_from(
+        ["call", "system", "exec", "run", "main", "open", "load", "Path", "import_module", "eval", "named"]
+    ),
+)
+def test_no_function_of_any_module_is_called(module, name):
+    """Nor is a module imported that was not there."""
+    try:
+        sweep = Sweep.from_json(
+            {**Sweep("s", HONEST, {"x": over("x", [1.0])}).to_json(), "compute": f"{module}:{name}"}
+        )
+    except ValueError:  # no such reference can be written down
+        return
+    before = set(sys.modules)
+    with pytest.raises(ValueError, match="trust|cannot be imported"):
+        sweep.function()
+    assert {new for new in set(sys.modules) - before if new.partition(".")[0] not in OURS} == set()
+
+
+def test_the_command_line_calls_nothing_that_only_a_file_names(place, capsys):
+    file, store = forged(place, "hostile_here:compute")
+    for command in (
+        ["verify", str(file)], ["verify", str(file.parent)], ["verify", str(store)], ["sweep", "--store", str(store)],
+        ["verify", str(file.parent), "--minutes", "0.05"], ["sweep", "--store", str(store), "--workers", "2"],
+    ):  # fmt: skip
+        assert main(command) == 1
+        assert "--trust hostile_here:compute" in capsys.readouterr().err
+        assert not ran(place)
+
+
+def test_opening_calls_nothing(place):
+    file, store = forged(place, "hostile_here:compute")
+    mine = Sweep("powers", HONEST, {"x": over("x", [1.0])})
+    assert load(Sweep.from_json(json.loads((store / "manifest.json").read_text())["sweep"]), store)["y"].size == 2
+    with pytest.raises(ValueError, match="differs in compute"):
+        run(mine, store)
+    mine = Sweep("powers", HONEST, {"base": over("base", [1.0])}, {"highest": 1})
+    assert result(mine)["power"].size == 2  # beside a forged one of its name
+    assert ship(read_netcdf(file), place / "elsewhere").exists()
+    assert not ran(place)
+
+
+def test_what_a_user_names_is_called(place, capsys):
+    file, store = forged(place, "hostile_here:compute")
+    assert [report.passed for report in verify(file, trust=["hostile_here:compute"])] == [True]
+    assert main(["verify", str(store), "--trust", "hostile_here:compute"]) == 0
+    assert main(["sweep", "--store", str(place / "new"), "hostile_here:compute"]) == 1  # which is no sweep
+    assert run(Sweep("s", "hostile_here:compute", {"x": over("x", [3.0])}))["y"].item() == 6.0
+
+
+def test_functions_of_ours_that_are_marked_need_no_word(place):
+    made = run(Sweep("powers", HONEST, {"base": over("base", [1.0, 2.0])}, {"highest": 3}))
+    assert [report.passed for report in verify(ship(made, place / "results"))] == [True]
+    assert np.array_equal(run(sweep_of(made))["power"], made["power"])
+
+
+def test_a_folder_beside_the_file_is_not_the_book(tmp_path):
+    """Somebody sends a folder with a result and a package called like ours; verifying there imports nothing of it."""
+    (tmp_path / "deepmech_book").mkdir()
+    (tmp_path / "deepmech_book" / "__init__.py").write_text(f"open({str(tmp_path / MARK)!r}, 'w')\n")
+    data = {**Sweep("s", HONEST, {"x": over("x", [1.0])}).to_json(), "compute": "deepmech_book.x:compute"}
+    code = (
+        f"import sys; sys.path.insert(0, ''); from deepmech.sweeps import Sweep; Sweep.from_json({data!r}).function()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert "trust" in done.stderr and not (tmp_path / MARK).exists()
+
+
+def test_a_sweep_beside_the_user_runs_by_its_name(tmp_path):
+    """``deepmech sweep mysweep:s`` sees the folder that it is called in; a module there hides no other."""
+    (tmp_path / "mysweep.py").write_text(
+        MODULE + "\n\nfrom deepmech import over\nfrom deepmech.sweeps import Sweep\n\n"
+        's = Sweep("mine", "mysweep:compute", {"x": over("x", [1.0, 2.0])})\n'
+    )
+    (tmp_path / "json.py").write_text("raise SystemExit('hidden')\n")
+    command = "import sys; sys.path = [p for p in sys.path if p]; from deepmech.cli import main; sys.exit(main())"
+    for more in (["mysweep:s"], ["mysweep:s", "--workers", "2", "--chunk", "1"], ["--trust", "mysweep:compute"]):
+        store = f"store{len(more)}"
+        if more[0] == "--trust":
+            store = "store1"
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", command, "sweep", *more, "--store", store],
+            cwd=tmp_path, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "2 cells" in done.stdout
