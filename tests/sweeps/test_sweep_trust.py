@@ -38,11 +38,11 @@ def compute(cells):
     return xr.Dataset({{"y": ("cell", 2.0 * cells["x"].values)}})
 """
 HONEST = "deepmech.sweeps.example:powers"
-#: What a file might name: commands, ours that do something else than compute cells, ours by another way, nothing at all.
+#: What a file might name: commands, ours that do something else than compute cells, nothing at all.
 FORGED = [
     "hostile_here:compute", "subprocess:call", "os:system", "builtins:exec", "builtins:print", "shutil:rmtree",
-    "deepmech.cli:main", "deepmech.core.specs:named", "deepmech.sweeps.results:cli_run", "deepmech.sweeps.record:verify",
-    "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf", "deepmech.sweeps.sweep:compute_cells",
+    "deepmech.cli:main", "deepmech.core.specs:named", "deepmech.sweeps.results:cli_run",
+    "deepmech.sweeps.record:verify",    "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf", "deepmech.sweeps.sweep:compute_cells",
     "deepmech.sweeps.sweep:importlib", "deepmech.core.provenance:remember", "deepmech:train", "deepmech:Sweep",
     "deepmech.sweeps.example:np", "deepmech.nowhere:powers", "deepmech_book.experiments:result", "deepmechx:powers",
 ]  # fmt: skip
@@ -132,7 +132,7 @@ def test_no_function_of_any_module_is_called(module, name):
     except ValueError:  # no such reference can be written down
         return
     before = set(sys.modules)
-    with pytest.raises(ValueError, match="trust|cannot be imported"):
+    with pytest.raises(ValueError, match=r"trust|cannot be imported"):
         sweep.function()
     assert {new for new in set(sys.modules) - before if new.partition(".")[0] not in OURS} == set()
 

@@ -211,7 +211,8 @@ def verify(
     Raises
     ------
     ValueError
-        If there is nothing to verify at ``path``, or a result names a function that it may not. A difference is no error: see :attr:`Report.passed`.
+        If there is nothing to verify at ``path``, or a result names a function that it may not.
+        A difference is no error: see :attr:`Report.passed`.
     """
     specs.whole("verify: n", n)
     files = found_at(path)
