@@ -42,7 +42,8 @@ HONEST = "deepmech.sweeps.example:powers"
 FORGED = [
     "hostile_here:compute", "subprocess:call", "os:system", "builtins:exec", "builtins:print", "shutil:rmtree",
     "deepmech.cli:main", "deepmech.core.specs:named", "deepmech.sweeps.results:cli_run",
-    "deepmech.sweeps.record:verify",    "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf", "deepmech.sweeps.sweep:compute_cells",
+    "deepmech.sweeps.record:verify", "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf",
+    "deepmech.sweeps.sweep:compute_cells",
     "deepmech.sweeps.sweep:importlib", "deepmech.core.provenance:remember", "deepmech:train", "deepmech:Sweep",
     "deepmech.sweeps.example:np", "deepmech.nowhere:powers", "deepmech_book.experiments:result", "deepmechx:powers",
 ]  # fmt: skip

@@ -140,7 +140,7 @@ class Sweep(Spec):
         if not hasattr(found, "tolerance"):
             raise ValueError(
                 f"a file names {self.compute!r} as the function to call, which is no function of deepmech that "
-                f"computes a sweep's cells. If you know it and trust it, name it: --trust {self.compute} on the command line, "
+                f"computes a sweep's cells. If you trust it, name it: --trust {self.compute} on the command line, "
                 f"trust=[{self.compute!r}] in Python"
             )
         return found
