@@ -168,7 +168,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("steps of 0.001 and batches of 100"),
         Paper("the paper's 0.18. One network a size"),
     ],
-    "laws/front_loaded": [Paper("cuts the test loss by 18 to 35 %")],
     "spring_block/chain": [Setting(r"$\eta = 0.01$ where a page names no other")],
     "spring_block/convolutional": [
         Paper("Then 5 % dropout sets in"),

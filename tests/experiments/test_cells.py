@@ -6,7 +6,7 @@ import xarray as xr
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
-from deepmech_book.experiments import deep_collapse, front_loaded
+from deepmech_book.experiments import deep_collapse
 from deepmech_book.experiments.elastic_sde import networks as trials
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.spring_block import (
@@ -84,7 +84,6 @@ def slice_of(**columns):
 
 
 REGIMES = {name: {"learning_rate": rate, "dropout": 0.0} for name, rate in (("calm", 1e-3), ("wild", 1e30))}
-PLACED = {"batch_norm": False, "depth": 5, "seed": 0, "dropout": 0.1, "place": "early"}
 TRIALS = {
     "dataset": "geomnist", "n_classes": 3, "dtype": "float32", "class_weights": None, "validation": 5,
     "first_seed": 0, "label_error": 0.0, "per_class": 12, "n_trials": 2, "iterations": 40, "thin": 20, "coarse": 20,
@@ -94,7 +93,6 @@ WILD = {
     "regression": lambda: regression.train_regressions(
         slice_of(regime=list(REGIMES), seed=0), regimes=REGIMES, epochs=3, width=6
     ),
-    "placed": lambda: front_loaded.train_placed(slice_of(learning_rate=[1e-3, 1e25], **PLACED), TINY, epochs=8),
     "trials": lambda: trials.train_cells(slice_of(learning_rate=[0.005, 1e30]), **TRIALS),
 }
 

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -15,7 +14,7 @@ from deepmech.metrics.separation import data_separation
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
-from deepmech_book.experiments import front_loaded, zoo
+from deepmech_book.experiments import zoo
 from deepmech_book.experiments.anatomy import RANDOM, WORST, Anatomy
 
 NAMES = list(zoo.LEVELS)
@@ -125,18 +124,3 @@ def test_a_network_that_is_not_finite_is_nan_throughout(trained):
     engine, anatomy, *_ = trained
     engine.net.p[:] = np.inf
     assert all(np.isnan(v).all() for v in anatomy.measured().values())
-
-
-def test_places_of_dropout_share_their_mean_and_without_any_are_one_network():
-    for hidden in (4, 6):
-        early, everywhere, late = (np.array(front_loaded.profile(p, hidden)) for p in ("early", "all", "late"))
-        np.testing.assert_array_equal(early + late, 2 * everywhere)
-        assert early.mean() == late.mean() == 1 and (early == late[::-1]).all()
-    one = {"batch_norm": True, "depth": 5, "learning_rate": 3e-3, "seed": 0}
-    cells = {name: ("cell", [value] * 4) for name, value in one.items()}
-    cells |= {"dropout": ("cell", [0.0, 0.0, 0.1, 0.1]), "place": ("cell", ["early", "late", "early", "late"])}
-    made = front_loaded.train_placed(xr.Dataset(cells), {"name": "digits", "n_train": 200}, epochs=8)
-    xr.testing.assert_equal(made.isel(cell=0), made.isel(cell=1))
-    assert (made.isel(cell=2).loss != made.isel(cell=3).loss).all()
-    held = made.loss.sel(split="validation")
-    assert (held.sel(stop="best") <= held.sel(stop="epochs")).all() and (made.epoch.sel(stop="epochs") == 8).all()

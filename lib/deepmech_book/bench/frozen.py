@@ -11,7 +11,7 @@ from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
 FIRST = "equal_separation", "generalisation", "inside_a_layer"
-COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff", "front_loaded": "934e190"}
+COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff"}
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",
          "rule": "How it is judged"}  # fmt: skip
