@@ -4,7 +4,6 @@ A number that is measured is none of these: it belongs into the ``detail`` of a 
 from the result. :mod:`test_prose` finds every number that no phrase of this list covers.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -59,15 +58,6 @@ def _bend(points: int, ratio: float) -> float:
 
 
 ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
-    "beyond/errata": [
-        Paper("the step (0.01 in the authors' programs"),
-        Follows(r"$k y/28 \approx %.3f\,ky$", lambda: (1 / 28,)),
-        Paper("Fig. 4(b), to which the paper does not apply Eq. 7, has $0.11$"),
-    ],
-    "beyond/errata_b": [
-        Words("two and two points in three dimensions", DOUBLE),
-        Paper(r"says $10^5$ and $3\cdot10^5$ iterations; the published notebooks run $10^4$ and $3\cdot10^4$"),
-    ],
     "beyond/pretrained": [
         Follows("a mel spectrogram of %.1f s", lambda: (NETWORKS["resemblyzer"].length / RATE,)),
     ],
@@ -123,14 +113,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
         Paper("its own lies above 0.001, and no more"),
     ],
     "glass/displacement": [Paper("after some 300,000 steps")],
-    "glass/errata": [
-        Follows("as printed, $Q(0) = %.3f$", lambda: (2 / math.sqrt(math.pi),)),
-        FREE,
-        Paper(r"For $T = 0.1$ and $\lambda = 0.01$ it finds $1.6\cdot10^{-4}$"),
-        Paper(r"$Q \sim t^{-0.48}$"),
-        Setting("At $T = 10^{-10}$ the noise"),
-        Follows(r"$e^{%.1f} \approx %.1f$", lambda: (1.3, math.exp(1.3))),
-    ],
     "glass/landscape": [
         Setting("box at density 1.2", ("deepmech.simulators.binary_glass",)),
         Setting("to $T = 0.5$, where it has begun"),

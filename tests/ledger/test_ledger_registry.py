@@ -83,3 +83,19 @@ def test_a_malformed_file_is_named(tmp_path, monkeypatch, text, told):
     monkeypatch.setattr(registry, "files", lambda package: tmp_path)
     with pytest.raises(ValueError, match=rf"(?s)^claims_x.yml.*{told}"):
         registry.read("claims_x.yml", registry.Claim)
+
+
+def test_what_shows_an_erratum_is_there():
+    """A test of that name in that file, or a claim; each paper's table has a row for each."""
+    for one in registry.errata().values():
+        for name in one.shown:
+            file, _, test = name.partition("::")
+            if test:
+                assert f"def {test}(" in (HOUSE.root / file).read_text(encoding="utf-8"), one.id
+            else:
+                assert ledger.claim(name).paper == one.paper, one.id
+    for paper in ledger.PAPERS:
+        text = tables.errata_markdown(paper, {})
+        rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| where")]
+        assert len(rows) == sum(one.paper == paper for one in registry.errata().values())
+        assert {row.replace("\\|", "").count("|") for row in rows} == {5}

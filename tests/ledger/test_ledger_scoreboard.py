@@ -52,7 +52,7 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
     judged = ledger.check("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
     drawn = ledger.check("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
     obeyed = ledger.check("A.5b.noiseless", 0.1, expected=0.1)
-    text = board(judged, EQ8, ledger.check("A.remark.stuck_blocks", measured=4, null=0), drawn, obeyed)
+    text = board(judged, EQ8, ledger.check("A.errata.fig1b_epochs", measured=0.5), drawn, obeyed)
     assert f"papers: 2\u00a0{badge(HOLDS)}." in text
     assert "Consequences that this book draws, which no sentence of a paper makes: 1\u00a0<" in text
     assert f"Errata and remarks, counted apart: 1\u00a0{badge(HOLDS)}." in text
@@ -78,7 +78,7 @@ def test_a_gap_between_promise_and_build_is_named():
         "figure A.3: not drawn by spring_block/phase_diagram",
         "claim A.3.eq8: not checked by spring_block/phase_diagram",
     ]
-    assert tables.missing(without, pages=["beyond/errata"]) == []
+    assert tables.missing(without, pages=["spring_block/chain"]) == []
     assert tables.missing([], pages=[]) == []
 
 

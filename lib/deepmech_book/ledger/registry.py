@@ -21,8 +21,6 @@ PAPERS = {
     "B": "Imitating deep learning dynamics (Zhang, Wang, Su)",
     "C": "How glassy are neural networks? (Kerr Winter, Janssen)",
 }
-#: Where the errata of a paper stand.
-ERRATA = {"A": "beyond/errata", "B": "beyond/errata_b", "C": "glass/errata"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Claim(Numbered):
 
     ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``aside``, which its id says,
     of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where the id
-    begins with it, ``page`` where it is that of the figure (of errata: that of the paper's errata). ``answer`` is what
+    begins with it, ``page`` where it is that of the figure. ``answer`` is what
     the authors could reply where it does not hold, shown beside that verdict. ``ours`` are claims that no sentence of a
     paper makes, counted apart. Pages show a ``main`` claim as a card, the others as rows of a table.
     """
@@ -90,14 +88,28 @@ class Claim(Numbered):
         if figure not in figures():
             raise ValueError(unknown(figure, figures(), "figure"))
         object.__setattr__(self, "figure", figure)
-        page = self.page or (ERRATA[self.paper] if aside else figures()[figure].page)
-        object.__setattr__(self, "page", page)
+        object.__setattr__(self, "page", self.page or figures()[figure].page)
         if self.better_than_null and (self.against is None or self.rule.direction == 0):
             raise ValueError(f"claim {self.id}: better_than_null needs a null (against) and a one-sided rule")
 
     def answered(self, verdict: str) -> str:
         """What the authors could reply to this verdict; nothing to one that is theirs."""
         return self.answer if verdict in (FAILS, TRIVIAL, UNDECIDED) else ""
+
+
+@dataclass(frozen=True)
+class Erratum(Numbered):
+    """One slip or silent assumption of a paper, of ``errata_a.yml`` and so on.
+
+    ``printed`` and ``found`` are MyST. ``shown`` are the tests (``file::name``) or claims that show it; there are none
+    where to read is to see. A ``remark`` is no error: the text grants it, or says nothing against it.
+    """
+
+    where: str
+    printed: str
+    found: str
+    shown: tuple[str, ...] = ()
+    remark: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,9 +207,8 @@ def figures() -> Mapping[str, Figure]:
 
 @cache
 def claims() -> Mapping[str, Claim]:
-    """All claims by id: those of ``claims_*.yml`` paper by paper, then those of ``errata_*.yml``."""
-    there = sorted(entry.name for entry in files(__package__).iterdir() if entry.name.endswith(".yml"))
-    named = [name for start in ("claims_", "errata_") for name in there if name.startswith(start)]
+    """All claims by id: those of ``claims_*.yml``, paper by paper."""
+    named = sorted(entry.name for entry in files(__package__).iterdir() if entry.name.startswith("claims_"))
     return by_id([c for name in named for c in read(name, Claim)])
 
 
@@ -213,6 +224,12 @@ def claim(name: str) -> Claim:
     if name not in claims():
         raise ValueError(unknown(name, claims(), "claim"))
     return claims()[name]
+
+
+@cache
+def errata() -> Mapping[str, Erratum]:
+    """All errata and remarks by id, in the papers' order."""
+    return by_id([e for paper in PAPERS for e in read(f"errata_{paper.lower()}.yml", Erratum)])
 
 
 @cache

@@ -110,6 +110,28 @@ def papers_markdown(pages: Pages) -> str:
     return _by_paper(tables)
 
 
+def errata_markdown(paper: str, pages: Pages) -> str:
+    """A paper's errata, then the remarks: what is printed, what this book finds, and what shows it."""
+
+    def shown(name: str) -> str:
+        if "::" not in name:
+            return page_link(registry.claim(name).page, pages)
+        return f"<code>{name.partition('::')[0].replace('/', '/<wbr>').replace('_', '_<wbr>')}</code>"
+
+    def table(remark: bool) -> list[str]:
+        rows = [
+            (e.where, e.printed, e.found, "<br>".join(dict.fromkeys(map(shown, e.shown))) or "–")
+            for e in _of(paper, registry.errata().values())
+            if e.remark == remark
+        ]
+        return _table(("where", "in print", "what we find", "shown by"), rows)
+
+    apart = (
+        "Worth knowing for whoever rebuilds the paper, and no errors: the text grants it, or says nothing against it."
+    )
+    return "\n".join([*table(False), "", "## Remarks", "", apart, "", *table(True), ""])
+
+
 def done_markdown(pages: Pages) -> str:
     """The choices: a table for each group."""
 

@@ -105,13 +105,14 @@ def ledger_pages(
 
 def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
-    page (``front-A.md``); an explorer and a claim, from their pages."""
+    page (``front-A.md``), its errata (``errata-A.md``); an explorer and a claim, from their pages."""
     titles = {s.name: s.source.title for s in sheets}
     made = {
         "explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain"),
         "claim.html": _output(sheets, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
     }
     for paper in PAPERS:
+        made[f"errata-{paper}.md"] = tables.errata_markdown(paper, titles)
         for name, front in (("found", False), ("front", True)):
             made[f"{name}-{paper}.md"] = f"{tables.findings_markdown(records, paper, titles, front=front)}\n"
     return made
