@@ -6,7 +6,6 @@ import xarray as xr
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
-from deepmech_book.experiments import deep_collapse
 from deepmech_book.experiments.elastic_sde import networks as trials
 from deepmech_book.experiments.glass import transitions, walks
 from deepmech_book.experiments.spring_block import (
@@ -48,7 +47,6 @@ SWEEPS = [
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
     ),
-    deep_collapse.models("relu", classes=3, depth=2, width=6, decay=0.02, seed=range(3)),
     walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
@@ -130,7 +128,6 @@ REQUESTS = [
     (lambda: convolutional.dropout_raised(n_records=5, stage=4), "n_records = 5.*stage = 4"),
     (lambda: convolutional.dropout_raised(network={"pooling": "min"}), "CNN.pooling"),
     (lambda: tuning.validated(held_out=1.0), "held_out"),
-    (lambda: deep_collapse.models("tanh"), "kind = 'tanh': must be one of 'relu', 'linear'"),
     (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),
     (lambda: trials.trials("t", thin=7), "thin = 7: must divide the 10000 iterations"),
     (lambda: trials.trials("t", n_trials=25), "multiple of 10"),

@@ -10,8 +10,7 @@ from typing import Any
 from deepmech.sweeps.results import folder
 from deepmech_book.ledger.registry import written
 
-FIRST = "equal_separation", "generalisation", "inside_a_layer"
-COMMITS = {**dict.fromkeys(FIRST, "e3c385d"), "collapse_optimal": "ffc67ff"}
+COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer"), "e3c385d")
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",
          "rule": "How it is judged"}  # fmt: skip

@@ -93,7 +93,8 @@ def known(name: str) -> bool:
     (True, False)
     """
     shown = {module for room in ROOMS for module in modules(room)}
-    return not _inside(name) and bool(shown & {name.rpartition(".")[0], name.rsplit(".", 2)[0]})  # an object, or a method of one
+    above = {name.rpartition(".")[0], name.rsplit(".", 2)[0]}  # of an object, or of a method of one
+    return not _inside(name) and bool(shown & above)
 
 
 def entry(name: str, words: str) -> str | None:
