@@ -49,9 +49,10 @@ def mlp(dtype: str, **how: Any) -> xr.Dataset:
 
 
 def adjusted() -> xr.Dataset:
-    network = MLP(depth=4, width=over("width", [9, 14]), activation="tanh", batch_norm=False, layer_norm=True)
-    training = Training(epochs=4, batch_size=64, optimizer="rmsprop", loss="mse", data_noise=0.1, label_noise=0.1)
-    return train(network, training, blobs(300, 20), seed=over("seed", [0, 3]))
+    network = MLP(depth=4, width=over("width", [9, 14]), slope=0.2, batch_norm=False)
+    how: dict[str, Any] = {"optimizer": "sgd", "momentum": 0.5, "loss": "mse", "weight_decay": 0.01}
+    training = Training(epochs=4, batch_size=64, data_noise=0.1, label_noise=0.1, **how)
+    return train(network, training, blobs(300, 20), seed=over("seed", [0, 3]), engine="torch")
 
 
 def lenet(iterations: int) -> xr.Dataset:

@@ -12,7 +12,6 @@ from deepmech.trainers.specs import Own
 OPTIMIZERS = {
     "adam": lambda p, t: torch.optim.Adam(p, lr=t.learning_rate),
     "sgd": lambda p, t: torch.optim.SGD(p, lr=t.learning_rate, momentum=t.momentum),
-    "rmsprop": lambda p, t: torch.optim.RMSprop(p, lr=t.learning_rate, momentum=t.momentum),
 }
 
 
@@ -53,8 +52,6 @@ class Oracle:
         output, target = self.module(torch.from_numpy(x).to(self.dtype)), torch.from_numpy(y)
         if self.member.training.loss == "cross_entropy":
             return nn.functional.cross_entropy(output, target)
-        if self.member.training.loss == "hinge":
-            return nn.functional.multi_margin_loss(output, target)
         target = nn.functional.one_hot(target, self.n_classes) if self.n_classes else target[:, None]
         return ((output - target.to(self.dtype)) ** 2).mean()
 

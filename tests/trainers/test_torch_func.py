@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from oracle import Oracle
-from test_trainer_engines import CLOUDS, agree, gradients_agree, module, numbers
+from test_trainer_engines import agree, gradients_agree, module, numbers
 from test_trainer_engines import torch_engine as engine
 from torch import nn
 from torch.nn import functional as F
@@ -18,9 +18,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from trainer_data import clusters, pictures
 
 from deepmech.core.random import Stream
-from deepmech.trainers import CNN, MLP, Training, train
+from deepmech.trainers import CNN, MLP, Training
 from deepmech.trainers.engines.torch_func import StackedModules, Torch, structure
-from deepmech.trainers.modules import SMOOTH, Convolutional, Dropout, LeakyReLU, Residual, made
+from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made
 from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
 from deepmech_book.experiments.spring_block.travels import transformer
@@ -63,16 +63,6 @@ NOISY = {"batch_size": 16, "data_noise": 0.1}
 #: By name: three networks that may differ in numbers, the data, and how they are trained.
 NETWORKS = {
     **{
-        name: ([MLP(depth=4, width=9, dropout=0.1, activation=name)] * 3, CLOUDS, {"batch_size": 16}) for name in SMOOTH
-    },
-    **{
-        f"layer norm, {'' if bias else 'no '}bias": (
-            [MLP(depth=4, width=9, dropout=0.1, slope=0.2, bias=bias, batch_norm=False, layer_norm=True)] * 3, CLOUDS,
-            {"batch_size": 16},
-        )
-        for bias in (True, False)
-    },
-    **{
         f"convolutions, {pooling}": (
             [
                 CNN(convolutions=2, channels=3, slope=s, dropout=p, pooling=pooling)
@@ -101,26 +91,8 @@ NETWORKS = {
 def test_every_network_is_trained_as_by_the_oracle(name, seeds):
     specs, data, how = NETWORKS[name]
     training = [replace(DOUBLE, **{"learning_rate": r} | how) for r in (1e-2, 1e-3, 0.1)[: len(seeds)]]
-    if name in SMOOTH:
-        training = [replace(DOUBLE, **how)] * 3
     # Attention's biases of keys have gradients of zero, whose rounding the optimisers divide by their ε of 1e-8.
     agree("torch", list(map(Member, specs, training, seeds)), data, atol=1e-10)
-
-
-@pytest.mark.parametrize("activation", SMOOTH)
-def test_what_is_smooth_is_torch_s(activation):
-    made = train(MLP(depth=4, width=9, activation=activation), Training(epochs=2), CLOUDS)
-    assert made.attrs["engine"] == "torch"
-    assert made.attrs["not_compiled"] == f"it does not know MLP.activation = {activation!r}"
-
-
-def test_layer_norm_stands_before_the_activation():
-    x = torch.tensor(CLOUDS.x_test, dtype=torch.float64)
-    network = module(Member(NETWORKS["layer norm, bias"][0][0], DOUBLE, 0), CLOUDS)
-    norm, linear = network.norm[1], network.linear[0]
-    with torch.no_grad():
-        expected = F.leaky_relu(F.layer_norm(linear(F.layer_norm(x, (5,))), (9,), norm.weight, norm.bias), 0.2)
-        np.testing.assert_allclose(network.layers(x)[1], expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("n", [1, 2])

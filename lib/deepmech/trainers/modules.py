@@ -180,10 +180,6 @@ def draw_from(name: str, part: Any, keep: Keep, which: Callable[[], torch.Tensor
     part.forward = forward
 
 
-#: Activations other than LeakyReLU.
-SMOOTH: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "gelu": nn.GELU, "silu": nn.SiLU}
-
-
 class FullyConnected(Network):
     """The network of :class:`deepmech.trainers.MLP`: [norm], hidden layers, Linear.
 
@@ -202,14 +198,11 @@ class FullyConnected(Network):
         batch_norm: bool = True,
         scale: float = 1.0,
         bias: bool = True,
-        activation: str = "leaky_relu",
-        layer_norm: bool = False,
     ) -> None:
         super().__init__()
         self.linear = nn.ModuleList([nn.Linear(a, b, bias) for a, b in pairwise(sizes)])
-        norm: Any = nn.LayerNorm if layer_norm else lambda n: _uncounted(nn.BatchNorm1d(n))
-        self.norm = nn.ModuleList([norm(n) for n in sizes[:-1]] if batch_norm or layer_norm else [])
-        self.activation = LeakyReLU(slope) if activation == "leaky_relu" else SMOOTH[activation]()
+        self.norm = nn.ModuleList([_uncounted(nn.BatchNorm1d(n)) for n in sizes[:-1]] if batch_norm else [])
+        self.activation = LeakyReLU(slope)
         self.dropout = Dropout(dropout or [0.0] * (len(sizes) - 2))
         self.register_buffer("scale", None if batch_norm else torch.tensor(float(scale), dtype=torch.float64))
         if batch_norm:
@@ -353,7 +346,6 @@ def of_member(member: Member, shape: Sequence[int], n_outputs: int, stream: Stre
         module = made(Convolutional, stream, shape=shape, n_outputs=n_outputs, **own)
     else:
         own |= {"batch_norm": bool(spec.batch_norm), "scale": member.scale, "bias": bool(spec.bias)}
-        own |= {"activation": str(spec.activation), "layer_norm": bool(spec.layer_norm)}
         module = made(FullyConnected, stream, sizes=member.sizes(int(np.prod(shape)), n_outputs), **own)
     initialise(module.to(dtype), stream, str(getattr(spec, "init", "torch")))
     return module
@@ -421,11 +413,7 @@ def _product(linear: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def _normalised(norm: Any, x: torch.Tensor) -> torch.Tensor:
-    """BatchNorm on (networks, units, samples), a channel for every unit of every network; or LayerNorm."""
-    if isinstance(norm, nn.LayerNorm):
-        variance, mean = torch.var_mean(x, 1, correction=0, keepdim=True)
-        gain, shift = (v.view(-1, x.shape[1], 1) for v in (norm.weight, norm.bias))
-        return (x - mean) * torch.rsqrt(variance + norm.eps) * gain + shift
+    """BatchNorm on (networks, units, samples), a channel for every unit of every network."""
     mean, variance, gain, shift = (v.reshape(-1) for v in (norm.running_mean, norm.running_var, norm.weight, norm.bias))
     x = x.expand(len(mean) // x.shape[1], -1, -1)
     channels = x.reshape(1, -1, x.shape[2])

@@ -23,13 +23,6 @@ def mse(output: Tensor, target: Tensor) -> Tensor:
     return F.mse_loss(output, target.view_as(output))
 
 
-def hinge(output: Tensor, target: Tensor) -> Tensor:
-    """Mean over samples and classes of how far another class comes within 1 of the true one, as multi_margin_loss."""
-    true = output.gather(1, target[:, None])
-    margins = (1 - true + output).clamp_min(0).scatter(1, target[:, None], 0)
-    return margins.mean()
-
-
 def sgd(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory: dict[str, Tensor]) -> None:
     """As ``torch.optim.SGD``."""
     if not memory:
@@ -48,13 +41,5 @@ def adam(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory
     p.sub_(rate / (1 - 0.9**step) * (first / denominator))
 
 
-def rmsprop(p: Tensor, g: Tensor, rate: Tensor, momentum: Tensor, step: int, memory: dict[str, Tensor]) -> None:
-    """As ``torch.optim.RMSprop`` with α = 0.99, ε = 1e-8."""
-    if not memory:
-        memory |= {name: torch.zeros_like(p) for name in ("square", "velocity")}
-    square = memory["square"].mul_(0.99).addcmul_(g, g, value=1 - 0.99)
-    p.sub_(rate * memory["velocity"].mul_(momentum).add_(g / square.sqrt().add_(1e-8)))
-
-
-LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse, "hinge": hinge}
-OPTIMIZERS: dict[str, Optimizer] = {"adam": adam, "sgd": sgd, "rmsprop": rmsprop}
+LOSSES: dict[str, Loss] = {"cross_entropy": F.cross_entropy, "mse": mse}
+OPTIMIZERS: dict[str, Optimizer] = {"adam": adam, "sgd": sgd}

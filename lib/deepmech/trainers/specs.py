@@ -24,7 +24,6 @@ SCHEDULED = ("dropout", "learning_rate", "data_noise", "label_noise")
 #: What the specs allow, besides the names in :mod:`deepmech.trainers.rules`. The torch engines know all of it.
 DTYPES = ("float32", "float64")
 INITS = ("torch", "orthogonal")
-ACTIVATIONS = ("leaky_relu", "tanh", "gelu", "silu")
 POOLINGS = ("max", "average")
 
 Choice = str | xr.DataArray
@@ -45,8 +44,6 @@ class MLP(Spec):
         Number of Linear layers, at least 2; the load curve has ``depth`` points (input and hidden layers).
     width : number or DataArray
         Units of every hidden layer.
-    activation : str or DataArray
-        ``"leaky_relu"``, or a smooth one: ``"tanh"``, ``"gelu"`` or ``"silu"``.
     slope : number or DataArray
         Slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear network).
     dropout : number or DataArray
@@ -56,13 +53,10 @@ class MLP(Spec):
         Dropout of each hidden layer, from the first on, in units of ``dropout``; () is 1 for every layer.
     batch_norm : bool or DataArray
         Normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
-    layer_norm : bool or DataArray
-        Normalise every sample over the units of a layer instead (LayerNorm, ε = 1e-5), at the places of BatchNorm,
-        which must be off.
     scale : number or DataArray, optional
-        The constant c of networks without either. None takes the value that keeps the mean square of the features at
+        The constant c of networks without it. None takes the value that keeps the mean square of the features at
         initialisation: :math:`\sqrt{6/(1+α^2)}` for ``init="torch"``, whose weights have variance 1/(3 n),
-        :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``; with a smooth activation it has to be given.
+        :math:`\sqrt{2/(1+α^2)}` for ``init="orthogonal"``.
     bias : bool or DataArray
         Whether the Linear layers have biases.
     init : str or DataArray
@@ -92,8 +86,6 @@ class MLP(Spec):
     scale: Number | None = None
     bias: Switch = True
     init: Choice = "torch"
-    activation: Choice = "leaky_relu"
-    layer_norm: Switch = False
     dropout_profile: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
@@ -109,20 +101,11 @@ class MLP(Spec):
             self.require("dropout_profile", fits, "depth - 1 numbers from 0 on, times dropout below 1, or ()")
         self.require_one_of("batch_norm", True, False)
         self.require_one_of("bias", True, False)
-        self.require_one_of("layer_norm", True, False)
-        normed = np.all(np.asarray(self.batch_norm)) or np.all(np.asarray(self.layer_norm))
-        if np.any(np.asarray(self.layer_norm)):
-            self.require("layer_norm", not np.any(np.asarray(self.batch_norm)), "False when batch_norm is on")
         self.require_one_of("init", *INITS)
-        self.require_one_of("activation", *ACTIVATIONS)
-        if np.any(np.asarray(self.activation) != "leaky_relu"):
-            self.require("slope", not np.any(np.asarray(self.slope) > 0), "0 with a smooth activation, which has none")
-            given = self.scale is not None or normed
-            self.require("scale", given, "a number with a smooth activation and no normalisation")
         if self.scale is not None:
             self.require_positive("scale", allowed="positive, or None")
-            norm = np.any(np.asarray(self.batch_norm)) or np.any(np.asarray(self.layer_norm))
-            self.require("scale", not norm, "None when batch_norm or layer_norm is on; they cancel it")
+            norm = np.any(np.asarray(self.batch_norm))
+            self.require("scale", not norm, "None when batch_norm is on; it cancels it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +168,11 @@ class Training(Spec):
     Parameters
     ----------
     optimizer : str or DataArray
-        ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8), ``"sgd"`` or ``"rmsprop"`` (α = 0.99, ε = 1e-8).
+        ``"adam"`` (β₁ = 0.9, β₂ = 0.999, ε = 1e-8) or ``"sgd"``.
     learning_rate : number or DataArray
         Step size.
     momentum : number or DataArray
-        Of ``"sgd"`` and ``"rmsprop"``, in [0, 1).
+        Of ``"sgd"``, in [0, 1).
     batch_size : number or DataArray, optional
         Samples per step; None is the whole training set. A new random order every epoch; a last, smaller batch is used
         too.
@@ -201,8 +184,7 @@ class Training(Spec):
     label_noise : number or DataArray, optional
         That fraction, if it is to differ from ``data_noise``; None follows ``data_noise``.
     loss : str or DataArray
-        ``"cross_entropy"``; ``"hinge"``, the mean over samples and classes k of max(0, 1 - f_true + f_k), k not the
-        true one; or ``"mse"`` against one-hot labels (or against real-valued targets).
+        ``"cross_entropy"``, or ``"mse"`` against one-hot labels (or against real-valued targets).
     schedule : tuple of (int, str, float)
         Changes during training as ``(epoch, field, value)``, for example ``((4001, "dropout", 0.05),)``: from epoch
         4,001 on (epochs count from 1). Fields: dropout, learning_rate, data_noise, label_noise.
@@ -401,9 +383,9 @@ class Member:
 
     @property
     def scale(self) -> float:
-        """The factor c after each nonlinearity of an MLP: 1 with BatchNorm or LayerNorm."""
+        """The factor c after each nonlinearity of an MLP: 1 with BatchNorm."""
         assert isinstance(self.network, MLP)
-        if self.network.batch_norm or self.network.layer_norm:
+        if self.network.batch_norm:
             return 1.0
         if self.network.scale is not None:
             return float(self.network.scale)

@@ -671,8 +671,6 @@ _NUMBERS = (
 KNOWN: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(_NUMBERS.split(), ()),
     "init": ("torch", "orthogonal"),
-    "activation": ("leaky_relu",),
-    "layer_norm": (False,),
     "optimizer": ("adam", "sgd"),
     "loss": ("cross_entropy", "mse"),
     "dtype": ("float32", "float64"),
@@ -778,8 +776,9 @@ def unknown(network: Any, training: Training) -> str:
 
     Examples
     --------
-    >>> unknown(MLP(), Training(optimizer="rmsprop"))
-    "Training.optimizer = 'rmsprop'"
+    >>> from deepmech.trainers import CNN
+    >>> unknown(CNN(), Training())
+    'CNN'
     """
     for spec, kind in ((network, MLP), (training, Training)):
         name = type(spec).__name__
