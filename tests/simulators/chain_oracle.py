@@ -41,9 +41,8 @@ def positions(chain, t_end, dt, order, n_runs, shared_noise, truncation, noise_d
     x[-1] = p["target"]
     v, found = torch.zeros_like(x[1:-1]), [x.clone()]
     k, right, left, damping = (p[name] for name in ("stiffness", "friction_right", "friction_left", "damping"))
-    share = torch.tensor(chain.noise_profile or [1.0] * blocks, dtype=torch.float64)[:, None, None]
     for s in range(steps):
-        noise = share * p["noise"] / dt**0.5 * math.exp(-noise_decay * s * dt) * z[s]
+        noise = p["noise"] / dt**0.5 * math.exp(-noise_decay * s * dt) * z[s]
         spring = k * (x[2:] - 2 * x[1:-1] + x[:-2])
         if order == "first":
             v = friction(spring + noise, right, left)

@@ -89,16 +89,6 @@ def test_many_small_steps_average_the_noise_at_first_order(shared):
     assert np.all(rate > 0.6), (errors, rate)
 
 
-@pytest.mark.parametrize("profile", [(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 2.0, 0.5, 0.0, 0.0), (0.0, 1.0) * 3])
-def test_noisy_blocks_rest_where_both_frictions_balance_and_quiet_ones_where_the_forward_one_holds(profile):
-    """kΔd = (μ→ − μ←)/2 where there is noise, of any strength, and μ→ where there is none."""
-    chain = Chain(n_blocks=6, friction_right=0.02, friction_left=0.06, noise_bar=0.2, noise_profile=profile)
-    rest = averaged(chain, t_end=600, dt=0.2).position.diff("block").diff("block")
-    np.testing.assert_allclose(rest, np.where(np.array(profile) > 0, (0.02 - 0.06) / 2, 0.02), atol=1e-6)
-    ones = Chain(friction_right=0.02, noise=0.1, noise_profile=(1.0,) * 7)
-    xr.testing.assert_equal(simulate(ones, 5.0), simulate(Chain(friction_right=0.02, noise=0.1), 5.0))
-
-
 def test_bounded_noise_stops_where_unbounded_noise_creeps_on():
     chain = Chain(friction_right=0.02, friction_left=0.1, noise_bar=0.012)
     bounded = [float(last_second_difference(simulate(chain, t, n_runs=20, truncation=1.0)).mean()) for t in (400, 1600)]
@@ -181,14 +171,12 @@ def test_smooth_langevin_chain_obeys_equipartition():
     shared=st.booleans(),
     truncation=st.one_of(st.none(), st.floats(0.3, 3)),
     decay=st.sampled_from([0.0, 0.3]),
-    profile=st.sampled_from([(), (2.0, 1.0, 0.0) * 3]),
     seed=st.integers(0, 1000),
 )
 @settings(max_examples=40)
-def test_kernels_agree_with_plain_torch(order, n_blocks, shared, truncation, decay, profile, seed):
+def test_kernels_agree_with_plain_torch(order, n_blocks, shared, truncation, decay, seed):
     chain = Chain(
         n_blocks=n_blocks, friction_right=over("r", [0.0, 0.05]), friction_left=0.1, noise=over("e", [0.0, 0.02, 0.1]),
-        noise_profile=profile[:n_blocks],
     )  # fmt: skip
     setting = {
         "t_end": 2.0, "order": order, "n_runs": 2, "shared_noise": shared, "truncation": truncation,
@@ -272,7 +260,6 @@ def test_dataset_is_labelled_and_consistent():
         ({"noise_bar": float("inf")}, r"Chain\.noise_bar = inf: must be finite"),
         ({"noise": 0.0, "n_blocks": 0}, r"Chain\.n_blocks = 0: must be a whole number"),
         ({"noise": 0.0, "n_blocks": over("L", [3, 7])}, "one whole number"),
-        ({"noise": 0.1, "noise_profile": (1.0, 0.0)}, r"noise_profile = .*must be n_blocks numbers from 0 on"),
         ({"noise": "loud"}, r"Chain\.noise = 'loud': must be a number"),
     ],
 )

@@ -188,10 +188,6 @@ CALLS = [
     (fit(*SMALL, data=changed(CLOUDS, n_classes=50_000)), "classes 3, 4, 5, 6, 7 and 49,992 more of 50,000"),
     (fit(*SMALL, record=range(100_001)), r"record = \[0, 1, 2, 3, 4 and 99,996 more\]"),
     (fit(*SMALL, data=changed(CLOUDS, n_classes=None, **REAL)), r"without classes Training\.loss must be 'mse'"),
-    (
-        fit(MLP(depth=3, width=4, dropout=0.1, dropout_profile=(2.0, 0.0)), Training(schedule=((2, "dropout", 0.5),))),
-        r"dropout = 0\.5 times MLP\.dropout_profile must stay below 1",
-    ),
     *(
         (fit(CNN(convolutions=1, channels=2), Training(), data=changed(CLOUDS, shape=shape)),
          r"data\.shape = .*samples of 4 numbers: CNN needs images")
@@ -232,7 +228,6 @@ def test_what_does_not_fit_together_is_said_in_few_words(go, words):
         (MLP, "slope", 1.5, "between 0"),
         (MLP, "dropout", 1.0, "below 1"),
         (MLP, "dropout", float("nan"), "finite"),
-        (MLP, "dropout_profile", [1.0, 1.0], "depth - 1 numbers"),
         (MLP, "batch_norm", "yes", "True, False"),
         (MLP, "scale", 2.0, "batch_norm"),
         (CNN, "pooling", "median", "average"),

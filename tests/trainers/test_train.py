@@ -110,21 +110,6 @@ def test_a_scheduled_dropout_changes_nothing_before_its_epoch():
     assert (plain != later).sel(epoch=slice(4, 6)).all()
 
 
-@pytest.mark.parametrize("engine", ["compiled", "torch"])
-def test_a_profile_of_ones_changes_no_bit_and_one_of_zeros_drops_nothing(engine):
-    schedule = ((3, "dropout", 0.3),)
-
-    def run(dropout, **how):
-        training = Training(epochs=5, batch_size=20, schedule=schedule if np.any(dropout) else ())
-        return train(MLP(depth=4, width=9, dropout=dropout, **how), training, clusters(60, 5, 3), engine=engine)
-
-    several, none = over("dropout", [0.1, 0.2]), run(dropout=0.0)
-    xr.testing.assert_equal(run(dropout=several, dropout_profile=(1.0, 1.0, 1.0)), run(dropout=several))
-    xr.testing.assert_equal(run(dropout=0.2, dropout_profile=(0.0, 0.0, 0.0)), none)
-    front, back = (run(dropout=0.2, dropout_profile=p).load_curve for p in ((3.0, 0.0, 0.0), (0.0, 0.0, 3.0)))
-    assert (front != back).isel(layer=slice(1, None)).all()
-
-
 def test_squared_error_trains_on_classes():
     result = train(MLP(depth=3, width=20), Training(loss="mse", learning_rate=1e-2), DATA)
     assert result.attrs["engine"] == "compiled"

@@ -133,9 +133,6 @@ def gradients_agree(engine, members, data):
             np.testing.assert_allclose(change, expected, rtol=1e-8, atol=1e-12, err_msg=name)
 
 
-PROFILES = [(), (1.0, 1.0, 1.0, 1.0), (1.8, 1.0, 0.2, 0.0), (0.0, 0.3, 1.5, 1.9)]
-
-
 @st.composite
 def several(draw, engine, **fixed):
     """Members that differ in all that members of one group may differ in."""
@@ -164,7 +161,6 @@ def several(draw, engine, **fixed):
             "slope": st.sampled_from([0.0, 0.3, 0.9, 1.0]),
             "dropout": st.sampled_from([0.0, 0.1, 0.5]),
             "init": st.sampled_from(["torch", "orthogonal"]),
-            "dropout_profile": st.sampled_from(PROFILES).map(lambda p: p[: like["depth"] - 1]),
         }
     )
     how = st.fixed_dictionaries(

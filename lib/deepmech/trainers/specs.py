@@ -49,8 +49,6 @@ class MLP(Spec):
     dropout : number or DataArray
         Probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
         ``1 - dropout``. Resolved to 2⁻¹⁶.
-    dropout_profile : tuple of float
-        Dropout of each hidden layer, from the first on, in units of ``dropout``; () is 1 for every layer.
     batch_norm : bool or DataArray
         Normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
     scale : number or DataArray, optional
@@ -86,19 +84,12 @@ class MLP(Spec):
     scale: Number | None = None
     bias: Switch = True
     init: Choice = "torch"
-    dropout_profile: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         self.require_whole("depth", 2)
         self.require_whole("width", 1)
         self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
         self.require_between("dropout", 0, 1, "at least 0 and below 1")
-        object.__setattr__(self, "dropout_profile", tuple(self.dropout_profile))
-        if self.dropout_profile:
-            hidden = np.all(np.asarray(self.depth) == len(self.dropout_profile) + 1)
-            fits = hidden and all(specs.is_real(share) and share >= 0 for share in self.dropout_profile)
-            fits = fits and np.all(np.asarray(self.dropout) * max(self.dropout_profile) < 1)
-            self.require("dropout_profile", fits, "depth - 1 numbers from 0 on, times dropout below 1, or ()")
         self.require_one_of("batch_norm", True, False)
         self.require_one_of("bias", True, False)
         self.require_one_of("init", *INITS)
@@ -369,12 +360,7 @@ class Member:
 
     def rates(self, dropout: float) -> float | list[float]:
         """Dropout of each hidden layer of an MLP whose ``dropout`` is that at present; of others, of all layers."""
-        if not isinstance(self.network, MLP):
-            return dropout
-        rates = [dropout * share for share in self.network.dropout_profile or (1.0,) * (int(self.network.depth) - 1)]
-        if max(rates) >= 1:
-            raise ValueError(f"Training.schedule: dropout = {dropout} times MLP.dropout_profile must stay below 1")
-        return rates
+        return [dropout] * (int(self.network.depth) - 1) if isinstance(self.network, MLP) else dropout
 
     def sizes(self, n_inputs: int, n_outputs: int) -> list[int]:
         """Units of every layer of an MLP, from the input to the output."""

@@ -41,7 +41,6 @@ class Chain(Spec):
         ε̄ ζ with ε̄ = ε/√η and ζ standard normal, *inside* the friction law; η is therefore part of the model.
     noise_bar : ε̄ ≥ 0 itself, a force. Results at fixed ε̄ do not depend on η. Give exactly one of ``noise`` and
         ``noise_bar``.
-    noise_profile : noise of each block, from the wall on, in units of it; () is 1 for every block.
     damping : γ > 0 of the second-order and Langevin dynamics. The first-order dynamics is their limit of large γ, with
         time in units of γ, and does not contain it.
 
@@ -61,7 +60,6 @@ class Chain(Spec):
     noise: Number | None = None
     noise_bar: Number | None = None
     damping: Number = 1.0
-    noise_profile: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.n_blocks, xr.DataArray):
@@ -77,10 +75,6 @@ class Chain(Spec):
         magnitude = "zero or positive (it is a magnitude)"
         self.require_positive("stiffness", "target", "damping")
         self.require_not_negative("friction_right", "friction_left", strength, allowed=magnitude)
-        object.__setattr__(self, "noise_profile", tuple(self.noise_profile))
-        fits = len(self.noise_profile) in (0, self.n_blocks)
-        fits = fits and all(specs.is_real(share) and share >= 0 for share in self.noise_profile)
-        self.require("noise_profile", fits, "n_blocks numbers from 0 on, or ()")
         self.batch()  # clashing labels are found here
 
     def batch(self, **more: Number) -> Batch:
@@ -96,11 +90,6 @@ class Chain(Spec):
             **strength,
             **more,
         )
-
-    @property
-    def noise_shares(self) -> np.ndarray:
-        """Noise of each block in units of the chain's, (n_blocks,)."""
-        return np.array(self.noise_profile or np.ones(self.n_blocks), float)
 
     def noise_bar_at(self, dt: float) -> Number:
         """ε̄ = ε/√η for steps of length ``dt``: the force noise of one step."""

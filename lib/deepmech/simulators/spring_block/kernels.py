@@ -76,13 +76,13 @@ def slide(v, force, right, left, dt):
 
 
 @njit(**INSIDE)
-def first_order(x, f, z, k, right, left, bar, share, dt, shared):
+def first_order(x, f, z, k, right, left, bar, dt, shared):
     """x += η σ(kLx + ε̄ζ), all blocks at once (Eq. 5)."""
     blocks, n = f.shape
     for i in range(blocks):
         noise = z[0] if shared else z[i]
         for m in range(n):
-            force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) + bar[m] * share[i] * noise[m]
+            force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) + bar[m] * noise[m]
             f[i, m] = through(force, right[m], left[m])
     for i in range(blocks):
         for m in range(n):
@@ -90,7 +90,7 @@ def first_order(x, f, z, k, right, left, bar, share, dt, shared):
 
 
 @njit(**INSIDE)
-def with_mass(x, v, z, k, right, left, damping, bar, share, dt, shared, inside):
+def with_mass(x, v, z, k, right, left, damping, bar, dt, shared, inside):
     """x' = v, velocities first. With the noise ``inside`` friction v' = σ(kLx − γv + ε̄ζ; v) (Eqs. 4, 10, 11), else
     dv = (kLx − f(v) − γv) dt + ε dW (Eqs. 12, 13): friction does not see the noise."""
     blocks, n = v.shape
@@ -99,9 +99,9 @@ def with_mass(x, v, z, k, right, left, damping, bar, share, dt, shared, inside):
         for m in range(n):
             force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) - damping[m] * v[i, m]
             if inside:
-                v[i, m] = slide(v[i, m], force + bar[m] * share[i] * noise[m], right[m], left[m], dt)
+                v[i, m] = slide(v[i, m], force + bar[m] * noise[m], right[m], left[m], dt)
             else:
-                v[i, m] = slide(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * share[i] * noise[m]
+                v[i, m] = slide(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * noise[m]
     for i in range(blocks):
         for m in range(n):
             x[i + 1, m] += dt * v[i, m]
@@ -124,15 +124,15 @@ def tile(order):
 
     @njit(**KERNEL, cache=True)
     def run_tile(
-        out, steps, x, keys, purpose, k, right, left, damping, bar, share, decay, bound, dt, shared, control, v, z,
+        out, steps, x, keys, purpose, k, right, left, damping, bar, decay, bound, dt, shared, control, v, z,
         words, now,
     ):  # fmt: skip
         """Advance one tile of chains from x and write positions after ``steps[r]`` steps to out[r].
 
         x : (L + 2, m), wall and target included, overwritten. out : (n_records, L + 2, m). bound : of the noise, or
         None. control : (2,), the number of steps done (written) and whether to stop early (read), so that a long run
-        shows progress and can be interrupted. share : (L,), each block's, of the noise. v : (L, m) velocities,
-        z : (L + 4, m) noise, words : (4, m), now : (m,); zero at first.
+        shows progress and can be interrupted. v : (L, m) velocities, z : (L + 4, m) noise,
+        words : (4, m), now : (m,); zero at first.
         """
         blocks, n = x.shape[0] - 2, x.shape[1]
         noisy = fades = False
@@ -149,9 +149,9 @@ def tile(order):
                     for m in range(n):
                         now[m] = bar[m] * np.exp(-decay[m] * (s * dt))
             if order == FIRST:
-                first_order(x, v, z, k, right, left, now, share, dt, shared)
+                first_order(x, v, z, k, right, left, now, dt, shared)
             else:
-                with_mass(x, v, z, k, right, left, damping, now, share, dt, shared, order == SECOND)
+                with_mass(x, v, z, k, right, left, damping, now, dt, shared, order == SECOND)
             record = keep(out, steps, record, s + 1, x)
             if s % 1024 == 1023:
                 control[0] = s + 1

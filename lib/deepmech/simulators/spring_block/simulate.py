@@ -85,9 +85,7 @@ def simulate(
     keys = np.array([Stream.of("spring_block", seed, r).key for r in range(n_runs)], np.uint64)
     bound = None if truncation is None or truncation > kernels.LARGEST else float(truncation)
     numbers = {k: np.repeat(v, n_runs) for k, v in _arrays(batch, dt).items()}
-    x = _run_on_cores(
-        ORDERS[order], steps, x0, np.tile(keys, batch.n), dt, shared_noise, bound, chain.noise_shares, numbers
-    )
+    x = _run_on_cores(ORDERS[order], steps, x0, np.tile(keys, batch.n), dt, shared_noise, bound, numbers)
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
     setting = {
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
@@ -133,7 +131,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     def velocity(x: np.ndarray) -> np.ndarray:
         v = np.zeros_like(x)
         force = k * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2])
-        v[:, 1:-1] = averaged_friction_force(force, right, left, bar * chain.noise_shares, truncation)
+        v[:, 1:-1] = averaged_friction_force(force, right, left, bar, truncation)
         return v
 
     out = np.empty((batch.n, 1, len(steps), chain.n_blocks + 2))
@@ -227,7 +225,7 @@ def _dataset(
 
 def _run_on_cores(
     order: int, steps: np.ndarray, start: np.ndarray, keys: np.ndarray, dt: float, shared: bool, bound: float | None,
-    shares: np.ndarray, numbers: dict[str, np.ndarray],
+    numbers: dict[str, np.ndarray],
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
@@ -246,7 +244,7 @@ def _run_on_cores(
         m = x.shape[1]
         run_tile(
             tile, steps, x, keys[part], np.uint64(purpose_word("noise")), p["stiffness"], p["right"], p["left"],
-            p["damping"], p["bar"], shares, p["decay"], bound, dt, shared, control,
+            p["damping"], p["bar"], p["decay"], bound, dt, shared, control,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip
         out[:, part] = tile.transpose(0, 2, 1)

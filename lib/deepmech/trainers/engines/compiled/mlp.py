@@ -666,7 +666,7 @@ def run_steps(net, work, data, steps, learns, total):
 #: What of the specs this engine can do: each field it reads, and of names the values. All else is torch's.
 _NUMBERS = (
     "depth width slope dropout batch_norm scale bias learning_rate momentum batch_size epochs data_noise label_noise "
-    "schedule stop_loss stop_change weight_decay dropout_profile"
+    "schedule stop_loss stop_change weight_decay"
 )
 KNOWN: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(_NUMBERS.split(), ()),
