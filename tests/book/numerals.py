@@ -136,7 +136,6 @@ ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
             lambda: (7000 * 600 * 1e-3, 500 * 600 * 1e-3),
         ),
     ],
-    "glass/scaling": [FREE],
     "glass/superposition": [
         Paper("the paper measures $t^{-0.48}$"),
         Setting(r"$\epsilon = 0.1$, $2T = 1$"),

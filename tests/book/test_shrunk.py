@@ -55,7 +55,6 @@ PAGES = {
     "glass/ageing": (500, at(1.0, 1e-3, 0.0)),
     "glass/transitions": (5000, {"n_data": 120, "n_data_p": 120}),
     "glass/landscape": (500, {"n_seeds": 1, "kicks": [0.01, 0.1, 0.3]}),
-    "glass/scaling": (100, {}),
     "glass/cifar": (
         5000,
         at(1e-3, 1e-5, 1e-6, 1e-8, 0.0) | {"n_data_a": 100, "n_data_b": 100},

@@ -67,6 +67,33 @@ def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: i
     return phase_sweep("regularised", data, temperatures, n_seeds, 100_000, (20_000,), trained, 30, name)
 
 
+def by_size() -> dict[int, Sweep]:
+    """Walks of the regularised phase at five numbers of samples P_D, with whitened inputs and a wide start.
+
+    Width follows P_D such that N/P_D stays; the longest record is that of 4,000 samples.
+
+    Examples
+    --------
+    >>> {n: sweep.grid.shape for n, sweep in by_size().items()}
+    {2000: (24, 5), 4000: (12, 9), 8000: (12, 5), 16000: (6, 5), 60000: (4, 7)}
+    """
+    few = [0.01, 1e-3, 1e-4, 1e-6, 0.0]
+    many = [1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0]
+    settings: dict[int, tuple[int, list[float], int, int, list[int]]] = {
+        2000: (5, few, 24, 30_000, [10_000]),
+        4000: (7, many, 12, 120_000, [10_000, 20_000, 50_000, 100_000]),
+        8000: (10, few, 12, 20_000, [10_000]),
+        16_000: (15, few, 6, 20_000, [10_000]),
+        60_000: (30, [0.1, *few[:4], 1e-8, 0.0], 4, 12_500, [10_000]),
+    }
+    trained = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+    found = {}
+    for n, (width, *how) in settings.items():
+        data = {"name": "mnist", "n_data": n, "whiten": True}
+        found[n] = phase_sweep("regularised", data, *how, trained, width, f"glass-scaling-{n}-mnist")
+    return found
+
+
 @recomputed()
 def rest_cells(
     cells: xr.Dataset, data: dict[str, Any], width: int, regularisation: float, chi: list[float], steps: int,
