@@ -1,17 +1,16 @@
 """A result may be reused if nothing it depends on has changed, and only if it is whole."""
 
+import html
 import json
-import os
 import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from deepmech.core.files import write_whole
 from deepmech_book import RECORD
@@ -20,9 +19,13 @@ from deepmech_book.press.execution import NotebookFailed
 from deepmech_book.press.sources import Checkout
 
 
-def key_of(checkout, name="springs/one", profile="quick"):
+def made_of(checkout, name="springs/one", profile="quick"):
     checkout = Checkout(checkout.root)
-    return keys.key(checkout.source(name), checkout.profile(profile)[name], keys.surroundings(checkout))
+    return keys.parts(checkout.source(name), checkout.profile(profile)[name], keys.surroundings(checkout))
+
+
+def differ(one, other):
+    return [name for name in one if one[name] != other[name]]
 
 
 def edit(path, text="\n# changed\n"):
@@ -30,86 +33,62 @@ def edit(path, text="\n# changed\n"):
     path.write_text(path.read_text() + text if path.exists() else text)
 
 
-SEEN = ("notebooks/springs/one.md", "lib/deepmech/physics.py", "lib/deepmech_book/ledger/claims_a.yml",
-        "lib/deepmech_book/press/execution.py", "book/results/sweep.nc", "requirements.lock")  # fmt: skip
-UNSEEN = (
-    "notebooks/springs/two.md",
-    "book/intro.md",
-    "lib/deepmech_book/press/site.py",
-    "lib/deepmech/__pycache__/x.pyc",
-)
+SEEN = {"notebooks/springs/one.md": "notebook", "lib/deepmech/physics.py": "library",
+        "lib/deepmech_book/ledger/claims_a.yml": "library", "lib/deepmech_book/press/execution.py": "library",
+        "requirements.lock": "lock file"}  # fmt: skip
+UNSEEN = ("notebooks/springs/two.md", "book/intro.md", "lib/deepmech_book/press/site.py",
+          "lib/deepmech/__pycache__/x.pyc", "book/results/sweep.nc")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", [*SEEN, *UNSEEN])
-def test_the_key_sees_what_a_page_depends_on_and_nothing_else(checkout, path):
-    before = key_of(checkout)
+def test_what_a_page_depends_on_is_seen_by_name_and_nothing_else(checkout, path):
+    before = made_of(checkout)
     edit(checkout.root / path)
-    assert (key_of(checkout) != before) == (path in SEEN)
+    assert differ(before, made_of(checkout)) == ([SEEN[path]] if path in SEEN else [])
 
 
-def test_the_key_sees_profile_and_parameters(checkout):
-    before = key_of(checkout, profile="laptop")
-    assert before != key_of(checkout, profile="quick")
+def test_profile_and_parameters_are_seen(checkout):
+    before = made_of(checkout, profile="laptop")
+    assert differ(before, made_of(checkout, profile="quick")) == ["parameters"]
     (checkout.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/one: {points: 42}")
-    assert key_of(checkout, profile="laptop") != before
+    assert differ(before, made_of(checkout, profile="laptop")) == ["parameters"]
 
 
-def test_the_key_sees_data(checkout, tmp_path, monkeypatch):
-    monkeypatch.setenv("DEEPMECH_DATA", str(tmp_path / "data"))
-    before = key_of(checkout)
-    edit(tmp_path / "data" / "mnist" / "train.gz")
-    after = key_of(checkout)
-    assert after != before
-    os.utime(tmp_path / "data" / "mnist" / "train.gz", (1, 1))
-    assert key_of(checkout) not in (before, after)
+def test_of_the_shipped_results_those_that_a_page_drew_are_seen(checkout):
+    """Also where what it drew does not ship yet: a file of its name may be the answer."""
+    folder = checkout.book / "results"
+    folder.mkdir()
+    drawn = {"metadata": {"deepmech": {"parts": {"results": keys.results(checkout, ["powers", "sums"])}}}}
+    for name, seen in (("other", False), ("powers-of-two", False), ("powers", True)):
+        edit(folder / f"{name}-0123456789abcdef.nc")
+        assert keys.changed(checkout, drawn, {}) == (["results"] if seen else [])
+    drawn = {"metadata": {"deepmech": {"parts": {"results": keys.results(checkout, ["powers", "sums"])}}}}
+    assert keys.changed(checkout, drawn, {}) == []
+    edit(folder / "powers-0123456789abcdef.nc")
+    assert keys.changed(checkout, drawn, {}) == ["results"]
 
 
 @pytest.fixture
 def result(tmp_path):
-    cells = [{"cell_type": "code", "source": "1 + 1", "outputs": [{"data": {"text/plain": "2"}}], "metadata": {}}]
-    notebook = {"cells": cells, "nbformat": 4, "metadata": {"deepmech": {"key": "k", "date": "2026-01-01"}}}
+    made = {"parts": {"results": {}}, "date": "2026-01-01", "figures": ["01.csv"]}
+    notebook = {"cells": [], "nbformat": 4, "metadata": {"deepmech": made}}
     path = tmp_path / "result.ipynb"
     keys.figures(path).mkdir()
     (keys.figures(path) / "01.csv").write_text("array,value\ndata,2\n")
-    notebook["metadata"]["deepmech"]["figures"] = keys.tree_digest(keys.figures(path))
-    notebook["metadata"]["deepmech"]["seal"] = keys.seal(notebook)
     write_whole(path, json.dumps(notebook))
     return path
 
 
-def test_a_whole_result_is_trusted_under_its_key_only(result):
-    assert keys.trusted(result) and keys.trusted(result, "k")
-    assert keys.trusted(result, "another key") is None
-    assert keys.trusted(result.with_name("absent.ipynb")) is None
-
-
-def test_no_part_of_a_result_is_trusted(result):
-    text = result.read_text()
-    for length in range(0, len(text), 7):
-        result.write_text(text[:length])
-        assert keys.trusted(result) is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [('"2"', '"3"'), ("1 + 1", "1 + 2"), ('"k"', '"another"'), ("2026", "2027"), ('t": 4', 't": 3')]
-)
-def test_a_result_changed_by_hand_is_not_trusted(result, old, new):
-    """Outputs, source, key, what it says of its making, version."""
-    assert old in result.read_text()
-    result.write_text(result.read_text().replace(old, new))
-    assert keys.trusted(result) is None and keys.trusted(result, "another") is None
-
-
-def test_what_is_no_notebook_or_has_other_figures_is_not_trusted(result):
+def test_what_is_no_whole_notebook_or_lacks_figures_is_not_used(result):
     whole = result.read_text()
-    for text in ("[]", "null", '{"metadata": []}', '{"metadata": {"deepmech": []}}', "[" * 10**5):
+    assert keys.executed(result) and keys.executed(result.with_name("absent.ipynb")) is None
+    texts = [whole[:length] for length in range(0, len(whole), 7)]
+    for text in (*texts, "[]", "null", '{"metadata": []}', '{"metadata": {"deepmech": []}}', "[" * 10**5):
         result.write_text(text)
-        assert keys.trusted(result) is None
+        assert keys.executed(result) is None
     result.write_text(whole)
-    (keys.figures(result) / "01.csv").write_text("array,value\ndata,3\n")
-    assert keys.trusted(result) is None
     (keys.figures(result) / "01.csv").unlink()
-    assert keys.trusted(result) is None
+    assert keys.executed(result) is None
 
 
 def test_killed_while_writing(tmp_path):
@@ -142,6 +121,7 @@ def shown(**data):
 
 
 HERE = Path("/where/it/worked")
+MACHINE = execution.places(HERE)
 FIGURE = {"mystnb": {"figure": {"name": "fig-x", "caption": "x"}}}
 ERROR = {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1b[31mE: burst\x1b[0m"]}
 
@@ -161,9 +141,9 @@ ERROR = {"output_type": "error", "ename": "E", "evalue": "x", "traceback": ["\x1
 )
 def test_unfit_outputs(made, complaint):
     if complaint is None:
-        return execution.check(made, HERE)
+        return execution.check(made, MACHINE)
     with pytest.raises(NotebookFailed, match=complaint):
-        execution.check(made, HERE)
+        execution.check(made, MACHINE)
 
 
 def test_records_of_a_notebook():
@@ -177,16 +157,31 @@ def test_records_of_a_notebook():
     assert keys.records("springs/one", made) == [{**page, "figure": "A.3"}, {**page, "claim": 1}]
 
 
-def test_a_picture_of_few_colours_has_a_palette_and_one_of_many_stays(tmp_path):
-    flat = np.full((200, 200, 3), 255, np.uint8)
-    flat[50:100, 20:180] = (42, 111, 151)
-    flat[99, 20:180] = (148, 183, 203)  # between two colours, as at every edge
-    for name, pixels in (("flat", flat), ("noise", np.random.default_rng(0).integers(0, 256, flat.shape, np.uint8))):
-        Image.fromarray(pixels).save(tmp_path / f"{name}.png", dpi=(200, 200))
-        before = (tmp_path / f"{name}.png").read_bytes()
-        execution.with_palette(tmp_path / f"{name}.png")
-        with Image.open(tmp_path / f"{name}.png") as image:
-            assert (image.mode == "P") == (name == "flat")
-            np.testing.assert_array_equal(np.asarray(image.convert("RGB")), pixels)
-            assert image.info["dpi"] == pytest.approx((200, 200), abs=0.1)
-        assert (tmp_path / f"{name}.png").read_bytes() == before or name == "flat"
+HOME, TEMPORARY = Path.home(), Path(tempfile.gettempdir())
+
+
+@pytest.mark.parametrize(
+    "place", [HERE, HERE / "lib" / "x.py", HOME, HOME / "thesis", TEMPORARY / "abc", Path(sys.prefix) / "lib"]
+)
+@pytest.mark.parametrize(
+    "form", ["{}", "{}\n", "at '{}':", "({})", "file://{}", "<b>{}</b>", "x={}", "[{}]", '"{}", line 3']
+)
+def test_a_path_of_this_machine_is_found_however_it_is_printed(place, form):
+    text = form.format(place)
+    stream = {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+    for output in (stream, shown(text_html=html.escape(text)), shown(text_plain=[text]), shown(x_json={"a": [text]})):
+        with pytest.raises(NotebookFailed, match="a path of this machine"):
+            execution.check(notebook(output), MACHINE)
+
+
+def test_what_only_looks_like_a_path_of_this_machine_is_shown():
+    words = f"book{HERE} https://a.org{HOME} </root> {HERE}y 1/2 /tmp data:image/png;base64,AA{HERE} ~{HOME}"
+    execution.check(notebook(shown(text_html=words), shown(image_png=f"AA{HOME}/x")), MACHINE)
+
+
+def test_a_line_without_end_is_shortened_and_says_so():
+    text = "a" * 200_000 + "\n" + "b\n" * 10
+    said = execution.readable(text)
+    assert "200000 characters" in said and len(said) < 6000 and said.endswith("b\n" * 10)
+    assert len(execution.readable("b\n" * 10**6)) < 210_000
+    assert execution.readable("short\n") == execution.readable(["sho", "rt\n"]) == "short\n"

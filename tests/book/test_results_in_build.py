@@ -11,7 +11,7 @@ import pytest
 from miniature import notebook_text, write_notebooks
 
 from deepmech_book.press import press
-from deepmech_book.press.sources import BookError, Checkout
+from deepmech_book.press.sources import Checkout
 
 ROOT = Path(__file__).parents[2]
 MODULE = """\
@@ -67,15 +67,11 @@ def pressed(checkout, **options):
     return float(text), made
 
 
-def test_a_page_tells_what_it_draws_and_what_was_recomputed_each_time_anew(built):
-    seen = []
-    for _ in range(3):
-        value, (drawn,) = pressed(built, anew=True)
-        assert value == pytest.approx(3 * sum(0.75**k for k in range(5)))
-        assert drawn["name"] == "decay" and drawn["obtained"] == "shipped" and drawn["of"] == 2
-        assert "recomputed 2 of 2 cells" in drawn["words"] and "equal" in drawn["words"]
-        seen.append(drawn["seed"])
-    assert len(set(seen)) > 1, "another sample in each build"
+def test_a_page_tells_what_it_draws(built):
+    value, (drawn,) = pressed(built)
+    assert value == pytest.approx(3 * sum(0.75**k for k in range(5)))
+    assert drawn["name"] == "decay" and drawn["obtained"] == "shipped" and drawn["of"] == 2
+    assert "recomputed so far: 0 of 2 cells" in drawn["words"] and drawn["source"].startswith("decay-")
 
 
 def test_a_page_edited_in_one_parameter_shows_other_numbers(built):
@@ -83,17 +79,6 @@ def test_a_page_edited_in_one_parameter_shows_other_numbers(built):
     write_notebooks(built, a=notebook_text(PAGE, parameters='profile = "quick"\nsteps = 6'))
     after, (drawn,) = pressed(built)
     assert drawn["obtained"] == "computed" and after == pytest.approx(before + 3 * 0.75**5)
-
-
-def test_a_trainer_edited_in_one_constant_fails_the_build(built):
-    pressed(built)
-    path = built.root / "code" / "trainer_here.py"
-    path.write_text(MODULE.replace("0.25", "0.2501"))
-    with pytest.raises(BookError, match=r"not what today's code computes"):
-        pressed(built, anew=True)
-    path.write_text(MODULE.replace("0.25", "0.5 / 2"))
-    _, (drawn,) = pressed(built, anew=True)
-    assert "equal; recomputed so far: 0 of 2 cells, 0 by today" in drawn["words"]
 
 
 def test_fingerprints_need_no_data(tmp_path, monkeypatch):

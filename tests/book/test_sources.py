@@ -2,20 +2,18 @@
 
 import ast
 import json
+from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from miniature import ROOT, notebook_text, write_notebooks
+from miniature import MINI, ROOT, make_house, notebook_text, write_notebooks
 
-from deepmech import cli, over
-from deepmech.sweeps import Sweep, run, ship
 from deepmech.sweeps.results import folder
 from deepmech.sweeps.store import read_netcdf
 from deepmech.sweeps.sweep import sweep_of
-from deepmech_book.press.cli import prices
-from deepmech_book.press.sources import BookError, Checkout, with_values
+from deepmech_book.press.sources import BookError, Checkout, Source, checked, with_values
 
 
 def test_order_of_the_contents(checkout):
@@ -75,11 +73,11 @@ def test_faulty_contents(checkout, old, new, complaint):
         ("springs/one: {points: 3, points: 4}", "laptop.yml: .*'points' is set twice"),
         ("springs/one: 3", "laptop.yml: springs/one: must set parameters to values"),
         ("3: {points: 3}\nspringz: {}", "laptop.yml sets parameters of 3, springz: no such notebook"),
-        ("springs/two: {stiffness: [2020-01-01]}", "laptop.yml: springs/two: stiffness = .*numbers and words"),
+        ("springs/two: {stiffness: [2020-01-01]}", "laptop.yml: springs/two: stiffness = .*must be a number"),
         ("extends: paper", "extends: 'laptop': must be one of quick"),
         ("springs/one: {pionts: 41}", r"no parameter 'pionts'; its parameters are stiffness, points"),
         ("springs/noe: {points: 41}", r"springs/noe: no such notebook"),
-        ("springs/one: {points: many}", r"points = 'many': must be a number like its default 21"),
+        ("springs/one: {points: many}", r"points = 'many': must be a whole number like its default 21"),
         ("springs/one: {profile: paper}", r"no parameter 'profile'"),
     ],
 )
@@ -94,8 +92,13 @@ def test_faulty_profile(checkout, profile, complaint):
     ("text", "complaint"),
     [
         (notebook_text(parameters="n = 3"), "must begin with profile"),
-        (notebook_text(parameters='profile = "quick"\nn = 3\nm = 2 * n'), "line 3 .* not of the form name = plain"),
-        (notebook_text(parameters='profile = "quick"\nimport os'), "line 2 .* not of the form"),
+        (notebook_text(parameters='profile = "quick"\nn = 3\nm = 2 * n'), "line 3: is not of the form name = plain"),
+        (notebook_text(parameters='profile = "quick"\nimport os'), "line 2: is not of the form"),
+        (
+            notebook_text(parameters='profile = "quick"\nn = (3'),
+            "notebook springs/a: the parameters cell, line 2: is no Python",
+        ),
+        (notebook_text(parameters=f'profile = "quick"\nn = {"-" * 10000}3'), "notebook springs/a: the parameters cell"),
         (notebook_text(':tags: [parameters]\n\nprofile = "quick"'), "2 cells are tagged"),
         (notebook_text().replace(":tags: [parameters]", ""), "0 cells are tagged"),
         (notebook_text().replace("name: python3", "name: julia"), "kernelspec python3"),
@@ -109,34 +112,81 @@ def test_faulty_notebook(checkout, text, complaint):
 
 names = st.sampled_from(["n", "alpha", "size", "label"])
 values = st.one_of(
-    st.integers(-9, 9), st.floats(-1, 1), st.text("aé#'\" ", max_size=5), st.lists(st.integers(0, 3), max_size=3)
+    st.integers(-9, 9), st.floats(-1, 1), st.text("aé#;'\" ", max_size=5), st.lists(st.integers(0, 3), max_size=3)
+)
+ways = st.lists(
+    st.sampled_from(["{} = {}  # é of it\n", "{} = {}; ", "{}={}\n", "{} = (\n    {}\n)  # é\n", "{} = \\\n  {};\n"]),
+    min_size=4,
 )
 
 
-@given(st.dictionaries(names, values), st.dictionaries(names, values))
-def test_the_parameters_cell_shows_what_is_in_force(defaults, profile):
-    code = '# first words\nprofile = "quick"\n' + "".join(f"{k} = {v!r}  # é of {k}\n" for k, v in defaults.items())
+@given(st.dictionaries(names, values), st.dictionaries(names, values), ways)
+def test_the_parameters_cell_shows_what_is_in_force(defaults, profile, ways):
+    """However it is written: several on a line, over several lines, with remarks."""
+    code = "# first words\nprofile = 'quick'\n"
+    code += "".join(way.format(k, repr(v)) for (k, v), way in zip(defaults.items(), ways, strict=False))
     chosen = {k: v for k, v in profile.items() if k in defaults}
     shown = with_values("a/b", code, {"profile": "paper", **chosen})
     force: dict = {}
     exec(shown, force)
-    assert {k: force[k] for k in defaults} == {**defaults, **chosen} and force["profile"] == "paper"
-    assert all(f"# é of {k}" in shown for k in defaults) and "# first words" in shown
+    assert {k: repr(force[k]) for k in defaults} == {k: repr(v) for k, v in {**defaults, **chosen}.items()}
+    assert force["profile"] == "paper"
+    assert [line for line in shown.splitlines() if "é of it" in line] or "é of it" not in code
+    assert "# first words" in shown
+
+
+@pytest.mark.parametrize(
+    ("default", "value", "found"),
+    [
+        (10, 3.0, 3), (10, 3.5, None), (10, True, None), (10, 0, None), (10, -1, None), (0, -1, -1), 
+        (10, 1e300, int(1e300)), (10, None, None),
+        (0.1, 2, 2.0), (0.1, True, None), (0.1, float("nan"), None), (0.1, "x", None), (True, 1, None),
+        ([1, 2], [3.0], [3]), ([1, 2], [0.5], None), ([1, 2], [], None), ([0, 0.5], [1, 2], [1.0, 2.0]), ([1], 1, None),
+        ([[1.0], [2.0]], [[3]], [[3.0]]), (["a"], [1], None), ("mnist", 3, None), (None, [1, "a"], [1, "a"]),
+    ],
+)  # fmt: skip
+def test_a_value_is_of_its_defaults_type_or_refused(checkout, default, value, found):
+    """As papermill, YAML or a command line hands it over: 3.0 for 3, nothing for seeds, words for numbers."""
+    source = Source("a/b", None, {"profile": "quick", "x": default})
+    if found is None and value is not None:
+        with pytest.raises(BookError, match=r"here: x = .*must be "):
+            checked("here", source, {"x": value})
+    else:
+        assert repr(checked("here", source, {"x": value})) == repr({"x": found})
+
+
+shapes = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3) | st.dates(),
+    lambda inside: (
+        st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=3) | st.integers(), inside, max_size=3)
+    ),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    ["springs/one", "springs/two", "extends", "parts", "chapters", "root", "format", "file", "points"]
+)
+
+
+@given(shapes | st.dictionaries(KEYS, shapes | st.dictionaries(KEYS, shapes | st.lists(st.dictionaries(KEYS, shapes)))))
+@settings(suppress_health_check=list(HealthCheck), max_examples=60)
+def test_a_profile_or_contents_of_any_shape_are_taken_or_refused_with_their_name(tmp_path_factory, shape):
+    root = tmp_path_factory.getbasetemp() / "shapes"
+    if not root.exists():
+        make_house(root)
+    contents = (MINI / "_toc.yml").read_text()
+    for path, read in (
+        ("notebooks/profiles/laptop.yml", lambda: Checkout(root).profile("laptop")),
+        ("_toc.yml", lambda: Checkout(root).names),
+    ):
+        (root / path).write_text(yaml.safe_dump(shape))
+        try:
+            read()
+        except BookError as error:
+            assert Path(path).name in str(error) or "springs/one, generated/springs/two" in str(error)
+        (root / path).write_text(contents if path == "_toc.yml" else "")
 
 
 REAL = Checkout(ROOT)
-
-
-def test_what_ships_has_a_price(checkout, monkeypatch, capsys):
-    sweep = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 20})
-    ship(run(sweep), checkout.book / "results")
-    (row,) = prices(checkout.book / "results", "pow")
-    assert (row["result"], row["cells"], row["at"]) == (f"powers-{sweep.key}", 2, "highest 20")
-    assert row["a cell took"].endswith(" s") and row["all took"].endswith(" s")
-    assert list(prices(checkout.book / "results", "sums")) == []
-    monkeypatch.setenv("DEEPMECH_RESULTS", str(checkout.book / "results"))
-    assert cli.main(["plan"]) == 0 and row["result"] in capsys.readouterr().out
-    assert cli.main(["plan", "sums"]) == 1 and "no result that ships has 'sums'" in capsys.readouterr().err
 
 
 def test_profiles_extend_one_another(checkout):

@@ -9,7 +9,7 @@ from deepmech.core.specs import each
 from deepmech.sweeps.record import Report, Stale, verify
 from deepmech.sweeps.results import NotShipped, cli_run, cli_verify, result, ship
 from deepmech.sweeps.store import DamagedChunk, StoreError
-from deepmech.sweeps.sweep import CellsFailed, Incomplete, Sweep, TooLong, connect, load, recomputed, run
+from deepmech.sweeps.sweep import CellsFailed, Incomplete, Sweep, connect, load, recomputed, run
 
 __all__ = [
     "CellsFailed",
@@ -20,7 +20,6 @@ __all__ = [
     "Stale",
     "StoreError",
     "Sweep",
-    "TooLong",
     "cli_run",
     "cli_verify",
     "connect",

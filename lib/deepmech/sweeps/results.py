@@ -1,8 +1,8 @@
 """Results that ship with the book: one way to get one, and what must be true of it before it is shown.
 
 :func:`result` is the only door. A shipped file is taken by its key, which changes with spec, version and data, or
-because its grid holds the one that is asked for, if its bytes are those of the record (:mod:`.record`). Where a build
-asks for it, some of its cells are computed again at once, and a difference stops the build.
+because its grid holds the one that is asked for, if its bytes are those of the record (:mod:`.record`), which says how
+many of its cells were ever computed again: :func:`verify` does that.
 """
 
 from __future__ import annotations
@@ -16,30 +16,25 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from deepmech.core import provenance, specs
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
-from deepmech.sweeps.record import Report, Stale, compare, verify
+from deepmech.sweeps.record import Stale, verify
 from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
-from deepmech.sweeps.sweep import Sweep, TooLong, connect, run, sweep_of
+from deepmech.sweeps.sweep import Sweep, connect, run, sweep_of
 
 #: Entry points of packages in which results ship, in their folder "results".
 GROUP = "deepmech.results"
-#: Seconds that one process that draws results may spend on recomputing, and about what it spends on one result; a
-#: cell dearer than DEAR is not recomputed while a page is made.
-PAGE, ONE, DEAR = 4.0, 2.0, 6.0
 
 
 class NotShipped(ValueError):
-    """No shipped result has this sweep's key, and it may not be computed here."""
+    """The folder of shipped results that is named is none."""
 
 
 def ship(dataset: xr.Dataset, directory: str | Path) -> Path:
@@ -102,10 +97,9 @@ def result(sweep: Sweep) -> xr.Dataset:
     """The result of ``sweep``: shipped, or else from chunks that this code made, or else computed now.
 
     A shipped file counts if its sweep is this one, or one of which this is a part (three of ten seeds, say), and its
-    bytes are those of the record beside it. If ``DEEPMECH_CHECK`` holds a seed, cells that it chooses are computed
-    again first, as many as a page has seconds for. What is computed is said in one line on standard error. The variable
-    ``DEEPMECH_STORES`` names a folder in which an interrupted computation goes on where it stopped (without it nothing
-    is kept), ``DEEPMECH_PATIENCE`` the seconds that may be spent on it.
+    bytes are those of the record beside it. What is computed is said in one line on standard error. The variable
+    ``DEEPMECH_STORES`` names a folder in which an interrupted computation goes on where it stopped; without it nothing
+    is kept.
 
     Returns
     -------
@@ -114,10 +108,8 @@ def result(sweep: Sweep) -> xr.Dataset:
 
     Raises
     ------
-    NotShipped
-        If it would have to be computed and that takes longer than allowed; it names near files and what differs.
     Stale
-        If a shipped file is not the one of the record, or recomputed cells differ from it.
+        If a shipped file is not the one of the record.
     """
     where = folder()
     if where is not None and (found := shipped(sweep, where)) is not None:
@@ -125,22 +117,14 @@ def result(sweep: Sweep) -> xr.Dataset:
         if path not in _read:
             entry = record.entry_of(path)
             dataset = _opened(path, whole)
-            report = _checked(path, whole, dataset, entry)
-            words = f"{report}; {record.in_words(entry, whole.code)}"
-            _note_down(whole, {"obtained": "shipped", **asdict(report), "words": words})
+            words = record.in_words(entry, whole.code)
+            _note_down(whole, {"obtained": "shipped", "of": whole.n_cells, "source": path.stem, "words": words})
             _read[path] = dataset.assign_attrs(obtained=f"shipped with the book; {words}")
         return part_of(_read[path], sweep)
-    stores, patience = os.environ.get("DEEPMECH_STORES"), float(os.environ.get("DEEPMECH_PATIENCE", "inf"))
+    stores = os.environ.get("DEEPMECH_STORES")
     store = Path(stores) / f"{sweep.name}-{sweep.key}-{sweep.code}" if stores else None
-    near = _near(sweep, where)
-    try:
-        made = run(sweep, store, patience=patience)
-    except TooLong as late:
-        raise NotShipped(
-            f"sweep {sweep.name!r} ({sweep.key}, {sweep.n_cells} cells) does not ship: {near}. To compute it takes "
-            f"{late}, more than DEEPMECH_PATIENCE = {patience:g}. Compute it with sweeps.run(sweep, store) and "
-            f"sweeps.ship(result, folder), or give back the spec that ships"
-        ) from None
+    _announce(sweep, where)
+    made = run(sweep, store)
     _note_down(sweep, {"obtained": "computed", "of": sweep.n_cells})
     return made.assign_attrs(obtained="computed by this code")
 
@@ -183,15 +167,14 @@ def _opened(path: Path, sweep: Sweep) -> xr.Dataset:
     return dataset
 
 
-def _near(sweep: Sweep, where: Path | None) -> str:
-    """The shipped files of a sweep's name and how they differ, in words; if it is to be computed, it is said so."""
+def _announce(sweep: Sweep, where: Path | None) -> None:
+    """Say on standard error that a sweep is computed, and how shipped files of its name differ from it."""
     near = [] if where is None else _named(sweep, where)
     words = "no shipped result has its name"
     if near:
         words = f"{', '.join(f.name for f in near)} differs in {', '.join(sweep.differences(sweep_in(near[0])))}"
     if near or sweep.n_cells > 1:
         sys.stderr.write(f"deepmech: computing {sweep.n_cells} cells of {sweep.name!r} ({words})\n")
-    return words
 
 
 def _note_down(sweep: Sweep, what: dict[str, Any]) -> None:
@@ -199,32 +182,6 @@ def _note_down(sweep: Sweep, what: dict[str, Any]) -> None:
     if path := os.environ.get("DEEPMECH_DRAWN"):
         with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps({"name": sweep.name, "key": sweep.key, **what}, default=float) + "\n")
-
-
-_spent = 0.0
-
-
-def _checked(path: Path, sweep: Sweep, dataset: xr.Dataset, entry: dict[str, Any]) -> Report:
-    """What a shipped result's cells say here and now; raises :class:`Stale` if they say something else."""
-    global _spent
-    seed = os.environ.get("DEEPMECH_CHECK")
-    report = Report(path.stem, sweep.n_cells)
-    if not seed:
-        return replace(report, reason="only the press does")
-    part = getattr(sweep.function(), "part", None) is not None and entry["seconds"] > ONE
-    cost = float(entry.get("part_seconds", np.inf) if part else entry["seconds"])
-    if cost > DEAR:
-        known = f"{'even a part of ' * part}a cell takes {cost:.0f} s"
-        how = known if np.isfinite(cost) else "what a part costs is not known"
-        return replace(report, reason=f"{how} (deepmech verify does it)")
-    if PAGE - _spent < cost:
-        return replace(report, reason="the seconds for this page were spent on other results")
-    count = 1 if part else int(np.clip(min(ONE, PAGE - _spent) / max(cost, 1e-3), 1, 3))
-    _spent += count * cost
-    report = compare(path.stem, sweep, dataset, count, int(seed), part=part)
-    if not report.passed:
-        raise Stale(f"{report}. The result is not what today's code computes: mend the code, or compute it again")
-    return report
 
 
 def cli_run(

@@ -287,10 +287,6 @@ class Incomplete(ValueError):
     """Cells of a grid are missing, so nothing can be said about the grid as a whole."""
 
 
-class TooLong(RuntimeError):
-    """To finish would take longer than the patience given; its text says how long."""
-
-
 class CellsFailed(RuntimeError):
     """Some chunks raised; all others were computed and, with a store, kept."""
 
@@ -392,7 +388,6 @@ def run(
     chunk: int | None = None,
     executor: Executor | None = None,
     progress: bool | None = None,
-    patience: float = float("inf"),
 ) -> xr.Dataset:
     """Compute every cell that is not in the store, and return the whole grid.
 
@@ -412,8 +407,6 @@ def run(
         after another. It is not shut down. Its workers only compute; the store is written by this process.
     progress : bool, optional
         A bar with an estimate on stderr; default: only if stderr is a terminal.
-    patience : float
-        Seconds that all of it may take, by what the chunks so far took.
 
     Returns
     -------
@@ -426,8 +419,6 @@ def run(
         Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
     StoreError
         The disk did not take a chunk.
-    TooLong
-        It would take more than ``patience``; what a store holds by then is kept.
     RuntimeError
         The executor broke down: a pool lost a process, or a cluster its scheduler.
     ValueError
@@ -446,23 +437,21 @@ def run(
     sweep.function()
     place = None if store is None else Store.open(store, sweep)
     if place is None:
-        return _whole(sweep, _run(sweep, None, chunk, executor, progress, patience), "Run it again")
+        return _whole(sweep, _run(sweep, None, chunk, executor, progress), "Run it again")
     place.require_code()
     with place.alone():
-        _run(sweep, place, chunk, executor, progress, patience)
+        _run(sweep, place, chunk, executor, progress)
     return load(sweep, place.path)
 
 
 def _run(
-    sweep: Sweep, place: Store | None, chunk: int | None, executor: Executor | None, progress: bool | None,
-    patience: float,
-) -> list[xr.Dataset]:  # fmt: skip
+    sweep: Sweep, place: Store | None, chunk: int | None, executor: Executor | None, progress: bool | None
+) -> list[xr.Dataset]:
     """Compute what is missing; all chunks, where no store keeps them."""
     done = [] if place is None else place.read()
     todo = missing(sweep, done)
     failed: list[Outcome] = []
     quiet = not sys.stderr.isatty() if progress is None else not progress
-    started, count = time.perf_counter(), 0
     how: Any = {"desc": sweep.name, "unit": "cell", "disable": quiet, "file": sys.stderr}
     with tqdm(total=sweep.n_cells, initial=sweep.n_cells - len(todo), **how) as bar:
         for outcome in _outcomes(sweep, todo, chunk, executor):
@@ -473,10 +462,6 @@ def _run(
             else:
                 done.append(outcome.dataset)
             bar.update(len(outcome.indices))
-            count += len(outcome.indices)
-            needed = (time.perf_counter() - started) / count * len(todo)
-            if needed > patience and count < len(todo):
-                raise TooLong(f"about {needed:.0f} s")
     if failed:
         cells = [i for outcome in failed for i in outcome.indices]
         raise CellsFailed(

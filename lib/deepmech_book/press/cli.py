@@ -1,4 +1,4 @@
-"""Verbs of the book: ``deepmech book | run | plan | lab | explore`` (those of the library: :mod:`deepmech.cli`)."""
+"""Verbs of the book: ``deepmech book | run | lab | explore`` (those of the library: :mod:`deepmech.cli`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,6 @@ def commands(parsers: Any) -> None:
     add("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
     add("--cell-minutes", **minutes)
     add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
-
-    add = told(_plan, "say what the cells of results that ship took to compute, and at which sizes")
-    add("words", nargs="?", default="", metavar="NAME", help="only results with this in their names, such as glass")
 
     add = told(_zoo, "say what a network of the zoo is and what was measured of it")
     add("number", type=int, metavar="NUMBER", help="which network, from 0")
@@ -96,48 +93,6 @@ def _book(options: argparse.Namespace) -> int:
             html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
     return 0
-
-
-def _plan(options: argparse.Namespace) -> int:
-    from deepmech.sweeps.results import folder
-    from deepmech_book.press.sources import aligned
-
-    rows = [] if (where := folder()) is None else list(prices(where, options.words))
-    if not rows:
-        raise ValueError(f"no result that ships has {options.words!r} in its name")
-    sys.stdout.write("\n".join([*aligned([list(rows[0]), *(list(map(str, row.values())) for row in rows)]), ""]))
-    return 0
-
-
-def prices(folder: Path, words: str = "") -> Iterator[dict[str, Any]]:
-    """A row for each result in ``folder`` with ``words`` in its name: its cells, what one took on the machine that made
-    it, what all took, and the sizes (whole numbers above ten) at which that was."""
-    from deepmech.sweeps import record
-    from deepmech.sweeps.results import sweep_in
-    from deepmech_book.press.sources import clock
-
-    for path in sorted(path for path in folder.glob("*.nc") if words in path.stem):
-        entry = record.entry_of(path)
-        took = {"a cell took": clock(entry["seconds"]), "all took": clock(entry["of"] * entry["seconds"])}
-        sizes = whole_numbers(sweep_in(path).fixed).items()
-        yield {"result": path.stem, "cells": entry["of"], **took, "at": ", ".join(f"{n} {size}" for n, size in sizes)}
-
-
-def whole_numbers(fixed: Mapping[str, Any]) -> dict[str, int]:
-    """Parameters that are whole numbers above ten, nested ones too, by their own names.
-
-    Examples
-    --------
-    >>> whole_numbers({"data": {"name": "mnist", "n_data": 60}, "steps": 500, "chi": [1, 7], "whiten": True})
-    {'n_data': 60, 'steps': 500}
-    """
-    found: dict[str, int] = {}
-    for name, value in fixed.items():
-        if isinstance(value, Mapping):
-            found |= whole_numbers(value)
-        elif type(value) is int and value > 10:
-            found[name] = value
-    return found
 
 
 def _run(options: argparse.Namespace) -> int:

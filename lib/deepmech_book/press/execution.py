@@ -1,25 +1,28 @@
-"""One notebook is executed: papermill with the profile's parameters in a forked kernel, with limits on the time and the
-output of its cells; then checks, and only then a file that counts."""
+"""One notebook is executed by papermill with the profile's parameters, in a kernel of its own; then come checks, and
+only then a file that counts."""
 
 from __future__ import annotations
 
 import datetime
+import html
 import json
 import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
-import threading
+import urllib.parse
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import nbformat
 import papermill
-from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+import psutil
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import Engine, papermill_engines
@@ -27,54 +30,36 @@ from traitlets.config import Config
 
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
-from deepmech_book.press import kernels, keys
-from deepmech_book.press.sources import BookError, Checkout, Source, clock, with_values
+from deepmech_book.press import keys
+from deepmech_book.press.sources import BookError, Checkout, Source, clock, short, with_values
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: Bytes that the outputs of a notebook may have; the longest page of the book has 1.5 million.
 OUTPUT = 2**25
+#: Characters of a line, and of an output, that a page shows: to colour one line, Sphinx takes the square of its length.
+LINE, TEXT = 5_000, 200_000
+#: The variable by which processes of a page are known, whatever became of their parents.
+MARK = "DEEPMECH_PAGE"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_starting = threading.Lock()
-_running: set[Client] = set()
+_running: set[str] = set()
 
 
 class NotebookFailed(Exception):
     """A notebook stopped or its results are not fit to print. ``str()`` names the cell and says why."""
 
 
-class Forked(LocalProvisioner):
-    """Lets a fork of the warm process be the kernel; all else (sockets, signals, ending it) is jupyter_client's."""
-
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        # The kernel's own guard compares its parent with this; ours watches a pipe.
-        environment = {name: value for name, value in kwargs["env"].items() if name != "JPY_PARENT_PID"}
-        connection = Path(self.parent.connection_file)  # type: ignore[union-attr]
-        process = kernels.Kernel(str(connection), str(kwargs["cwd"]), environment, str(connection.with_name("said")))
-        with _starting:
-            process.start()
-        self.process = process  # type: ignore[assignment]
-        self.pid = self.pgid = process.pid  # it leads a process group of its own
-        return self.connection_info
-
-
 class Client(PapermillNotebookClient):
     """Ends the notebook when a cell is over its time, or all cells so far over their output."""
 
     written = 0
+    mark = ""
 
     def create_kernel_manager(self) -> Any:
         manager = super().create_kernel_manager()
-        if kernels.FORKS:
-            how = {"kernel_id": str(uuid.uuid4()), "kernel_spec": manager.kernel_spec}
-            manager.provisioner = Forked(parent=manager, **how)
+        # Of this Python, whatever another user or environment installed under the kernel's name.
+        manager.kernel_spec.argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         return manager
-
-    def kill(self) -> None:
-        """End the kernel, if it has started."""
-        process = getattr(getattr(self.km, "provisioner", None), "process", None)
-        if process is not None:
-            process.kill()
 
     def execute_cell(self, cell: Any, index: int, **how: Any) -> Any:
         try:
@@ -93,7 +78,7 @@ class Client(PapermillNotebookClient):
             self.written += sum(map(len, message.get("buffers", []))) + len(str(message["content"]))
             if self.written <= OUTPUT:
                 return super().process_message(message, *rest, **how)
-            self.kill()  # a cell that only prints would hear of nothing else
+            end(self.mark)  # a cell that only prints would hear of nothing else
         return None
 
 
@@ -102,33 +87,42 @@ class BookEngine(Engine):
 
     @classmethod
     def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **kwargs: Any) -> Any:
+        folder, environment = kwargs["folder"], kwargs["environment"]
         # Sockets in this folder, not ports: two kernels that start together may be given the same free port.
-        sockets = {"transport": "ipc"} if kernels.FORKS else {}
-        config = Config(KernelManager={**sockets, "connection_file": str(kwargs["folder"] / "kernel.json")})
-        seconds, where = kwargs["execution_timeout"], {"env": kwargs["environment"], "cwd": str(kwargs["root"])}
-        client = Client(nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=60, config=config)
-        _running.add(client)
-        try:
-            return client.execute(**where)
-        finally:
-            _running.discard(client)
+        sockets = {} if sys.platform == "win32" else {"transport": "ipc"}
+        config = Config(KernelManager={**sockets, "connection_file": str(folder / "kernel.json")})
+        seconds = kwargs["execution_timeout"]
+        client = Client(nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=120, config=config)
+        client.mark = environment[MARK]
+        with (folder / SAID).open("wb") as said:
+            return client.execute(env=environment, cwd=str(kwargs["root"]), stdout=said, stderr=said)
 
 
+#: What a kernel writes past its cells' outputs.
+SAID = "said"
 papermill_engines.register("deepmech", BookEngine)
 logging.getLogger("papermill").setLevel(logging.ERROR)  # parameters have been checked
 
 
+def end(mark: str) -> None:
+    """End all processes of a page: its kernel, and what cells started, in sessions of their own too."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.environ().get(MARK) == mark:
+                process.kill()
+
+
 def stop() -> None:
     """End all kernels of this process."""
-    for client in list(_running):
-        client.kill()
+    for mark in list(_running):
+        end(mark)
 
 
 def execute(
     checkout: Checkout,
     source: Source,
     parameters: dict[str, Any],
-    key: str,
+    parts: dict[str, Any],
     target: Path,
     environment: Mapping[str, str],
     seconds: int | None = None,
@@ -136,34 +130,36 @@ def execute(
     """Execute one notebook in the root of its checkout, and keep it as the file ``target`` beside its figures; returns
     what it wrote to standard error, which is left out of the file.
 
-    ``key`` is what the notebook is made of, and the file says if that changed meanwhile; ``environment`` are variables
-    of its kernel beside those of this process, and a cell may take ``seconds``. A NotebookFailed if a cell raises or is
-    stopped, if the result cannot be kept, or is not fit to print (:func:`check`).
+    ``parts`` is what the notebook is made of, and the file says if that changed meanwhile; ``environment`` are
+    variables of its kernel beside those of this process, and a cell may take ``seconds``. A NotebookFailed if a cell
+    raises or is stopped, if the result cannot be kept, or is not fit to print (:func:`check`).
     """
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         notebook = _executed(checkout.root, source, parameters, folder, environment, seconds)
         chatter = _tidy(source, notebook, parameters)
-        check(notebook, checkout.root)
+        check(notebook, places(checkout.root))
         drawn, figures = folder / "drawn", folder / FIGURES
-        for picture in figures.glob("*.png"):
-            with_palette(picture)
         threads = environment.get("OMP_NUM_THREADS", provenance.cores())
         try:
-            now = keys.key(checkout.source(source.name), parameters, keys.surroundings(checkout))
+            now = keys.parts(checkout.source(source.name), parameters, keys.surroundings(checkout))
         except BookError:  # it cannot be read any more
-            now = None
-        made = notebook["metadata"]["deepmech"] = {
-            "key": key if now == key else "changed while it ran",
+            now = {}
+        lines = drawn.read_text(encoding="utf-8").splitlines() if drawn.exists() else []
+        results = [json.loads(line) for line in lines]
+        notebook["metadata"]["deepmech"] = {
+            "parts": {
+                **({} if now != parts else parts),
+                "results": keys.results(checkout, [drawn["name"] for drawn in results]),
+            },
             "parameters": {**source.parameters, **parameters},
             "seconds": round(notebook["metadata"]["papermill"]["duration"], 1),
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "figures": keys.tree_digest(figures),
-            "results": [json.loads(line) for line in drawn.read_text().splitlines()] if drawn.exists() else [],
+            "figures": keys.names_in(figures),
+            "results": results,
             "machine": f"{provenance.processor()}, {provenance.cores()} cores, {threads} threads of libraries",
             "versions": provenance.versions_in_words(),
         }
-        made["seal"] = keys.seal(notebook)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             keys.remove(keys.figures(target))
@@ -180,14 +176,15 @@ def _executed(
 ) -> dict[str, Any]:
     """What papermill makes of a notebook (nbformat 4 JSON); ``folder`` takes temporary files and figures."""
     # Profiles and start-up files of the user's own IPython must not change what the book says.
-    alone = {"IPYTHONDIR": str(folder), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    places = {"DEEPMECH_DRAWN": str(folder / "drawn"), "DEEPMECH_FIGURES": str(folder / FIGURES)}
-    written, out, said = folder / "written.ipynb", folder / "executed.ipynb", folder / "said"
+    alone = {"IPYTHONDIR": str(folder), "PYDEVD_DISABLE_FILE_VALIDATION": "1", MARK: uuid.uuid4().hex}
+    folders = {"DEEPMECH_DRAWN": str(folder / "drawn"), "DEEPMECH_FIGURES": str(folder / FIGURES)}
+    written, out, said = folder / "written.ipynb", folder / "executed.ipynb", folder / SAID
+    _running.add(alone[MARK])
     try:
         nbformat.write(source.notebook, written)
         done = papermill.execute_notebook(
             written, out, parameters, kernel_name="python3", progress_bar=False, engine_name="deepmech",
-            execution_timeout=seconds, environment={**os.environ, **own, **alone, **places}, root=root, folder=folder,
+            execution_timeout=seconds, environment={**os.environ, **own, **alone, **folders}, root=root, folder=folder,
             request_save_on_cell_execute=False,  # it would be written twice per cell, with all pictures so far
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
@@ -196,24 +193,21 @@ def _executed(
         bad = next(c for c in cells if any(o["output_type"] == "error" for o in c.get("outputs", [])))
         raise NotebookFailed(place(cells, bad) + _trace(error.traceback)) from None
     except (OSError, RuntimeError) as error:  # a full disk, a kernel that does not start
-        last = said.read_text(errors="replace").strip() if said.is_file() else ""
-        raise NotebookFailed(f"its execution ended early: {error}\n{short(last)}".rstrip()) from None
+        raise NotebookFailed(f"its execution ended early: {error}\n{short(_text(said))}".rstrip()) from None
+    finally:
+        end(alone[MARK])
+        _running.discard(alone[MARK])
+    if "UnicodeEncodeError" in (lost := _text(said)):
+        raise NotebookFailed(f"an output was lost, as it cannot be sent as UTF-8:\n{short(lost, 2000)}")
     return json.loads(nbformat.writes(done))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
 
 
 def _trace(lines: list[str]) -> str:
     return short(_ANSI.sub("", "\n".join(lines)))
-
-
-def short(text: str, most: int = 12_000) -> str:
-    """A text that fits a report: of a longer one its beginning and its end.
-
-    Examples
-    --------
-    >>> short("abcdefgh", 4)
-    'a … 8 characters … fgh'
-    """
-    return text if len(text) <= most else f"{text[: most // 4]} … {len(text)} characters … {text[most // 4 - most :]}"
 
 
 def place(cells: list[Any], cell: Any) -> str:
@@ -229,7 +223,8 @@ def _tags(cell: dict[str, Any]) -> list[str]:
 
 
 def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) -> str:
-    """One parameters cell with the values in force; no standard error, no widget views, no paths of this machine."""
+    """One parameters cell with the values in force; no standard error, no widget views, no line without end, nothing
+    that only this machine has."""
     notebook["cells"] = [c for c in notebook["cells"] if "injected-parameters" not in _tags(c)]
     notebook["metadata"].pop("widgets", None)
     for field in ("input_path", "output_path", "environment_variables"):
@@ -243,15 +238,48 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
             if output.get("name") == "stderr":
                 chatter += "".join(output["text"])
                 cell["outputs"].remove(output)
+            elif "text" in output:
+                output["text"] = readable(output["text"])
+            if "text/plain" in output.get("data", {}):
+                output["data"]["text/plain"] = readable(output["data"]["text/plain"])
             if "text/html" in output.get("data", {}):
                 output["data"].pop(WIDGET, None)
     return chatter
 
 
-def check(notebook: dict[str, Any], root: Path) -> None:
+def readable(text: str | list[str]) -> str:
+    """A text as a page shows it: of a line, and of all, what is too long is left out, with a word that says so."""
+    lines = (short(line, LINE) for line in short("".join(text), TEXT).splitlines(keepends=True))
+    return "".join(lines)
+
+
+def places(root: Path) -> re.Pattern[str]:
+    """Finds paths that only this machine has: the checkout, and folders of its user, of this Python and for temporary
+    files."""
+    home, temporary = Path.home(), Path(tempfile.gettempdir())
+    folders = {root, home, temporary, Path(sys.prefix), Path(__file__).parents[2]}
+    found = {path for folder in folders for path in (folder, folder.resolve()) if len(path.parts) > 2}
+    exact = [f"{re.escape(str(path))}(?![\\w-])" for path in found | {root, home} if len(path.parts) > 1]
+    exact += [re.escape(str(temporary).rstrip(os.sep) + os.sep)]
+    return re.compile(rf"(?<![\w.~<])(?<![\w.]/)(?:{'|'.join(exact)})")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All words in an output, pictures left out."""
+    if isinstance(value, str):
+        yield re.sub(r"base64,[\w+/=\s]+", "", value)
+    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+        yield from _texts("".join(value))
+    elif isinstance(value, list | dict):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            if not str(key).startswith("image/") or key == "image/svg+xml":
+                yield from _texts(one)
+
+
+def check(notebook: dict[str, Any], machine: re.Pattern[str]) -> None:
     """Every output must be fit to print: a NotebookFailed for an error (even of a cell that was allowed to raise), a
-    numbered figure without picture or without text that stands for it, an output that needs a live kernel, and the path
-    ``root``, where it worked."""
+    numbered figure without picture or without text that stands for it, an output that needs a live kernel, and paths of
+    this machine (:func:`places`)."""
     for cell in (c for c in notebook["cells"] if c["cell_type"] == "code"):
         bundles = [o["data"] for o in cell["outputs"] if "data" in o]
         drawn = [b for b in bundles if b.keys() & {"text/html", "image/png", "image/svg+xml"}]
@@ -264,27 +292,10 @@ def check(notebook: dict[str, Any], root: Path) -> None:
             wrong.append("the picture has no text that stands for it (alt text)")
         if any(WIDGET in b for b in bundles):
             wrong.append("a widget without a static form (text/html) is dead on a page")
-        if len(str(root)) > 1 and f"{root}/" in json.dumps(cell["outputs"]):
-            wrong.append(f"its output shows a path of this machine ({root})")
+        for text in () if wrong else _texts(cell["outputs"]):
+            forms = {text, html.unescape(text), urllib.parse.unquote(text), text.replace("\\\\", "\\")}
+            if found := next(filter(None, map(machine.search, forms)), None):
+                wrong.append(f"its output shows a path of this machine ({found[0]})")
+                break
         if wrong:
             raise NotebookFailed(f"{place(notebook['cells'], cell)}{wrong[0]}")
-
-
-def with_palette(picture: Path, most: int = 24) -> None:
-    """Give a PNG a palette of 256 colours, a quarter of its bytes, where it looks the same: where not one pixel in a
-    thousand is off by more than ``most`` of 255."""
-    import numpy as np
-    from PIL import Image
-
-    with Image.open(picture) as image:
-        full = np.asarray(image.convert("RGB"))
-        how = {name: image.info[name] for name in ("dpi",) if name in image.info}
-    few = Image.fromarray(full).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-    which = np.asarray(few).ravel()
-    count = np.maximum(np.bincount(which, minlength=256), 1)
-    means = [np.bincount(which, full[..., k].ravel(), 256) / count for k in range(3)]
-    palette = np.round(np.stack(means, -1)).astype(np.uint8)
-    off = np.abs(palette[which].astype(int) - full.reshape(-1, 3)).max(-1)
-    if (off > most).mean() < 1e-3:
-        few.putpalette(palette.tobytes())
-        few.save(picture, "PNG", **how)

@@ -45,25 +45,19 @@ def add_stamp(app: Any, doctree: nodes.document) -> None:
 
 
 def _said(one: dict[str, Any]) -> str:
-    """One result of a page in words, with the command that computes the same cells again."""
+    """One result of a page in words, with the command that computes cells of it again."""
     if one["obtained"] != "shipped":
         return html.escape(f"{one['name']}: {one['of']} cells computed by this code")
-    again = f"deepmech verify {one['source']} --cells {len(one['cells']) or 1} --seed {one['seed']}"
-    which = f", {one['where']}" if len(one["cells"]) == 1 else ""
-    return f"{html.escape(one['words'] + which)}. Yourself: <code>{html.escape(again)}</code>"
+    words = html.escape(f"{one['source']}: {one['words']}")
+    again = f"deepmech verify {one['source']} --cells 1"
+    return f"{words}. Yourself: <code>{html.escape(again)}</code>"
 
 
 def _counted(results: list[dict[str, Any]]) -> str:
-    """How many results a page draws, and what was recomputed of those that ship, in words."""
-    shipped = [one for one in results if one["obtained"] == "shipped"]
-    parts = [f"{len(results) - len(shipped)} computed for this page"] if len(shipped) < len(results) else []
-    if shipped:
-        cells, of = sum(len(one["cells"]) for one in shipped), sum(one["of"] for one in shipped)
-        why = "; ".join(dict.fromkeys(one["reason"] for one in shipped if one["reason"]))
-        again = (
-            f"recomputed {cells} of {of} cells in this build: equal" if cells else f"{of} cells, not recomputed: {why}"
-        )
-        parts.append(f"{len(shipped)} shipped with the book ({again})")
+    """How many results a page draws, and which way they came, in words."""
+    shipped = sum(one["obtained"] == "shipped" for one in results)
+    parts = [f"{len(results) - shipped} computed for this page"] if shipped < len(results) else []
+    parts += [f"{shipped} shipped with the book"] if shipped else []
     return f"Results drawn here: {', '.join(parts)}"
 
 

@@ -1,8 +1,7 @@
-"""When a result may be reused: the key of everything that an executed notebook depends on, and the seal on its file.
+"""When an executed page may be used again: it carries digests of all that it was made of, and each must be as now.
 
-An executed notebook carries its key and a digest of itself in its metadata. It is trusted only if both agree, so there
-is no separate index that could survive without its file, or the other way round. The seal tells a file that was cut,
-edited or mixed up; it is no signature, and whoever makes it anew can forge a page.
+It was made of its notebook, its parameters, the library, the lock file, Python, and the shipped results that it
+drew. There is no separate index that could survive without its file, or the other way round.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from deepmech_book import RECORD
 from deepmech_book.press.sources import Checkout, Source
 
 # The press itself does not reach into notebooks, except through these files.
-_PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("execution", "kernels", "sources"))
+_PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("execution", "sources"))
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
@@ -34,54 +34,54 @@ def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
     return hashed.hexdigest()[:32]
 
 
-def data_digest() -> str:
-    """Names, sizes and times of the downloaded files: data sets are too large to read at every build."""
-    from deepmech.data import data_directory
-
-    folder = data_directory()
-    if not folder.is_dir():
-        return "no data"
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".lock")
-    stats = ((p.relative_to(folder).as_posix(), p.stat()) for p in files)
-    return digest([[name, s.st_size, s.st_mtime_ns] for name, s in stats])
-
-
 def surroundings(checkout: Checkout) -> dict[str, str]:
-    """Digests of what all notebooks share: library, data, shipped results, lock file, Python."""
-    library = checkout.root / "lib"
+    """Digests of what all notebooks share: library, lock file, Python."""
     lock = checkout.root / "requirements.lock"
     return {
-        "library": tree_digest(library, _seen),
-        "data": data_digest(),
-        # Notes of who verified what change no number.
-        "results": tree_digest(checkout.book / "results", lambda name: name.endswith(".nc")),
-        "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "no lock file",
-        "python": platform.python_version(),
+        "library": tree_digest(checkout.root / "lib", _seen),
+        "lock file": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else "none",
+        "Python": platform.python_version(),
     }
 
 
 def _seen(name: str) -> bool:
     """Whether notebooks may depend on this file below ``lib``."""
     return name.startswith(("deepmech/", "deepmech_book/")) and (
-        not name.startswith("deepmech_book/press/") or name in _PRESS
+        not name.startswith(("deepmech_book/press/", "deepmech_book/results/")) or name in _PRESS
     )
 
 
-def key(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> str:
-    """The key of one notebook: what is written, with which parameters, in which surroundings."""
+def parts(source: Source, parameters: dict[str, Any], shared: dict[str, str]) -> dict[str, Any]:
+    """What a page is made of before it draws results: what is written, with which parameters, in which surroundings."""
     cells = [[c.cell_type, c.source, dict(c.metadata)] for c in source.notebook.cells]
-    return digest({"name": source.name, "cells": cells, "parameters": parameters, "shared": shared})
+    return {"notebook": digest({"name": source.name, "cells": cells}), "parameters": digest(parameters), **shared}
 
 
-def seal(notebook: Any) -> str:
-    """Digest of an executed notebook: cells, outputs, and all that it says of itself but this."""
-    made = {k: v for k, v in notebook["metadata"]["deepmech"].items() if k != "seal"}
-    return digest({**notebook, "metadata": {**notebook["metadata"], "deepmech": made}})
+def results(checkout: Checkout, names: Iterable[str]) -> dict[str, str]:
+    """Digests of the shipped results of each of some names: which files there are, and what is in them."""
+    folder = checkout.book / "results"
+    return {
+        name: digest([[path.name, hashlib.sha256(path.read_bytes()).hexdigest()] for path in sorted(found)])
+        for name in sorted(set(names))
+        for found in [folder.glob(f"{name}-{'[0-9a-f]' * 16}.nc")]
+    }
+
+
+def changed(checkout: Checkout, notebook: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Which parts of an executed notebook are others now."""
+    made = notebook["metadata"]["deepmech"]["parts"]
+    names = [name for name, part in now.items() if made.get(name) != part]
+    return [*names, *(["results"] if made["results"] != results(checkout, made["results"]) else [])]
 
 
 def figures(path: Path) -> Path:
     """The folder beside the executed notebook at ``path`` in which its figures lie, to be taken away."""
     return path.with_suffix(".figures")
+
+
+def names_in(folder: Path) -> list[str]:
+    """The files in a folder of figures; none, if it is not there."""
+    return sorted(os.listdir(folder)) if folder.is_dir() else []
 
 
 def remove(folder: Path) -> None:
@@ -91,15 +91,14 @@ def remove(folder: Path) -> None:
         raise OSError(f"{folder.name} is in its way, and cannot be removed")
 
 
-def trusted(path: Path, expected: str | None = None) -> dict[str, Any] | None:
-    """The executed notebook at ``path`` if it is whole (and made under the key ``expected``), else None."""
+def executed(path: Path) -> dict[str, Any] | None:
+    """The executed notebook at ``path``, if it and its figures are there, else None."""
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         made = notebook["metadata"]["deepmech"]
-        whole = made["seal"] == seal(notebook) and made["figures"] == tree_digest(figures(path))
+        return notebook if made["figures"] == names_in(figures(path)) and made["parts"]["results"] is not None else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return notebook if whole and expected in (None, made["key"]) else None
 
 
 def records(name: str, notebook: dict[str, Any]) -> list[dict[str, Any]]:

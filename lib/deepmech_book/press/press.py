@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
-from deepmech_book.press import kernels, keys
+from deepmech_book.press import keys
 from deepmech_book.press.sources import BookError, Checkout, Source, clock
 
 Say = Callable[[str], None]
-#: Seconds that a page of the profile quick may spend on one result that does not ship.
-PATIENCE = 120
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
 CELL_MINUTES = 30.0
 
@@ -26,14 +24,16 @@ CELL_MINUTES = 30.0
 class PageBuild:
     """One notebook of one pressing: what it takes and, once there, its executed form.
 
-    ``notebook`` is None as long as no trustworthy result is there; ``fresh`` says that this run executed it.
+    ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
+    this run executed it, and ``why``: what of it had changed since it was executed before.
     """
 
     source: Source
     parameters: dict[str, Any]
-    key: str
+    parts: dict[str, Any]
     notebook: dict[str, Any] | None = None
     fresh: bool = False
+    why: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -47,8 +47,10 @@ def sheets(checkout: Checkout, profile: str) -> list[PageBuild]:
     found = []
     for name in checkout.names:
         source = checkout.source(name)
-        key = keys.key(source, parameters[name], shared)
-        found.append(PageBuild(source, parameters[name], key, keys.trusted(checkout.executed(profile, name), key)))
+        parts = keys.parts(source, parameters[name], shared)
+        notebook = keys.executed(checkout.executed(profile, name))
+        why = tuple(keys.changed(checkout, notebook, parts)) if notebook else ()
+        found.append(PageBuild(source, parameters[name], parts, None if why else notebook, why=why))
     return found
 
 
@@ -73,20 +75,18 @@ def press(
     chosen = set(checkout.select(chapters))
     found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in sheets(checkout, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
-    before = {s.name: keys.trusted(checkout.executed(profile, s.name)) for s in waiting}
+    before = {s.name: keys.executed(checkout.executed(profile, s.name)) for s in waiting}
     earlier = {name: old["metadata"]["deepmech"]["seconds"] for name, old in before.items() if old is not None}
     # Long ones first, so that none is left alone at the end; those without an estimate count as long.
     waiting.sort(key=lambda s: -earlier.get(s.name, float("inf")))
     new = f", and {len(waiting) - len(earlier)} never ran" if len(earlier) < len(waiting) else ""
     took = f" (they took {clock(sum(earlier.values()))} in all last time{new})" if earlier else ""
     say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
+    for words, many in Counter(", ".join(s.why) for s in waiting if s.why).items():
+        say(f"changed since {many} of them were executed: {words}")
 
     todo = {s.name: (checkout.executed(profile, s.name), s) for s in waiting}
-    # Shipped results are checked on cells drawn anew in every build, and the profile quick does not compute at length
-    # what an edit has made unlike everything that ships.
-    limits = {"DEEPMECH_CHECK": str(secrets.randbelow(10**6))}
-    limits |= {"DEEPMECH_PATIENCE": str(PATIENCE)} if profile == "quick" else {}
-    with closing(executions(checkout, todo, limits, jobs, cell_minutes, say)) as executed:
+    with closing(executions(checkout, todo, jobs, cell_minutes, say)) as executed:
         done = {sheet.name: sheet for sheet in executed}
     return [done.get(s.name, s) for s in found]
 
@@ -94,7 +94,6 @@ def press(
 def executions(
     checkout: Checkout,
     todo: Mapping[str, tuple[Path, PageBuild]],
-    environment: Mapping[str, str],
     jobs: int,
     cell_minutes: float | None,
     say: Say,
@@ -110,18 +109,18 @@ def executions(
     jobs = max(1, min(jobs, provenance.cores(), len(todo)))
     # Where stored results lie, and where long sweeps keep what they have computed.
     where = {"DEEPMECH_RESULTS": checkout.book / "results", "DEEPMECH_STORES": checkout.generated / ".stores"}
-    environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}, **environment}
+    environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}}
+    shipped = stamps(checkout.book / "results")
 
     def execute(words: str, target: Path, sheet: PageBuild) -> PageBuild:
         say(f"{words} starts")
         minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
-        what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.key, target
+        what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.parts, target
         if chatter := execution.execute(*what, environment, seconds):
             say(f"{words} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
-        return replace(sheet, notebook=keys.trusted(target), fresh=True)
+        return replace(sheet, notebook=keys.executed(target), fresh=True)
 
-    kernels.warm(environment, len(todo))
     pool, failures = ThreadPoolExecutor(jobs), []
     futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
     try:
@@ -134,10 +133,14 @@ def executions(
                 failures.append(f"notebook {words}, {failed}")
                 say(f"{place} FAILED: {str(failed).strip().splitlines()[-1][:200]}")
                 continue
-            made = sheet.notebook["metadata"]["deepmech"] if sheet.notebook else {}
-            say(f"{place} executed in {clock(made.get('seconds', 0.0))}")
-            if made.get("key") != sheet.key:
+            assert sheet.notebook is not None
+            say(f"{place} executed in {clock(sheet.notebook['metadata']['deepmech']['seconds'])}")
+            if keys.changed(checkout, sheet.notebook, sheet.parts):
                 say(f"{words}: something it depends on changed while it ran; the next run executes it again")
+            if lost := [
+                name for name, stamp in shipped.items() if stamps(checkout.book / "results").get(name) != stamp
+            ]:
+                raise BookError(f"while {words} ran, book/results/{lost[0]} was changed or removed: restore it")
             yield sheet
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -147,6 +150,11 @@ def executions(
     if failures:
         many, reports = f"{len(failures)} of {len(todo)} notebooks", "\n\n".join(failures)
         raise BookError(f"{many} failed; the others' results are kept\n\n{reports}")
+
+
+def stamps(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every shipped result in a folder."""
+    return {path.name: (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.glob("*.nc")}
 
 
 def thread_limits(threads: int) -> dict[str, str]:

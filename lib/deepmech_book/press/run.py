@@ -75,9 +75,9 @@ def run(
     demand_own(folder, stem)
     with tempfile.TemporaryDirectory(prefix="deepmech-") as temporary:
         made = Path(temporary)
-        sheet = press.PageBuild(source, parameters, keys.key(source, parameters, keys.surroundings(checkout)))
+        sheet = press.PageBuild(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
         todo = {source.name: (made / f"{stem}.ipynb", sheet)}
-        with closing(press.executions(checkout, todo, {}, 1, cell_minutes, say)) as executed:
+        with closing(press.executions(checkout, todo, 1, cell_minutes, say)) as executed:
             for done in executed:
                 assert done.notebook is not None
                 found = keys.records(source.name, done.notebook)

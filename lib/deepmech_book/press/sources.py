@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +21,8 @@ from deepmech_book.ledger.registry import written
 PROFILES = ("quick", "laptop", "paper")
 MADE_PAGES = ("status", "scoreboard", "papers", "done", "formulas", "gallery")
 REFERENCE = "api/"
+#: Parameters that say which, not how many: they may be 0.
+NAMES = ("number", "seed")
 SUFFIXES = {".md": "md:myst", ".py": "py:percent"}
 
 
@@ -201,46 +205,91 @@ def assignments(owner: str, code: str) -> Iterator[tuple[str, Any, ast.Assign]]:
 
     A default computed from another parameter would be computed before a profile replaces that one.
     """
-    for node in ast.parse(code).body:
+    where = f"notebook {owner}: the parameters cell"
+    try:
+        nodes = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise BookError(f"{where}{line}: is no Python ({getattr(error, 'msg', error)})") from None
+    for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            try:
+            with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                 yield node.targets[0].id, ast.literal_eval(node.value), node
                 continue
-            except ValueError:
-                pass
-        raise BookError(
-            f"notebook {owner}: line {node.lineno} of the parameters cell is not of the form name = plain value"
-        )
+        raise BookError(f"{where}, line {node.lineno}: is not of the form name = plain value")
 
 
-def checked(owner: str, source: Source, values: dict[str, Any]) -> dict[str, Any]:
-    """``values`` if every one is a parameter of the notebook and of its default's type; else a BookError."""
+def checked(owner: str, source: Source, values: Mapping[str, Any]) -> dict[str, Any]:
+    """``values`` as numbers of their defaults' type, if every one is a parameter of the notebook and may take its
+    default's place; else a BookError."""
+    found = {}
     for key, value in values.items():
         if key not in source.parameters or key == "profile":
             known = ", ".join(k for k in source.parameters if k != "profile") or "none"
             raise BookError(f"{owner} has no parameter {key!r}; its parameters are {known}")
-        default = source.parameters[key]
-        if default is not None and value is not None and kind(value) != kind(default):
-            raise BookError(f"{owner}: {key} = {value!r}: must be a {kind(default)} like its default {default!r}")
         try:
-            json.dumps(value)
-        except (TypeError, ValueError):
-            raise BookError(f"{owner}: {key} = {value!r}: must be numbers and words, or lists of them") from None
-    return values
+            found[key] = like(value, source.parameters[key], counts=key not in NAMES)
+            json.dumps(found[key], allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            odd = not isinstance(error, BookError)
+            words = "must be finite numbers and words, or lists of them" if odd else str(error)
+            raise BookError(f"{owner}: {key} = {short(repr(value), 200)}: {words}") from None
+    return found
+
+
+def like(value: Any, default: Any, counts: bool = True) -> Any:
+    """``value`` as one that may take the place of ``default``: 3.0 is 3 where that is a whole number, and what counts
+    something stays above 0; else a BookError says what it must be. Anything goes in place of None.
+
+    Examples
+    --------
+    >>> like(3.0, 10), like(2, 0.1), like([1, 2.0], [5]), like(None, 3), like("mnist", None)
+    (3, 2.0, [1, 2], None, 'mnist')
+    """
+    if value is None or default is None:
+        return value
+    words = f"must be a {kind(default)} like its default {short(repr(default), 200)}"
+    whole = type(default) is int
+    fits = type(value) is int if type(default) is float else whole and type(value) is float and value.is_integer()
+    if kind(value) != kind(default) and not fits:
+        raise BookError(words)
+    if type(default) is float:
+        return float(value)
+    if whole:
+        if counts and int(value) < 1 <= default:
+            raise BookError(f"{words}, and at least 1")
+        return int(value)
+    if isinstance(default, list | tuple) and default:
+        if not value:
+            raise BookError(f"{words}, and not empty")
+        kinds = {kind(one) for one in default}
+        model = min(default, key=lambda one: type(one) is int)  # of 0 and 0.5 the latter
+        if len(kinds) == 1 or kinds == {kind(1), kind(1.0)}:
+            return [like(one, model, counts=False) for one in value]
+    return value
 
 
 def kind(value: Any) -> str:
-    """What a parameter's value is, in words; values of one kind may take each other's place."""
-    if isinstance(value, bool):
-        return "truth value"
-    if isinstance(value, int | float):
-        return "number"
+    """What a parameter's value is, in words."""
+    if isinstance(value, bool | int | float):
+        return {bool: "truth value", int: "whole number", float: "number"}[type(value)]
     return "list" if isinstance(value, list | tuple) else type(value).__name__
+
+
+def short(text: str, most: int = 12_000) -> str:
+    """A text that fits a report or a page: of a longer one its beginning and its end.
+
+    Examples
+    --------
+    >>> short("abcdefgh", 4)
+    'a … 8 characters … fgh'
+    """
+    return text if len(text) <= most else f"{text[: most // 4]} … {len(text)} characters … {text[most // 4 - most :]}"
 
 
 def remark(code: str, node: ast.Assign) -> str:
     """What stands behind an assignment on its last line; columns of ast count bytes."""
-    return code.splitlines()[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
+    return code.split("\n")[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
 
 
 def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
@@ -253,11 +302,17 @@ def with_values(owner: str, code: str, values: dict[str, Any]) -> str:
     profile = 'paper'
     n = 20  # runs
     """
-    lines = code.splitlines()
+    raw = code.encode()
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in raw.split(b"\n"))]  # ast counts lines and bytes
+
+    def at(line: int | None, column: int | None) -> int:
+        return starts[(line or 1) - 1] + (column or 0)
+
     for name, default, node in reversed(list(assignments(owner, code))):
-        if name in values and values[name] != default:
-            lines[node.lineno - 1 : node.end_lineno] = [f"{name} = {values[name]!r}{remark(code, node)}"]
-    return "\n".join([f"# Parameters of the profile {values['profile']}", *lines])
+        if name in values and repr(values[name]) != repr(default):
+            old, new = node.value, repr(values[name]).encode()
+            raw = raw[: at(old.lineno, old.col_offset)] + new + raw[at(old.end_lineno, old.end_col_offset) :]
+    return f"# Parameters of the profile {values['profile']}\n{raw.decode()}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
