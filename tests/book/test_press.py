@@ -216,7 +216,7 @@ def environment_of(process):
 
 
 def test_an_output_that_cannot_be_sent_is_told(checkout):
-    write_notebooks(checkout, a=notebook_text(r"print('before', '\\ud800')"))
+    write_notebooks(checkout, a=notebook_text(r"print('before', '\ud800')"))
     with pytest.raises(BookError, match="an output was lost"):
         run(checkout)
 

@@ -92,7 +92,9 @@ class BookEngine(Engine):
         sockets = {} if sys.platform == "win32" else {"transport": "ipc"}
         config = Config(KernelManager={**sockets, "connection_file": str(folder / "kernel.json")})
         seconds = kwargs["execution_timeout"]
-        client = Client(nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=120, config=config)
+        client = Client(
+            nb_man, kernel_name=kernel_name, timeout=seconds, startup_timeout=120, iopub_timeout=60, config=config
+        )
         client.mark = environment[MARK]
         with (folder / SAID).open("wb") as said:
             return client.execute(env=environment, cwd=str(kwargs["root"]), stdout=said, stderr=said)
@@ -198,7 +200,7 @@ def _executed(
         end(alone[MARK])
         _running.discard(alone[MARK])
     if "UnicodeEncodeError" in (lost := _text(said)):
-        raise NotebookFailed(f"an output was lost, as it cannot be sent as UTF-8:\n{short(lost, 2000)}")
+        raise NotebookFailed(f"an output was lost, as it cannot be sent as UTF-8:\n{lost.splitlines()[-1]}")
     return json.loads(nbformat.writes(done))
 
 
@@ -249,8 +251,7 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
 
 def readable(text: str | list[str]) -> str:
     """A text as a page shows it: of a line, and of all, what is too long is left out, with a word that says so."""
-    lines = (short(line, LINE) for line in short("".join(text), TEXT).splitlines(keepends=True))
-    return "".join(lines)
+    return short("".join(short(line, LINE) for line in "".join(text).splitlines(keepends=True)), TEXT)
 
 
 def places(root: Path) -> re.Pattern[str]:
