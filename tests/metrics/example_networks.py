@@ -17,9 +17,9 @@ from deepmech.metrics import separation
 N, WIDTH, CLASSES, TOKENS = 60, 8, 3, 5
 
 
-def data_separation(features, labels, metric="D", weights="samples"):
+def data_separation(features, labels, metric="D"):
     """What a load curve shows by default."""
-    return separation.data_separation(features, np.asarray(labels), metric, weights=weights, debias=metric == "D")
+    return separation.data_separation(features, np.asarray(labels), metric, debias=metric == "D")
 
 
 def sample(n=N):

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import (
     V1,
     V2,
-    LogitLog,
     class_means,
     effects,
     integrated_effects,
@@ -224,21 +222,3 @@ def test_errors_name_the_remedy():
         effects(integrated_effects(isotropic_means(generic(2, 2), integral(ALPHA), integral(BETA)), "I"), 10)
     with pytest.raises(ValueError, match="as many logits as classes"):
         margins(np.zeros((2, 3, 4)))
-
-
-def test_a_training_loop_can_be_recorded():
-    """Tensors of a torch loop, batch by batch: the same means as from the arrays, and buffers may be reused."""
-    logits, drawn = log_of(np.broadcast_to(2 * np.eye(3), (50, 3, 3)), 8, 0.5, 0)
-    log, buffer = LogitLog(3), torch.empty(8, 3, dtype=torch.float64, requires_grad=True)
-    for m in range(50):
-        with torch.no_grad():
-            buffer.copy_(torch.tensor(logits[:, m]))
-        log.record(buffer, torch.tensor(drawn[:, m]))
-    xr.testing.assert_equal(log.means(pool=11), class_means(logits, drawn, 3, pool=11))
-    single = LogitLog(3)
-    single.record(logits[0, 0], drawn[0, 0])
-    assert single.arrays()[0].shape == (1, 1, 3)
-    with pytest.raises(ValueError, match="must all agree"):
-        log.record(logits[:4, 0], drawn[:4, 0])
-    with pytest.raises(ValueError, match="nothing recorded"):
-        LogitLog(3).means()

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 import torch
-import torch.multiprocessing as mp
 from example_networks import (
     CLASSES,
     WIDTH,
@@ -23,11 +22,9 @@ from example_networks import (
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from deepmech.core.random import Stream
-from deepmech.metrics.load_curve import LoadCurve, Partial, answers, load_curve, over_positions, over_tokens, views
+from deepmech.metrics.load_curve import LoadCurve, Partial, answers, load_curve, over_positions, over_tokens
 from deepmech.metrics.monitor import LoadCurveMonitor
 from deepmech.metrics.reading import without
-from deepmech.metrics.regression import probe_error
 
 X, Y = sample()
 ROWS = TensorDataset(torch.tensor(X), torch.tensor(Y))
@@ -104,13 +101,11 @@ def test_samples_that_cannot_be_measured(x, how, message):
         load_curve(mlp(), x, **how)
 
 
-@pytest.mark.parametrize("weights", ["samples", "printed"])
 @pytest.mark.parametrize("metric", ["D", "D_hat"])
-def test_classes_that_come_late_in_a_stream_count_as_if_known_from_the_start(metric, weights):
+def test_classes_that_come_late_in_a_stream_count_as_if_known_from_the_start(metric):
     order = np.argsort(Y, kind="stable")  # one class after the other
-    how = {"metric": metric, "weights": weights}
-    streamed = load_curve(mlp(), batches(X[order], Y[order], size=9), **how)
-    np.testing.assert_allclose(streamed, load_curve(mlp(), X, Y, **how), atol=1e-5)
+    streamed = load_curve(mlp(), batches(X[order], Y[order], size=9), metric=metric)
+    np.testing.assert_allclose(streamed, load_curve(mlp(), X, Y, metric=metric), atol=1e-5)
 
 
 def test_looking_draws_nothing_from_a_loader():
@@ -219,30 +214,6 @@ def test_torchs_own_transformer_with_a_padding_mask():
     assert torch.backends.mha.get_fastpath_enabled()
 
 
-def test_regression_is_measured_by_a_probe():
-    target = X @ np.linspace(-1, 1, WIDTH) + 0.3 * Y
-    model, how = mlp(act=nn.Tanh), {"target": "regression", "batch_size": 16}
-    curve = load_curve(model, X, target, **how)
-    assert curve.name == "probe_error" and "units" not in curve.attrs and "classes" not in curve.attrs
-    with torch.no_grad():
-        h, by_hand = torch.tensor(X), [probe_error(X, target)]
-        for part in model[:-1]:
-            h = part(h)
-            if isinstance(part, nn.Tanh):
-                by_hand.append(probe_error(h.numpy(), target))
-    np.testing.assert_allclose(curve, by_hand, rtol=1e-3)
-    np.testing.assert_allclose(load_curve(model, batches(X, target), target="regression"), curve, rtol=1e-3)
-    both = load_curve(model, X, np.stack([target, 0 * target + 1, Y == 0], 1), **how)  # yes-or-no labels are targets
-    two = load_curve(model, X, Y == 0, **how)
-    np.testing.assert_allclose(both, np.sqrt((curve**2 + two**2) / 3), rtol=1e-6)
-    with torch.no_grad():
-        model[2].weight[0, 0] = torch.nan
-    with pytest.raises(ValueError, match="layer '3': features: 16 of 128 values"):
-        load_curve(model, X, target, **how)
-    gone = load_curve(model, X, target, diverged_to_nan=True, **how)
-    assert np.isfinite(gone).values.tolist() == [True, True, False, False]
-
-
 def test_files_are_not_copied_to_memory(tmp_path):
     """Of a mapped file only one batch at a time becomes an array."""
     np.save(tmp_path / "x.npy", X)
@@ -285,78 +256,13 @@ def test_updates_are_the_whole_and_reset_forgets():
         np.testing.assert_allclose(metric.compute(), whole, atol=1e-5)
         np.testing.assert_allclose(without(metric.compute()), without(whole), atol=1e-5)
         metric.reset()
-    one, two = LoadCurve(mlp()).update(x[:50], y[:50]), LoadCurve(mlp()).update(x[50:], 2 - y[50:])
-    two.sets[None].classes.number = {2 - name: at for name, at in two.sets[None].classes.number.items()}
-    np.testing.assert_allclose(one.merge(two).compute(), whole, atol=1e-5)
-    with pytest.raises(ValueError, match="layers are"):
-        one.merge(LoadCurve(mlp(), ["0"]).update(x, y))
-    with pytest.raises(ValueError, match="only D with weights = 'samples'"):
-        LoadCurve(mlp(), metric="D_hat").update(x, y).merge(LoadCurve(mlp(), metric="D_hat").update(x, y))
     with pytest.raises(ValueError, match="LoadCurve: batch_size: load_curve takes layers, metric, n_classes"):
         LoadCurve(mlp(), batch_size=3)
 
 
-def _process(rank, file, sharded, out):
-    torch.distributed.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=2)
-    try:
-        x, y = tensors()
-        model = mlp()
-        if sharded:
-            from torch.distributed.fsdp import fully_shard
-
-            mesh = torch.distributed.init_device_mesh("cpu", (2,))
-            for layer in model:
-                if isinstance(layer, nn.Linear):
-                    fully_shard(layer, mesh=mesh)
-            model = fully_shard(model, mesh=mesh)
-        else:
-            model = nn.parallel.DistributedDataParallel(model)
-        mine = slice(rank, None, 2)
-        metric = LoadCurve(model, pool=lambda h: h).update(x[mine], y[mine], batch_size=16)
-        curve = metric.compute()
-        out[rank] = curve.values, without(curve).values, curve.attrs["samples"], metric.compute(reduce=False).values
-    finally:
-        torch.distributed.destroy_process_group()
-
-
-@pytest.mark.parametrize("sharded", [False, True], ids=["DistributedDataParallel", "fully_shard"])
-def test_two_processes_reduce_to_one_curve(tmp_path, sharded):
-    """Of networks in DistributedDataParallel, and of sharded ones, whose processes go through the layers together."""
-    with mp.Manager() as manager:
-        out = manager.dict()
-        mp.spawn(_process, (tmp_path / "store", sharded, out), nprocs=2)
-        found = dict(out)
-    for rank in range(2):
-        values, groups, n, alone = found[rank]
-        np.testing.assert_allclose(values, load_curve(mlp(), X, Y), atol=1e-5)
-        np.testing.assert_allclose(alone, load_curve(mlp(), X[rank::2], Y[rank::2]), atol=1e-5)
-        assert n == N and groups.shape == (20, 4)
-    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-6)
-
-
-def test_several_sets_of_labels_in_one_pass():
-    x, y = tensors()
-    (model, said), coarse, passes = answering(), (y > 0).long(), []
-    model.register_forward_hook(lambda *_: passes.append(1))
-    found = load_curve(model, x, {"class": y, "coarse": coarse, "answers": answers}, batch_size=25)
-    assert len(passes) == 3 + 1  # one look
-    for name, labels in (("class", y), ("coarse", coarse), ("answers", said)):
-        np.testing.assert_allclose(found[name], load_curve(model, x, labels), atol=1e-5)
-    assert found["coarse"].attrs["classes"] == 2 and found["class"].deepmech.read().verdict
-    named = batches(x=x, fine=y, coarse=coarse)
-    sets = {"class": "fine", "coarse": "coarse"}
-    from_names = load_curve(model, named, sets, forward=lambda model, batch: model(batch["x"]))
-    np.testing.assert_allclose(from_names["coarse"], found["coarse"], atol=1e-5)
-
-
 def test_without_labels():
-    """The network's own answers, from bare samples; or each sample a class of its views."""
+    """The network's own answers, from bare samples."""
     x, _ = tensors()
     model, said = answering()
     for source in (x, DataLoader(x, batch_size=32), batches(x)):
         np.testing.assert_allclose(load_curve(model, source, answers), load_curve(model, x, said), atol=1e-5)
-    drawn, noise = Stream.of("test views", 0), iter(range(100))
-    moved = views(x[:20], lambda v: v + 0.1 * torch.tensor(drawn.normal("noise", next(noise), v.shape)))
-    near = load_curve(model, moved)
-    assert near.attrs["classes"] == 20 and near.attrs["samples"] == 160
-    assert float(near[0]) == pytest.approx(np.log(WIDTH * 0.01 / float(x[:20].var(0, correction=0).sum())), abs=0.2)

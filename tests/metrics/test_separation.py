@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import ClassMoments, data_separation, separation_ceiling
 
-METRICS, WEIGHTS = ("D", "D_hat"), ("samples", "printed")
+METRICS = ("D", "D_hat")
 seeds = st.integers(0, 2**31)
 
 
@@ -22,17 +22,13 @@ def blobs(seed: int, n: int = 60, d: int = 5, classes: int = 4, distance: float 
     return s.normal("x", 0, (n, d)) + distance * s.normal("means", 0, (classes, d))[y], y
 
 
-def naive(x, y, metric, weights):
+def naive(x, y, metric):
     """Eqs. 2, 3 and 9 with full matrices and NumPy's own covariance."""
     k = range(y.max() + 1)
     p = np.array([(y == c).mean() for c in k])
     covariances = np.array([np.cov(x[y == c].T, bias=True) for c in k])
     means = np.array([x[y == c].mean(0) for c in k])
-    if weights == "samples":
-        within = np.einsum("k,kij->ij", p, covariances)
-        between = np.cov(means.T, aweights=p, bias=True)
-    else:
-        within, between = covariances.mean(0), np.cov((p[:, None] * means).T, bias=True)
+    within, between = np.einsum("k,kij->ij", p, covariances), np.cov(means.T, aweights=p, bias=True)
     if metric == "D":
         return np.log(np.trace(within) / np.trace(between))
     return np.log(np.trace(within @ np.linalg.pinv(between, rcond=1e-12, hermitian=True)))
@@ -42,13 +38,12 @@ def rotation(seed: int, d: int) -> np.ndarray:
     return np.linalg.qr(Stream.of("test rotation", seed).normal("q", 0, (d, d)))[0]
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("d", [2, 3, 8, 70])  # fewer and more features than classes and than samples
-def test_equals_the_formula_with_full_matrices(metric, weights, d):
+def test_equals_the_formula_with_full_matrices(metric, d):
     for seed in range(5):
         x, y = blobs(seed, d=d)
-        assert data_separation(x, y, metric, weights=weights) == pytest.approx(naive(x, y, metric, weights), abs=1e-9)
+        assert data_separation(x, y, metric) == pytest.approx(naive(x, y, metric), abs=1e-9)
 
 
 @given(seeds, st.floats(-50, 50), st.floats(1e-3, 1e3))
@@ -102,14 +97,14 @@ def test_gaussian_blobs_reach_their_expectation():
     assert data_separation(x, y, "D_hat") == pytest.approx(-2 * np.log(m), abs=4 * np.sqrt(2 / n + 4 / (m**2 * n)))
 
 
-@given(seeds, st.lists(st.integers(0, 60), max_size=6), st.sampled_from(METRICS), st.sampled_from(WEIGHTS))
-def test_any_batches_in_any_order_give_the_whole(seed, cuts, metric, weights):
+@given(seeds, st.lists(st.integers(0, 60), max_size=6), st.sampled_from(METRICS))
+def test_any_batches_in_any_order_give_the_whole(seed, cuts, metric):
     x, y = blobs(seed)
     order = Stream.of("test order", seed).permutation("order", 0, len(x))
-    stream = ClassMoments(4, metric, weights)
+    stream = ClassMoments(4, metric)
     for part in np.split(order, sorted(cuts)):
         stream.update(x[part], y[part])
-    whole = data_separation(x, y, metric, weights=weights)
+    whole = data_separation(x, y, metric)
     assert stream.separation() == pytest.approx(whole, abs=1e-10)
 
 
@@ -125,25 +120,14 @@ def test_no_digits_are_lost_far_from_the_origin_or_in_collapse(metric):
     assert moments.separation() == pytest.approx(2 * np.log(tiny), abs=1e-12)
 
 
-@given(seeds, st.sampled_from(WEIGHTS))
-def test_within_and_between_make_the_total(seed, weights):
-    """Only with the default weights: Tr Σ_w + Tr Σ_b = Tr Cov, so D is a function of the explained variance."""
+@given(seeds)
+def test_within_and_between_make_the_total(seed):
+    """Tr Σ_w + Tr Σ_b = Tr Cov, so D is a function of the explained variance."""
     x, y = blobs(seed)
-    ratio = np.exp(data_separation(x, y, weights=weights))
+    ratio = np.exp(data_separation(x, y))
     means = np.array([x[y == k].mean(0) for k in range(4)])
     explained = ((means[y] - x.mean(0)) ** 2).sum() / ((x - x.mean(0)) ** 2).sum()
-    assert (ratio == pytest.approx(1 / explained - 1, rel=1e-9)) == (weights == "samples")
-
-
-def test_eq_2_as_printed_adds_a_constant_for_equal_classes_and_depends_on_the_origin_otherwise():
-    x, _ = blobs(3, n=60)
-    even, uneven = np.arange(60) % 4, blobs(3, n=60)[1]
-    for metric in METRICS:
-        printed = data_separation(x, even, metric, weights="printed")
-        assert printed - data_separation(x, even, metric) == pytest.approx(2 * np.log(4), abs=1e-10)
-        assert data_separation(x + 1, even, metric, weights="printed") == pytest.approx(printed, abs=1e-10)
-    moved = data_separation(x + 1, uneven, weights="printed")
-    assert abs(moved - data_separation(x, uneven, weights="printed")) > 0.01
+    assert ratio == pytest.approx(1 / explained - 1, rel=1e-9)
 
 
 def test_leading_axes_are_separate_measurements_to_the_bit():
@@ -193,7 +177,7 @@ def test_means_on_a_line_span_one_direction():
         for k in range(3):
             noise[y == k] -= noise[y == k].mean(0)
         x = noise + np.outer(y, rotation(seed, 5)[0]) + 100
-        assert data_separation(x, y, "D_hat") == pytest.approx(naive(x, y, "D_hat", "samples"), abs=1e-6)
+        assert data_separation(x, y, "D_hat") == pytest.approx(naive(x, y, "D_hat"), abs=1e-6)
 
 
 def test_width_across_the_means_only_is_complete_collapse_for_d_hat():
@@ -227,8 +211,6 @@ def test_bad_options_are_named():
     x, y = blobs(0)
     with pytest.raises(ValueError, match="metric = 'E'"):
         data_separation(x, y, "E")
-    with pytest.raises(ValueError, match="weights = 'x'"):
-        data_separation(x, y, weights="x")
     with pytest.raises(ValueError, match=r"labels run from 0 to 3: expected 0 … 2"):
         data_separation(x, y, n_classes=3)
     with pytest.raises(ValueError, match="4 columns, earlier batches had 5"):
@@ -251,7 +233,7 @@ SAMPLINGS = {
 }
 
 
-def samplings(name, weights, draws=400, scale=1.0):
+def samplings(name, draws=400, scale=1.0):
     """Plain and debiased D of many samples of one population, and D of the population itself."""
     sizes, d, width, freedom = SAMPLINGS[name]
     s, y = Stream.of("test sampling noise", name), np.repeat(np.arange(len(sizes)), sizes)
@@ -262,21 +244,17 @@ def samplings(name, weights, draws=400, scale=1.0):
         squares = (s.normal("squares", 0, (draws, len(y), d, freedom)) ** 2).sum(-1)
         noise = noise / np.sqrt(squares / freedom) * np.sqrt((freedom - 2) / freedom)
     x = means[y] + width[y, None] * noise
-    plain, mended = (data_separation(x, np.tile(y, (draws, 1)), weights=weights, debias=b) for b in (False, True))
+    plain, mended = (data_separation(x, np.tile(y, (draws, 1)), debias=b) for b in (False, True))
     p = np.array(sizes) / len(y)
-    if weights == "samples":
-        within, between = d * p @ width**2, p @ ((means - p @ means) ** 2).sum(1)
-    else:
-        within, between = d * (width**2).mean(), (p[:, None] * means).var(0).sum()
+    within, between = d * p @ width**2, p @ ((means - p @ means) ** 2).sum(1)
     with np.errstate(divide="ignore"):
         return plain, mended, np.log(within) - np.log(between), np.bincount(y)
 
 
-@pytest.mark.parametrize("weights", ["samples", "printed"])
 @pytest.mark.parametrize("name", SAMPLINGS)
-def test_debiased_separation_is_that_of_the_population(name, weights):
+def test_debiased_separation_is_that_of_the_population(name):
     """Its quotient is right on average, its logarithm but for that of what scatters; plain D is too low."""
-    plain, mended, true, _ = samplings(name, weights)
+    plain, mended, true, _ = samplings(name)
     assert np.isfinite(mended).mean() > 0.98
     quotient = np.exp(true - mended[np.isfinite(mended)])
     assert abs(quotient.mean() - 1) < 4 * quotient.std() / np.sqrt(len(quotient)) + 0.01
@@ -284,12 +262,11 @@ def test_debiased_separation_is_that_of_the_population(name, weights):
     assert plain.std() < np.nanstd(mended) < 3 * plain.std()
 
 
-@pytest.mark.parametrize("weights", ["samples", "printed"])
 @pytest.mark.parametrize("name", ["few classes", "many classes", "unequal classes", "heavy tails"])
-def test_plain_separation_ends_at_its_ceiling_where_debiased_knows_that_it_knows_nothing(name, weights):
+def test_plain_separation_ends_at_its_ceiling_where_debiased_knows_that_it_knows_nothing(name):
     """Classes that are alike: the ceiling is where plain D lies, and what is left of the scatter has either sign."""
-    plain, mended, _, count = samplings(name, weights, scale=0.0)
-    scatter = np.exp(separation_ceiling(count, weights) - plain)
+    plain, mended, _, count = samplings(name, scale=0.0)
+    scatter = np.exp(separation_ceiling(count) - plain)
     assert abs(scatter.mean() - 1) < 4 * scatter.std() / np.sqrt(len(scatter)) + 0.05
     assert 0.3 < np.isnan(mended).mean() < 0.8
 

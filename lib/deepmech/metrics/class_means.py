@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core import specs
-from deepmech.metrics.separation import class_labels, real_numbers
+from deepmech.metrics.separation import real_numbers
 
 
 def class_means(
@@ -102,57 +102,3 @@ def _pooled(a: np.ndarray, pool: int) -> np.ndarray:
     total = np.concatenate([np.zeros_like(a[:1]), np.cumsum(a, axis=0)])
     i = np.arange(len(a))
     return total[np.minimum(i + pool // 2 + 1, len(a))] - total[np.maximum(i - pool // 2, 0)]
-
-
-class LogitLog:
-    """What a training loop has to write down for :func:`class_means`: at every step the class drawn and the logits.
-
-    Call :meth:`record` with the logits that the network gives for the sample (or batch) it is about to train on.
-    Samples of a batch become trials of their own, so that a batch needs no special care afterwards.
-
-    Parameters
-    ----------
-    n_classes : int
-        K, also the number of logits.
-
-    Examples
-    --------
-    >>> log = LogitLog(2)
-    >>> for step in range(4):
-    ...     log.record(np.array([[1.0 + step, 0.0], [0.0, 2.0]]), [0, 1])
-    >>> log.means().sel({"class": 0, "logit": 0}).values.tolist()
-    [1.0, 2.0, 3.0, 4.0]
-    """
-
-    def __init__(self, n_classes: int) -> None:
-        self.n_classes = specs.whole("LogitLog: n_classes", n_classes)
-        self._logits: list[np.ndarray] = []
-        self._classes: list[np.ndarray] = []
-
-    def record(self, logits: Any, labels: Any) -> None:
-        """One step: ``logits`` (K,) or (batch, K), tensor or array, and the classes, () or (batch,), as many each
-        step."""
-        x = specs.array("LogitLog.record: logits", logits.detach().cpu() if hasattr(logits, "detach") else logits)
-        k = self.n_classes
-        if x.ndim not in (1, 2) or x.shape[-1] != k:
-            raise ValueError(f"LogitLog.record: logits {x.shape}: expected ({k},) or (batch, {k})")
-        x, y = x.reshape(-1, k), class_labels(labels).reshape(-1)
-        _require_range("LogitLog.record: labels", y, self.n_classes)
-        before = self._logits[-1].shape if self._logits else x.shape
-        if len(x) != len(y) or x.shape != before:
-            raise ValueError(
-                f"LogitLog.record: logits {x.shape}, labels {y.shape}, step before {before}: must all agree"
-            )
-        # a copy, since loops may reuse their buffers
-        self._logits.append(x.copy())
-        self._classes.append(y.astype(np.int64))
-
-    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Logits (trial, iteration, logit) and classes (trial, iteration), trials being the places in the batch."""
-        if not self._logits:
-            raise ValueError("LogitLog: nothing recorded yet; call record(logits, labels) in the training loop")
-        return np.stack(self._logits, axis=1), np.stack(self._classes, axis=1)
-
-    def means(self, pool: int = 1) -> xr.DataArray:
-        """:func:`class_means` of what has been recorded."""
-        return class_means(*self.arrays(), self.n_classes, pool)

@@ -35,12 +35,11 @@ from scipy.signal import savgol_filter
 
 from deepmech.core import specs
 from deepmech.core.specs import with_dims
-from deepmech.metrics.class_means import LogitLog, class_means
+from deepmech.metrics.class_means import class_means
 
 __all__ = [
     "V1",
     "V2",
-    "LogitLog",
     "class_means",
     "effects",
     "integrated_effects",

@@ -38,16 +38,18 @@ _UNFIT = re.compile(
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was given, what of it the model is called with, and its labels (or targets) by names of sets: of
-    each sample, or a function of the model's output and the batch."""
+    """A batch as it was given, what of it the model is called with, and its labels.
+
+    Labels are one for each sample, or a function of the model's output and the batch.
+    """
 
     whole: Any
     args: tuple[Any, ...]
     named: Mapping[str, Any]
-    labels: Mapping[Any, Any]
+    labels: Any
 
     def __len__(self) -> int:
-        given = [*(v for v in self.labels.values() if not callable(v)), *self.tensors()]
+        given = self.tensors() if callable(self.labels) else [self.labels]
         return len(given[0]) if given else 0
 
     def digest(self) -> bytes:
@@ -108,54 +110,48 @@ class Batches:
     comes, its labels where ``y`` says, or under the first of :data:`LABELS` that is there, or last.
     """
 
-    def __init__(
-        self, x: Any, y: Any, batch_size: int = 1024, target: str = "classes", n_samples: int | None = None
-    ) -> None:
+    def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None) -> None:
         specs.whole("load_curve: batch_size", batch_size)
         if n_samples is not None:
             specs.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
-        self.n_samples, self.batch_size, self.target = n_samples, batch_size, target
-        self.known: dict[Any, np.ndarray] = {}  # labels of arrays
+        self.n_samples, self.batch_size, self.place = n_samples, batch_size, y
+        self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.cached: list[Batch] | None = None
-        self.places: dict[Any, Any] = dict(y) if isinstance(y, Mapping) else {None: y}
         array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
         rows = hasattr(x, "__getitem__") and hasattr(x, "__len__")
         if array or isinstance(x, Mapping | list | tuple | str) or not (rows or isinstance(x, Iterable)):
             self._take_arrays(x)
             return
-        for place in self.places.values():
-            if not (place is None or isinstance(place, str | int) or callable(place)):
-                raise ValueError(
-                    f"load_curve: y is a {type(place).__name__}, but x is a {type(x).__name__}, whose batches hold "
-                    "the labels: leave y out, or say where they are by the name or the number of an entry"
-                )
+        if not (y is None or isinstance(y, str | int) or callable(y)):
+            raise ValueError(
+                f"load_curve: y is a {type(y).__name__}, but x is a {type(x).__name__}, whose batches hold "
+                "the labels: leave y out, or say where they are by the name or the number of an entry"
+            )
         self.loader = x if isinstance(x, Iterable) else DataLoader(x, batch_size=batch_size)
 
     def _take_arrays(self, x: Any) -> None:
-        self.like = x
-        labels = self.places
-        if isinstance(x, Mapping) and all(y is None or isinstance(y, str) for y in labels.values()):
-            split = _split(x, labels)
-            x, labels = split.named, dict(split.labels)
-        if any(y is None for y in labels.values()):
+        self.like, y = x, self.place
+        if isinstance(x, Mapping) and (y is None or isinstance(y, str)):
+            split = _split(x, y)
+            x, y = split.named, split.labels
+        if y is None:
             raise ValueError(
                 "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
                 "y=deepmech.metrics.load_curve.answers for the classes that the network itself sees"
             )
         named = isinstance(x, Mapping)
         self.inputs = {k: _array(f"x[{k!r}]", v) for k, v in x.items()} if named else {"x": _array("x", x)}
-        self.functions = {name: y for name, y in labels.items() if callable(y)}
-        read = class_names if self.target == "classes" else regression_targets
-        self.known = {name: read(y) for name, y in labels.items() if not callable(y)}
-        shapes = [y.shape for y in self.known.values()]
-        self.n = shapes[0][0] if shapes else len(next(iter(self.inputs.values())))
+        self.function = y if callable(y) else None
+        self.known = None if callable(y) else class_names(y)
+        shape = () if self.known is None else self.known.shape
+        self.n = shape[0] if shape else len(next(iter(self.inputs.values())))
         for name, one in self.inputs.items():
-            if len(one.shape) == 0 or any(shape[:1] != tuple(one.shape)[:1] for shape in shapes):
-                y = shapes[0] if shapes else "a function"
-                raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {y}: expected (n, ...) and (n,)")
+            if len(one.shape) == 0 or shape[:1] not in ((), tuple(one.shape)[:1]):
+                said = shape or "a function"
+                raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {said}: expected (n, ...) and (n,)")
         self.n = min(self.n, self.n_samples or self.n)
-        self.known = {name: y[: self.n] for name, y in self.known.items()}
+        self.known = None if self.known is None else self.known[: self.n]
 
     def __iter__(self) -> Iterator[Batch]:
         if self.cached is not None:
@@ -167,7 +163,7 @@ class Batches:
             rows = slice(start, min(start + self.batch_size, self.n))
             cut = {name: one[rows] for name, one in self.inputs.items()}
             parts = {k: v if isinstance(v, torch.Tensor) else torch.tensor(np.asarray(v)) for k, v in cut.items()}
-            labels = {name: y[rows] for name, y in self.known.items()} | self.functions
+            labels = self.function if self.known is None else self.known[rows]
             if not isinstance(self.like, Mapping):
                 yield Batch(parts["x"], (parts["x"],), {}, labels)
                 continue
@@ -179,7 +175,7 @@ class Batches:
     def _read(self) -> Iterator[Batch]:
         n = 0
         for whole in self.loader or ():
-            batch = _split(whole, self.places)
+            batch = _split(whole, self.place)
             yield batch
             n += len(batch)
             if self.n_samples is not None and n >= self.n_samples:
@@ -189,9 +185,8 @@ class Batches:
 
     def require_classes(self, n_classes: int | None = None) -> None:
         """A ValueError if a class is missing, as far as labels are known before anything is computed."""
-        if self.target == "classes":
-            for labels in self.known.values():
-                ClassIndex(n_classes, labels).require_all()
+        if self.known is not None:
+            ClassIndex(n_classes, self.known).require_all()
 
     def cache(self) -> None:
         """Read the batches of a loader now and keep them, so that the same samples come every time."""
@@ -257,47 +252,35 @@ def class_names(labels: Any) -> np.ndarray:
     except ValueError:
         specs.refuse("load_curve: y", labels, "one label for each sample")
     if found.ndim != 1:
-        several = "; several yes-or-no labels a sample are read as target='regression'" if found.ndim == 2 else ""
-        raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,){several}")
+        raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,)")
     if found.dtype.kind == "O" and len(found) and all(isinstance(v, str) for v in found):
         found = found.astype(str)
     if found.dtype.kind == "f":
-        raise ValueError(
-            f"load_curve: labels have type {found.dtype}: expected classes, as whole numbers or words; "
-            "targets that are real numbers need target='regression'"
-        )
+        raise ValueError(f"load_curve: labels have type {found.dtype}: expected classes, as whole numbers or words")
     return found if found.dtype.kind in "Ub" else class_labels(found)
 
 
-def regression_targets(values: Any) -> np.ndarray:
-    """Targets of a regression, (n,) or (n, m): real numbers, or booleans as 0 and 1."""
-    found = real_numbers("load_curve: y", values.cpu() if isinstance(values, torch.Tensor) else values).astype(float)
-    if found.ndim not in (1, 2):
-        raise ValueError(f"load_curve: y has shape {found.shape}: expected targets (n,), or several a sample, (n, m)")
-    return found
+def _split(whole: Any, place: Any) -> Batch:
+    """A batch, with its labels apart from what the model is called with.
 
-
-def _split(whole: Any, places: Mapping[Any, Any]) -> Batch:
-    """A batch, with its labels apart from what the model is called with."""
-    named, functions = isinstance(whole, Mapping), {name for name, place in places.items() if callable(place)}
+    ``place`` says where the labels are, or is a function of output and batch.
+    """
+    named = isinstance(whole, Mapping)
     entries = whole if named else dict(enumerate(whole if isinstance(whole, tuple | list) else [whole]))
     last = len(entries) - 1
     own = next((k for k in LABELS if k in whole), None) if named else last or None
-    labels, apart = dict(places), {own} if functions and (named or len(functions) == len(places)) else set()
-    for name in places.keys() - functions:
-        place = places[name]
-        at = own if place is None else place % len(entries) if isinstance(place, int) and not named else place
-        if at not in entries or not (named or last):
-            what = "no labels" if place is None else f"no {place!r}"
-            raise ValueError(
-                f"load_curve: {what} among {', '.join(map(str, whole))}: name the entry that holds them, y='…'"
-                if named
-                else f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be "
-                "(x, y) or a dict, as of ((b.x, b.y) for b in loader)"
-            )
-        labels[name] = entries[at]
-        apart.add(at)
-    inputs: Any = {k: v for k, v in entries.items() if k not in apart}
+    at = own if place is None or callable(place) else place
+    at = at % len(entries) if isinstance(at, int) and not named else at
+    if not callable(place) and (at not in entries or not (named or last)):
+        what = "no labels" if place is None else f"no {place!r}"
+        raise ValueError(
+            f"load_curve: {what} among {', '.join(map(str, whole))}: name the entry that holds them, y='…'"
+            if named
+            else f"load_curve: a batch is a {type(whole).__name__}, without labels that can be told: let it be "
+            "(x, y) or a dict, as of ((b.x, b.y) for b in loader)"
+        )
+    labels = place if callable(place) else entries[at]
+    inputs: Any = {k: v for k, v in entries.items() if k != at}
     if not named and len(inputs) == 1 and isinstance(first := next(iter(inputs.values())), Mapping):
         named, inputs = True, first
     return Batch(whole, (), inputs, labels) if named else Batch(whole, tuple(inputs.values()), {}, labels)

@@ -136,39 +136,14 @@ class GroupMoments:
             sums = (self.count, self.square, self.sum)
             self.count, self.square, self.sum = (t.reshape(parts, groups, *t.shape[1:]).sum(0) for t in sums)
 
-    def merge(self, other: GroupMoments, places: torch.Tensor) -> None:
-        """Add the samples of another, whose class k is here class ``places[k]``."""
-        self.grow(int(places.max()) + 1)
-        if not other.anchor.shape[1]:
-            return
-        self._begin(other.anchor)
-        groups = int(np.gcd(self.groups, other.groups))
-        for one in (self, other):
-            one.join(groups)
-        known = self.count.sum(0)[places] > 0
-        self.anchor[places[~known]] = other.anchor[~known].to(self.anchor)
-        # What the other counted from its own anchors, counted from these.
-        gap = (other.anchor.to(self.anchor) - self.anchor[places]).double()
-        total, count = other.sum.to(self.sum).double(), other.count.to(self.count)
-        square = other.square.to(self.square) + 2 * (total * gap).sum(-1) + count * gap.square().sum(-1)
-        self.square[:, places] += square
-        self.sum[:, places] += (total + count[..., None] * gap).to(self.sum.dtype)
-        self.count[:, places] += count
-
     def separation(self, debias: bool = True) -> float:
         """D of all samples."""
         count, scatter, spread = self._whole()[:3]
         return float(self._d(count, scatter, spread, debias))
 
-    def without(self, debias: bool = True, over: str = "samples") -> np.ndarray:
-        """D without each group of samples, or without each class."""
+    def without(self, debias: bool = True) -> np.ndarray:
+        """D without each group of samples."""
         count, _, spread, mean, offset = self._whole()
-        if over == "classes":
-            others = 1 - torch.eye(len(count), dtype=count.dtype, device=count.device)
-            p = count / count.sum()
-            size = mean.square().sum(1)  # from the mean of all, so that the mean of the others is −p/(1 − p) times one
-            left = ((p * size).sum() - p * size) / (1 - p) - (p / (1 - p)).square() * size
-            return self._d(count * others, left, spread * others, debias).cpu().numpy()
         # A mean without a group lies -lever (group's mean - mean) off; products with sums are taken in their precision.
         n = self.count[self.count.any(1)]
         some, rest = n.clamp(min=1), count - n

@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, Self
 
 import torch
@@ -25,8 +24,6 @@ ENTRY = "before "
 """How names of points begin that are what enters a module."""
 CALL = "()"
 """How names of layers end that are calls of functions, ``"block1.relu()"``."""
-FULLY_CONNECTED = "fully connected, equal layers"
-"""The architecture for which paper A drew its phase diagram."""
 
 _NOT_HIDDEN = {"MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax"}
 _ACTIVATIONS = tuple(getattr(nn, n) for n in nn.modules.activation.__all__ if n not in _NOT_HIDDEN)
@@ -40,11 +37,6 @@ _FUNCTIONS = {
     *("gelu", "silu", "mish", "glu", "tanh", "tanh_", "sigmoid", "sigmoid_", "hardtanh", "hardswish", "hardsigmoid"),
     *("softplus", "softsign", "logsigmoid", "tanhshrink", "softshrink", "hardshrink", "threshold"),
 }
-#: Kinds of steps between layers, by a word in the name of a module's class; what none of them does is an addition, or
-#: whatever else stands between modules.
-KINDS = {"attention": "attention", "norm": "normalisation", "pool": "pooling"}
-KINDS |= dict.fromkeys(("linear", "conv"), "linear map")
-ADDITION = "addition"
 
 
 @dataclass(frozen=True)
@@ -52,14 +44,12 @@ class Selection:
     """The layers of a curve by name, and in words what of the model they leave out.
 
     ``blocks`` tells that they are blocks, whose outputs may be tuples, and that the curve begins with what enters the
-    first of them. ``points``, where they were asked for, lead from each layer to the next: (layer that they lead to,
-    point, kind of the step that ends there), the last of each being the layer.
+    first of them.
     """
 
     names: tuple[str, ...]
     left_out: str = ""
     blocks: bool = False
-    points: tuple[tuple[str, str, str], ...] = ()
 
 
 def is_activation(module: nn.Module) -> bool:
@@ -69,34 +59,6 @@ def is_activation(module: nn.Module) -> bool:
     kind = type(module).__name__
     plain = not any(True for _ in module.children()) and all(p.ndim < 2 for p in module.parameters())
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
-
-
-def describe(model: nn.Module) -> str:
-    """What kind of network a model is, as far as its modules tell; empty where they do not.
-
-    It is fully connected if it is a stack of three or more equal hidden layers in ``nn.Sequential``: linear maps,
-    normalisations, activations and dropout. Of other classes nobody can say from outside what ``forward`` adds up.
-
-    Examples
-    --------
-    >>> describe(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU())), describe(nn.TransformerEncoderLayer(8, 2))
-    ('convolutional', 'built of attention')
-    >>> layers = [part for width in (5, 8, 8) for part in (nn.Linear(width, 8), nn.ReLU())]
-    >>> describe(nn.Sequential(*layers, nn.Linear(8, 2))), describe(nn.Sequential(*layers[:4]))
-    ('fully connected, equal layers', '')
-    """
-    parts = (nn.Sequential, nn.Linear, nn.BatchNorm1d, nn.LayerNorm, nn.Dropout, nn.Flatten, nn.Identity, nn.Softmax)
-    modules = list(model.modules())
-    hidden = [m for m in modules if isinstance(m, nn.Linear)][1:-1]
-    equal = len(hidden) >= 2 and len({size for m in hidden for size in (m.in_features, m.out_features)}) == 1
-    kinds = " ".join(type(m).__name__.lower() for m in modules)
-    known = {
-        FULLY_CONNECTED: equal and all(isinstance(m, parts) or is_activation(m) for m in modules),
-        "built of attention": "attention" in kinds,
-        "recurrent": any(isinstance(m, nn.RNNBase | nn.RNNCellBase) for m in modules),
-        "convolutional": "conv" in kinds,
-    }
-    return next((word for word, there in known.items() if there), "")
 
 
 class Watch(TorchFunctionMode):
@@ -109,7 +71,7 @@ class Watch(TorchFunctionMode):
 
     def __init__(self, modules: Mapping[str, nn.Module], functions: bool = True) -> None:
         super().__init__()
-        self.modules = {n: m for n, m in modules.items() if not isinstance(m, torch.jit.ScriptModule)}  # take no hooks
+        self.modules = dict(modules)
         self.functions = functions
         self.inside: list[str] = []
         self.handles: list[Any] = []
@@ -232,8 +194,11 @@ class LayerProbe(Watch):
                 f"load_curve: layer {name!r} returns shape {tuple(value.shape)}, which has no sample axis: "
                 f"the first axis must have the length of the batch, {self.n}"
             )
-        value = value.dequantize() if value.is_quantized else value
-        value = value.full_tensor() if hasattr(value, "full_tensor") else value  # of a sharded model
+        if value.is_quantized or value.layout != torch.strided or hasattr(value, "full_tensor"):
+            raise ValueError(
+                f"load_curve: layer {name!r} returns a quantised, sparse or sharded tensor: make plain numbers of it, "
+                "pool=lambda h: h.dequantize(), say"
+            )
         self.collect(name, value.reshape(self.n, -1))
 
 
@@ -276,23 +241,14 @@ def choose(
     layers: Sequence[str] | str | None,
     run: Callable[[], Any],
     main: torch.Tensor | None,
-    parts: bool = False,
 ) -> Selection:
     """The layers of a load curve: names, ``"blocks"``, or None for the input and all activations.
 
-    ``run`` takes one batch, whose main tensor is ``main``, through the model. With ``parts``, also the points on the
-    way from layer to layer. A ValueError for names that are not there, whole numbers as a layer, and if nothing is
-    found.
+    ``run`` takes one batch, whose main tensor is ``main``, through the model. A ValueError for names that are not
+    there, whole numbers as a layer, and if nothing is found.
     """
     modules = {name: module for name, module in model.named_modules() if name}
-    named = layers is not None and layers != BLOCKS
-    if isinstance(model, torch.jit.ScriptModule) and not set(layers or [BLOCKS]) <= set(_ENDS):
-        raise ValueError(
-            "load_curve: a scripted module (torch.jit) computes out of sight, no layer of it can be watched: measure "
-            "what it was made from, original.load_state_dict(scripted.state_dict()); load_curve(original, …), or its "
-            "ends, layers=['input', 'output']"
-        )
-    if named:
+    if layers is not None and layers != BLOCKS:
         _check_names(list(layers or ()), modules)
         if INPUT in (layers or ()) and (main is None or not main.is_floating_point()):
             raise ValueError(
@@ -300,11 +256,8 @@ def choose(
                 f"between two token numbers means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole "
                 "numbers that are quantities, such as pixels: give them as floating point numbers.)"
             )
-        if not parts:
-            return Selection(tuple(layers or ()))
-    seen = _Log(modules, run, main)
-    found = Selection(tuple(layers or ())) if named else (_blocks if layers else _default)(seen)
-    return replace(found, points=tuple(_points(found.names, seen))) if parts else found
+        return Selection(tuple(layers))
+    return (_blocks if layers else _default)(_Log(modules, run, main))
 
 
 def _default(seen: _Log) -> Selection:
@@ -332,13 +285,12 @@ def _default(seen: _Log) -> Selection:
     first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_view(call.first, main))
     # What a curve over activations leaves out: those inside of modules that compute out of sight.
     recurrent = [name for name, module in modules.items() if name in seen.often and isinstance(module, nn.RNNBase)]
-    scripted = [name for name, module in modules.items() if isinstance(module, torch.jit.ScriptModule)]
     left_out = ""
-    if unseen := [*recurrent, *(name for name in scripted if not _inside(name, scripted))]:
-        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in unseen[: specs.FEW])
-        remedy = f": layers=[…, {recurrent[0]!r}, …] takes what it returns" if recurrent else ""
+    if recurrent:
+        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: specs.FEW])
         left_out = (
-            f"what {places} computes inside is out of sight and left out, beside {len(found)} activations{remedy}"
+            f"what {places} computes inside is out of sight and left out, beside {len(found)} activations: "
+            f"layers=[…, {recurrent[0]!r}, …] takes what it returns"
         )
     return Selection((*(first or ends), *found), left_out)
 
@@ -369,47 +321,6 @@ def _blocks(seen: _Log) -> Selection:
         listing = _listing(modules)
         raise ValueError(f"load_curve: layers = 'blocks': no blocks are repeated here; name the layers: {listing}")
     return Selection((BEFORE, *found), blocks=True)
-
-
-def _points(names: Sequence[str], seen: _Log) -> Iterator[tuple[str, str, str]]:
-    """Points on the way from each layer to the next: what modules without parts return, and what enters one of them if
-    that is not what the one before returned."""
-    calls, n = seen.calls, None if seen.main is None else len(seen.main)
-    label = {at: name for name, at in seen.named().items()}
-    kind = {name: _kind(module) for name, module in seen.all.items()}
-    units = {name for name in kind if kind[name] == "attention"}
-    whole = {name for call in calls for name in call.inside} - units
-    ends = {name: (at, calls[at].made) for at, name in label.items()}
-    ends |= {INPUT: (-1, seen.main), OUTPUT: (len(calls), seen.output)}
-    if BEFORE in names:
-        block = names[1].partition(":")[0]
-        begin = next(at for at, call in enumerate(calls) if block in (call.name, *call.inside))
-        ends[BEFORE] = begin - 1, calls[ends[names[1]][0]].first
-    for before, layer in pairwise(names):
-        (start, made), (end, last) = ends[before], ends[layer]
-        steps, made = list[tuple[str, str]](), stream(made)
-        for at in range(start + 1, min(end + 1, len(calls))):
-            call, leaves = calls[at], stream(calls[at].made)
-            if call.name in whole or not units.isdisjoint(call.inside) or not _measurable(leaves, n):
-                continue
-            if _measurable(call.first, n) and not _is_view(call.first, made):
-                steps.append((f"{ENTRY}{label[at]}", ADDITION))
-            steps.append((label[at], kind.get(call.name, "activation")))
-            made = leaves
-        if steps and steps[-1][0] != layer and _is_view(stream(last), made):
-            steps[-1] = layer, steps[-1][1]
-        if not steps or steps[-1][0] != layer:
-            steps.append((layer, ADDITION))
-        yield from ((layer, *step) for step in steps)
-
-
-def _kind(module: nn.Module) -> str:
-    words = (word for part, word in KINDS.items() if part in type(module).__name__.lower())
-    return "activation" if is_activation(module) else next(words, "other modules")
-
-
-def _measurable(value: Any, n: int | None) -> bool:
-    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.ndim > 1 and n in (None, len(value))
 
 
 def _inside(name: str, others: Sequence[str]) -> bool:
@@ -482,8 +393,6 @@ def _check_names(layers: list[str], modules: Mapping[str, nn.Module]) -> None:
             close = difflib.get_close_matches(str(name), list(modules), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"load_curve: no layer {name!r}; this model has {_listing(modules)}{hint}")
-        if isinstance(modules[at], torch.jit.ScriptModule):
-            raise ValueError(f"load_curve: layer {name!r} is scripted (torch.jit), and cannot be watched: name others")
 
 
 def _listing(modules: Mapping[str, nn.Module]) -> str:

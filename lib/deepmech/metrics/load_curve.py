@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
-from types import SimpleNamespace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -18,34 +16,20 @@ import xarray as xr
 from torch import nn
 
 from deepmech.core import specs
-from deepmech.metrics.evaluation import (
-    Batch,
-    Batches,
-    ClassIndex,
-    Forward,
-    evaluation,
-    loader_state,
-    regression_targets,
-    unwrap,
-)
+from deepmech.metrics.evaluation import Batch, Batches, ClassIndex, Forward, evaluation, loader_state, unwrap
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
-from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, describe, stream
-from deepmech.metrics.regression import probe_error
-from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, Weights, require_finite, separation_ceiling
+from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, stream
+from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, separation_ceiling
 
-__all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens", "views"]
+__all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens"]
 
-Target = Literal["classes", "regression"]
-Over = Literal["samples", "classes"]
 Pool = Callable[..., torch.Tensor]
 
 #: Name and ``long_name`` of the result.
 _WORDS = {
     "D": ("data_separation", "data separation"),
     "D_hat": ("data_separation_hat", "data separation D̂"),
-    "probe_error": ("probe_error", "error of a linear probe"),
 }
-_LARGEST_FEATURES = 2**31  # bytes
 
 
 class Partial(UserWarning):
@@ -60,19 +44,14 @@ def load_curve(
     metric: Metric = "D",
     batch_size: int = 1024,
     n_classes: int | None = None,
-    weights: Weights = "samples",
     pool: Pool | None = None,
     diverged_to_nan: bool = False,
     *,
     forward: Forward | None = None,
-    target: Target = "classes",
     n_samples: int | None = None,
-    autocast: torch.dtype | None = None,
     debias: bool = True,
     groups: int = GROUPS,
-    over: Over = "samples",
-    parts: bool = False,
-) -> Any:
+) -> xr.DataArray:
     """Data separation of each layer of a torch model (paper A, Fig. 1): its load curve.
 
     The samples go through the model once, batch by batch, in evaluation mode. The model is left as it was
@@ -82,7 +61,7 @@ def load_curve(
     ----------
     model
         Any module. Of ``torch.compile`` the module within is measured, uncompiled; of ``DistributedDataParallel`` the
-        module within, on this process alone (:class:`LoadCurve` puts processes together).
+        module within, on this process alone.
     x
         What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
         tokenizer returns them. Or a ``DataLoader``, a ``Dataset`` or any source of batches: tuples, the labels last, or
@@ -91,8 +70,7 @@ def load_curve(
     y
         The class of each sample, (n,): numbers 0 … K − 1 or words. Of batches: where in them the labels are, by name
         or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without labels:
-        :func:`answers`, or any function of output and batch; or batches of :func:`views`. Several sets of labels by
-        name, ``{"class": …, "superclass": …, "answers": answers}``, are measured in one pass.
+        :func:`answers`, or any function of output and batch.
     layers
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
         ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
@@ -108,8 +86,6 @@ def load_curve(
         Samples per forward pass; changes memory and rounding only. A loader has its own.
     n_classes
         K; by default the largest label plus one.
-    weights
-        Which reading of Eq. 2, see :mod:`deepmech.metrics.separation`.
     pool
         Applied to what each layer returns, the input included, before it is measured: for example
         :func:`over_positions`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
@@ -119,38 +95,26 @@ def load_curve(
     forward
         How to call the model, if not with the batch without its labels: ``lambda model, batch: model(batch["image"])``.
         The batch is on the model's device.
-    target
-        ``"regression"`` takes real ``y``, (n,) or several a sample (n, m), and measures the error of a linear probe in
-        place of D (:func:`~deepmech.metrics.regression.probe_error`, root mean square over the m). It keeps the layers'
-        features of all samples.
     n_samples
         Measure on the first so many (of batches: read no further when so many are reached).
-    autocast
-        Run the model in mixed precision, ``torch.bfloat16`` say. D itself is computed in double precision.
     debias
         Take from the between-class scatter its share of sampling noise
         (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
-        samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ and the
-        error of a probe have the plain form only.
+        samples. False gives the plain form, Eq. 3, which is what paper A's and this project's diagrams show. D̂ has the
+        plain form only.
     groups
         Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
-        each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂ and not with weights ``"printed"``. 1: none.
-    over
-        ``"classes"``: intervals for other classes of the same kind, from the curve without each class.
-    parts
-        Split each step of D into what linear maps, normalisation, activation, attention, … take off: further
-        coordinates along ``layer`` by these names, whose sum is the step. What stands between modules, such as the
-        addition of a residual network (to which D of its branch has to come back), is ``addition``.
+        each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂. 1: none.
 
     Returns
     -------
-    DataArray, of several sets of labels a Dataset
+    DataArray
         ``data_separation`` over ``layer``, by name; further coordinates along it: ``depth`` counts 0, 1, …, and
         ``kind`` names the modules' classes. Outputs with more than two axes are flattened to (samples, features): each
         position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
         many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
-        not positive; in ``left_out`` what the default could not see; in ``architecture`` what kind of network it is.
+        not positive; in ``left_out`` what the default could not see.
 
     Raises
     ------
@@ -162,7 +126,7 @@ def load_curve(
     Warns
     -----
     Partial
-        If the default leaves out what an ``nn.LSTM`` or a scripted module computes inside.
+        If the default leaves out what an ``nn.LSTM`` computes inside.
 
     Examples
     --------
@@ -177,13 +141,13 @@ def load_curve(
     >>> bool(np.allclose(load_curve(model, loader), curve, atol=1e-5))
     True
     """
-    batches = Batches(x, y, batch_size, target, n_samples)
+    batches = Batches(x, y, batch_size, n_samples)
     curve = LoadCurve(
-        model, layers, metric, n_classes=n_classes, weights=weights, pool=pool, diverged_to_nan=diverged_to_nan,
-        forward=forward, target=target, autocast=autocast, debias=debias, groups=groups, over=over, parts=parts,
+        model, layers, metric, n_classes=n_classes, pool=pool, diverged_to_nan=diverged_to_nan, forward=forward,
+        debias=debias, groups=groups,
     )  # fmt: skip
     batches.require_classes(n_classes)
-    return curve.take(batches).compute(reduce=False)
+    return curve.take(batches).compute()
 
 
 def options(owner: str, given: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, Any]:
@@ -196,7 +160,7 @@ def options(owner: str, given: Mapping[str, Any], without: Iterable[str] = ()) -
 
 
 class LoadCurve:
-    """A load curve of samples that come little by little, or to several processes: ``update``, ``compute``, ``reset``.
+    """A load curve of samples that come little by little: ``update``, ``compute``, ``reset``.
 
     What a metric of torchmetrics is, with the model inside. Further arguments are those of :func:`load_curve`, but for
     those of the samples.
@@ -206,8 +170,8 @@ class LoadCurve:
     >>> from deepmech.data import load
     >>> x, y = load("digits").x_train[:1000], load("digits").y_train[:1000]
     >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
-    >>> one, two = (LoadCurve(model).update(x[half], y[half]) for half in (slice(500), slice(500, None)))
-    >>> bool(np.allclose(one.merge(two).compute(), load_curve(model, x, y), atol=1e-5))
+    >>> metric = LoadCurve(model).update(x[:500], y[:500]).update(x[500:], y[500:])
+    >>> bool(np.allclose(metric.compute(), load_curve(model, x, y), atol=1e-5))
     True
     """
 
@@ -215,52 +179,48 @@ class LoadCurve:
         self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
     ) -> None:
         known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples"))
-        o = SimpleNamespace(**known)
         specs.instance("load_curve: model", model, nn.Module)
-        if o.n_classes is not None:
-            specs.whole("load_curve: n_classes", o.n_classes, 2)
-        floating = isinstance(o.autocast, torch.dtype) and o.autocast.is_floating_point
-        for name, fits, allowed in (
-            ("target", o.target in get_args(Target), "'classes' or 'regression'"),
-            ("over", o.over in get_args(Over), "'samples' or 'classes'"),
-            ("pool", o.pool is None or callable(o.pool), "a function of what a layer returns, as over_positions"),
-            ("forward", o.forward is None or callable(o.forward), "a function of model and batch"),
-            ("autocast", o.autocast is None or floating, "a floating point type, as torch.bfloat16, or None"),
+        if known["n_classes"] is not None:
+            specs.whole("load_curve: n_classes", known["n_classes"], 2)
+        for name, allowed in (
+            ("pool", "a function of what a layer returns, as over_positions"),
+            ("forward", "a function of model and batch"),
         ):
-            specs.require(f"load_curve: {name}", known[name], fits, allowed)
-        for name in ("diverged_to_nan", "debias", "parts"):
+            specs.require(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
+        for name in ("diverged_to_nan", "debias"):
             specs.switch(f"load_curve: {name}", known[name])
-        specs.whole("load_curve: groups", o.groups)
-        if o.target == "regression":
-            if not (metric == "D" and o.weights == "samples" and o.n_classes is None):
-                raise ValueError(
-                    "load_curve: target = 'regression' has no classes: leave out metric, weights and n_classes"
-                )
-            o.metric = "probe_error"
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
-        o.debias = o.debias and o.metric == "D"
-        self.model, self.how, self.forward, self.pool = model, o, o.forward, o.pool
-        del o.forward, o.pool  # functions do not go from process to process
+        self.model, self.metric, self.n_classes = model, metric, known["n_classes"]
+        self.pool, self.forward, self.diverged_to_nan = known["pool"], known["forward"], known["diverged_to_nan"]
+        self.debias = known["debias"] and metric == "D"
+        self.groups = specs.whole("load_curve: groups", known["groups"])
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
-        self.selection: Any = None  # a Selection, and the names of the modules that it was made for
+        self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples."""
         self.samples, self.order = 0, 0
-        self.sets: dict[Any, _Labelled] = {}  # by the names of sets of labels
+        self.classes, self.deal = ClassIndex(self.n_classes), Deal(self.groups)
+        self.moments: dict[str, GroupMoments | ClassMoments] = {}
         self.diverged: set[str] = set()
         self.layer: dict[str, str] = {}  # kinds of modules by the names of layers, in the order of the curve
         self.words: dict[str, Any] = {}
 
     def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`."""
-        return self.take(Batches(x, y, batch_size, self.how.target, n_samples))
+        return self.take(Batches(x, y, batch_size, n_samples))
 
     def take(self, batches: Batches) -> Self:
         """Take batches that are ready through the model."""
         model = unwrap(self.model)
+        for name, module in model.named_modules():
+            if isinstance(module, torch.jit.ScriptModule):
+                raise ValueError(
+                    f"load_curve: module {name!r} is scripted (torch.jit) and computes out of sight: measure the "
+                    "module that it was made from"
+                )
         parameters = dict(model.named_parameters())
         if lazy := [name for name, parameter in parameters.items() if nn.parameter.is_lazy(parameter)]:
             raise ValueError(
@@ -269,24 +229,20 @@ class LoadCurve:
             )
         dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
         device = next((p.device for p in parameters.values()), torch.device("cpu"))
-        for name in batches.places:
-            self.sets.setdefault(name, _Labelled(self.how, batches.known.get(name)))
         probe: LayerProbe | None = None
+        if batches.known is not None and not self.samples:
+            self.classes = ClassIndex(self.n_classes, batches.known)
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
-            if self.how.autocast is not None:
-                stack.enter_context(torch.autocast(device.type, self.how.autocast))
             for batch in batches:
                 self.samples, self.order = self.samples + len(batch), zlib.crc32(batch.digest(), self.order)
                 batch = batch.to(device, dtype)
                 if probe is None:
                     found = self._select(model, batch, device)
-                    points = [point for _, point, _ in found.points]
-                    probe = LayerProbe(model, list(dict.fromkeys((*found.names, *points))))
-                    stack.enter_context(probe)
+                    probe = stack.enter_context(LayerProbe(model, found.names))
                 self._through(model, batch, probe, found)
         if probe is not None:
             self.layer = {name: probe.kind(name) for name in probe.wanted}
-            words = {"left_out": found.left_out, "architecture": describe(model), "stream": int(found.blocks)}
+            words = {"left_out": found.left_out, "stream": int(found.blocks)}
             self.words = {name: word for name, word in words.items() if word}
         return self
 
@@ -299,7 +255,7 @@ class LoadCurve:
                     look = some.to(device, None)  # a copy: the model may work in place
                     through = partial(look.through, model, self.forward)
                     try:
-                        found = choose(model, self.layers, through, look.main(model), self.how.parts)
+                        found = choose(model, self.layers, through, look.main(model))
                         break
                     except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
                         if some is batch:
@@ -310,177 +266,90 @@ class LoadCurve:
         return self.selection[0]
 
     def _through(self, model: nn.Module, batch: Batch, probe: LayerProbe, found: Selection) -> None:
-        """One batch through the model; what layers return goes to each set of labels."""
-        tuples = found.blocks or found.points
-        made = {name: labels for name, labels in batch.labels.items() if callable(labels)}
-        ready = [self.sets[name] for name in batch.labels if name not in made]
+        """One batch through the model, and what its layers return to their moments."""
         kept: list[tuple[str, torch.Tensor]] = []
 
         def pooled(output: Any) -> Any:
-            output = stream(output) if tuples else output
+            output = stream(output) if found.blocks else output
             if self.pool is None:
                 return output
             return self.pool(output, batch.whole) if _takes_two(self.pool) else self.pool(output)
 
-        def collect(layer: str, features: torch.Tensor) -> None:
-            self._collect(layer, features, ready)
-            if made:
-                kept.append((layer, features.clone()))  # until there are labels; the model may work in place
+        def keep(layer: str, features: torch.Tensor) -> None:
+            kept.append((layer, features.clone()))  # until there are labels; the model may work in place
 
-        for name in batch.labels.keys() - made.keys():
-            self.sets[name].begin(batch.labels[name])
-        main, pool = batch.main(model), pooled if self.pool is not None or tuples else None
+        wait = callable(batch.labels)
+        if not wait:
+            self._label(batch.labels)
+        main, pool = batch.main(model), pooled if self.pool is not None or found.blocks else None
         inputs = torch.zeros(0) if main is None else main
-        output = probe.run(inputs, len(batch), lambda: _logits(batch.through(model, self.forward)), collect, pool)
-        for name, labels in made.items():
-            self.sets[name].begin(labels(output, batch.whole))
+        through = partial(batch.through, model, self.forward)
+        collect = keep if wait else self._collect
+        output = probe.run(inputs, len(batch), lambda: _logits(through()), collect, pool)
+        if wait:
+            self._label(batch.labels(output, batch.whole))
         for layer, features in kept:
-            self._collect(layer, features, [self.sets[name] for name in made])
+            self._collect(layer, features)
 
-    def _collect(self, layer: str, features: torch.Tensor, sets: list[_Labelled]) -> None:
-        try:
-            for one in sets:
-                one.collect(layer, features)
-        except ValueError as error:
-            if not (self.how.diverged_to_nan and isinstance(error, NotFinite)):
-                raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
-            self.diverged.add(layer)
-
-    def merge(self, *others: LoadCurve) -> Self:
-        """Add the samples of others, measured over the same layers."""
-        for other in others:
-            if self.layer and list(other.layer) != list(self.layer):
-                raise ValueError(f"LoadCurve.merge: layers are {list(self.layer)} here, {list(other.layer)} there")
-            self.layer, self.words, self.selection = other.layer, other.words, other.selection
-            self.samples, self.diverged = self.samples + other.samples, self.diverged | other.diverged
-            self.order = zlib.crc32(str(other.order).encode(), self.order)
-            for name, one in other.sets.items():
-                self.sets.setdefault(name, _Labelled(self.how)).merge(one)
-        return self
-
-    def compute(self, reduce: bool = True) -> Any:
-        """The curve of all samples so far, as :func:`load_curve` returns it.
-
-        With ``reduce`` in a run of ``torch.distributed``: of the samples of all processes, all of which have to call.
-        """
-        whole = self
-        if reduce and torch.distributed.is_available() and torch.distributed.is_initialized():
-            states: list[Any] = [None] * torch.distributed.get_world_size()
-            kept = ("samples", "order", "sets", "diverged", "layer", "words")
-            torch.distributed.all_gather_object(states, {name: getattr(self, name) for name in kept})
-            whole = copy.copy(self)
-            whole.reset()
-            for state in states:
-                vars(other := copy.copy(self)).update(state)
-                whole.merge(other)
-        if not whole.layer:
-            raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
-        curves = {name: whole._curve(one) for name, one in whole.sets.items()}
-        return curves[None] if None in curves else xr.Dataset(curves)
-
-    def _curve(self, one: _Labelled) -> xr.DataArray:
-        if one.classes is not None:
-            one.classes.require_all()
-        how, found = self.how, self.selection[0]
-        value = {name: np.nan if name in self.diverged else one.value(name) for name in self.layer}
-        names = [name for name in self.layer if name in found.names]
-        values, finite = np.array([value[n] for n in names]), np.array([n not in self.diverged for n in names])
-        layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
-        layers["kind"] = "layer", [self.layer[name] for name in names]
-        attributes = {"long_name": _WORDS[how.metric][1], "metric": how.metric, "samples": self.samples} | self.words
-        curve = xr.DataArray(values, layers, "layer", _WORDS[how.metric][0], attributes)
-        if one.classes is not None:
-            curve.attrs |= {"units": "1", "weights": how.weights, "classes": one.classes.classes}
-        if how.metric == "D":
-            ceiling = separation_ceiling(one.deal.seen, how.weights)
-            curve.attrs |= {"estimate": "debiased" if how.debias else "plain", "ceiling": ceiling}
-            curve.attrs["order"] = f"{self.order:08x}{one.order:08x}"
-            sound = [name for name in names if name not in self.diverged]
-            lost = [name for name in sound if how.debias and np.isnan(value[name])]
-            if unresolved := [name for name in lost if not np.isnan(one.moments[name].separation(False))]:
-                curve.attrs["unresolved"] = ", ".join(unresolved)
-            if (groups := one.without(sound)) is not None:
-                left = np.full((len(groups), len(names)), np.nan)
-                left[:, finite] = groups
-                curve.attrs |= {"over": how.over, "groups": len(groups), "layers": len(names)}
-                curve.attrs["jackknife"] = np.concatenate([values[None], left]).ravel().tolist()
-        for kind in dict.fromkeys(kind for _, _, kind in found.points):
-            curve.coords[kind] = "layer", np.where(np.arange(len(names)) > 0, 0.0, np.nan)
-        last = value[names[0]]
-        for layer, point, kind in found.points:
-            curve.coords[kind].loc[{"layer": layer}] += last - value[point]
-            last = value[point]
-        return curve
-
-
-class _Labelled:
-    """Samples under one set of labels: moments of classes in each layer, or all features where there are targets."""
-
-    def __init__(self, how: SimpleNamespace, labels: np.ndarray | None = None) -> None:
-        self.how = how
-        self.classes = None if how.metric == "probe_error" else ClassIndex(how.n_classes, labels)
-        self.deal, self.order = Deal(how.groups), 0
-        self.grouped = how.metric == "D" and how.weights == "samples"
-        self.moments: dict[str, Any] = {}
-        self.features: dict[str, list[torch.Tensor]] = {}
-        self.targets: list[Any] = []
-
-    def begin(self, labels: Any) -> None:
-        """Labels of the batch that comes."""
-        if self.classes is None:
-            self.targets.append(regression_targets(labels))
-            return
+    def _label(self, labels: Any) -> None:
+        """The classes of the batch that comes, and the groups of its samples."""
         self.labels = self.classes(labels)
         self.order = zlib.crc32(self.labels.numpy().tobytes(), self.order)
         self.places = self.deal(self.labels)
 
-    def collect(self, layer: str, features: torch.Tensor) -> None:
+    def _collect(self, layer: str, features: torch.Tensor) -> None:
         """What a layer returned for that batch."""
-        if self.classes is None:
-            require_finite(features)
-            self.features.setdefault(layer, []).append(features.detach().cpu())
-            if sum(t.nbytes for parts in self.features.values() for t in parts) > _LARGEST_FEATURES:
-                raise ValueError(
-                    "the features of all layers take more than 2 GiB: give pool=, n_samples= or fewer layers"
-                )
-            return
         n = self.classes.classes
         if layer not in self.moments:
-            made = GroupMoments(n, self.how.groups) if self.grouped else None
-            self.moments[layer] = made or ClassMoments(n, self.how.metric, self.how.weights)
-        self.moments[layer].grow(n)
-        self.moments[layer].update(features, self.labels, *([self.places] if self.grouped else []))
+            d = self.metric == "D"
+            self.moments[layer] = GroupMoments(n, self.groups) if d else ClassMoments(n, self.metric)
+        moments = self.moments[layer]
+        moments.grow(n)
+        try:
+            if isinstance(moments, GroupMoments):
+                moments.update(features, self.labels, self.places)
+            else:
+                moments.update(features, self.labels)
+        except ValueError as error:
+            if not (self.diverged_to_nan and isinstance(error, NotFinite)):
+                raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
+            self.diverged.add(layer)
 
-    def merge(self, other: _Labelled) -> None:
-        """Add the samples of another, whose classes may be numbered in another way."""
-        if self.classes is None or other.classes is None or not self.grouped:
-            raise ValueError("LoadCurve.merge: only D with weights = 'samples' can be put together from several parts")
-        number = self.classes.number
-        places = torch.tensor([number.setdefault(name, len(number)) for name in other.classes.number])
-        self.order = zlib.crc32(str(other.order).encode(), self.order)
-        for layer, moments in other.moments.items():
-            self.moments.setdefault(layer, GroupMoments(self.classes.classes, self.how.groups)).merge(moments, places)
-        seen = nn.functional.pad(self.deal.seen, (0, len(number) - len(self.deal.seen)))
-        self.deal.seen = seen.index_add_(0, places[: len(other.deal.seen)], other.deal.seen)
+    def compute(self) -> xr.DataArray:
+        """The curve of all samples so far, as :func:`load_curve` returns it."""
+        if not self.layer:
+            raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
+        self.classes.require_all()
+        names, sound = list(self.layer), [name for name in self.layer if name not in self.diverged]
+        values = np.array([np.nan if n in self.diverged else self.moments[n].separation(self.debias) for n in names])
+        layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
+        layers["kind"] = "layer", [self.layer[name] for name in names]
+        name, words = _WORDS[self.metric]
+        attributes = {"long_name": words, "metric": self.metric, "samples": self.samples} | self.words
+        curve = xr.DataArray(values, layers, "layer", name, attributes)
+        curve.attrs |= {"units": "1", "classes": self.classes.classes}
+        if self.metric == "D":
+            ceiling = separation_ceiling(self.deal.seen)
+            curve.attrs |= {"estimate": "debiased" if self.debias else "plain", "ceiling": ceiling}
+            curve.attrs["order"] = f"{self.order:08x}"
+            lost = [n for n in sound if self.debias and np.isnan(values[names.index(n)])]
+            if unresolved := [n for n in lost if not np.isnan(self.moments[n].separation(False))]:
+                curve.attrs["unresolved"] = ", ".join(unresolved)
+            if (groups := self._without(sound)) is not None:
+                left = np.full((len(groups), len(names)), np.nan)
+                left[:, [n in sound for n in names]] = groups
+                curve.attrs |= {"groups": len(groups), "layers": len(names)}
+                curve.attrs["jackknife"] = np.concatenate([values[None], left]).ravel().tolist()
+        return curve
 
-    def value(self, layer: str) -> float:
-        """Separation, or the error of a probe."""
-        if self.classes is not None:
-            return float(self.moments[layer].separation(self.how.debias))
-        y = np.concatenate(self.targets)
-        features = torch.cat(self.features[layer])
-        values = (features.float() if features.dtype.itemsize < 4 else features).numpy()
-        errors = [probe_error(values, column) for column in (y if y.ndim == 2 else y[:, None]).T]
-        return float(np.sqrt(np.mean(np.square(errors))))
-
-    def without(self, sound: list[str]) -> np.ndarray | None:
-        """D of these layers without each group, (group, layer)."""
-        if not (self.grouped and sound and self.how.groups > 1):
+    def _without(self, layers: list[str]) -> np.ndarray | None:
+        """D of these layers without each group, (group, layer); None where there are no groups."""
+        if not layers or self.groups < 2:
             return None
-        moments = [self.moments[layer] for layer in sound]
+        moments = [one for layer in layers if isinstance(one := self.moments[layer], GroupMoments)]
         for one in moments:  # groups that one layer had to join are joined in all
             one.join(min(other.groups for other in moments))
-        found = np.array([one.without(self.how.debias, self.how.over) for one in moments]).T
+        found = np.array([one.without(self.debias) for one in moments]).T
         return found if len(found) > 2 else None
 
 
@@ -497,28 +366,6 @@ def answers(output: Any, batch: Any = None) -> torch.Tensor:
     if not (isinstance(output, torch.Tensor) and output.ndim == 2):
         raise ValueError("answers: the model's output is no tensor (n, classes): write a function of output and batch")
     return output.argmax(1)
-
-
-def views(x: Any, change: Callable[[torch.Tensor], torch.Tensor], n: int = 8) -> Iterator[tuple[torch.Tensor, Any]]:
-    """Batches in which each sample is a class of its own: n changed copies of it, for ``load_curve(model, views(…))``.
-
-    A curve over these says how well layers tell samples apart whatever the change; it needs no labels.
-
-    Parameters
-    ----------
-    x : tensor or array (samples, …).
-    change : makes other views of a batch (samples, …): noise, a crop, another rotation.
-    n : copies of each.
-
-    Examples
-    --------
-    >>> [labels.tolist() for _, labels in views(torch.zeros(2, 3), lambda x: x + torch.randn_like(x), n=2)]
-    [[0, 1, 0, 1]]
-    """
-    samples = torch.as_tensor(x)
-    for start in range(0, len(samples) * n, 1024):
-        which = torch.arange(start, min(start + 1024, len(samples) * n)) % len(samples)
-        yield change(samples[which]), which
 
 
 def over_positions(features: torch.Tensor) -> torch.Tensor:

@@ -1,14 +1,9 @@
-"""The load curve of a network while it trains, in anyone's training loop; Lightning's and Hugging Face's by a callback.
-
-Neither is imported before it is asked for. Callbacks log ``load_curve/<layer>`` for each layer and
-``load_curve/curvature`` to the loggers of the run. Of several processes the first one watches.
-"""
+"""The load curve of a network while it trains, in anyone's training loop."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -21,9 +16,6 @@ from deepmech.core.provenance import attributes
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import Batches, unwrap
 from deepmech.metrics.load_curve import LoadCurve, options
-
-BUDGET = 0.05
-"""Share of the training time that a monitor takes by default."""
 
 
 class LoadCurveMonitor:
@@ -41,11 +33,7 @@ class LoadCurveMonitor:
         hundred samples will do. A loader is read once, here, and its samples are kept: they are the same at every
         record, even if it shuffles. Give ``n_samples=500``, say.
     every
-        Record each ``every``-th step. By default as often as ``budget`` allows: the steps at which curves are recorded
-        then depend on the machine (the curves at given steps do not).
-    budget
-        With ``every`` left out: a step is recorded only if all recording, that of the step included, then makes up at
-        most this share of the training time so far. The first and the last record are made in any case.
+        Record each ``every``-th step. A record costs about as much as a forward pass over the samples.
     **measure
         Further arguments of :func:`~deepmech.metrics.load_curve.load_curve`: ``layers``, ``metric``, ``pool``, …;
         ``groups=20`` for intervals, which are left out by default, to save time.
@@ -55,7 +43,7 @@ class LoadCurveMonitor:
     steps : int
         Training steps counted so far.
     seconds : float
-        Time spent on recording so far; :attr:`share` is its share of the training time.
+        Time spent on recording so far.
     on_record : callable, optional
         Called after each record with its numbers by name, ``load_curve/<layer>`` and ``load_curve/curvature``: hand it
         the function of your logger, ``monitor.on_record = wandb.log``.
@@ -63,7 +51,7 @@ class LoadCurveMonitor:
     Raises
     ------
     ValueError
-        If ``every`` or ``budget`` is out of range; from the first record on as ``load_curve`` does, except that layers
+        If ``every`` is out of range; from the first record on as ``load_curve`` does, except that layers
         with values that are not finite are recorded as nan: a diverging training goes on.
 
     Examples
@@ -84,47 +72,28 @@ class LoadCurveMonitor:
     (Frozen({'step': 4, 'layer': 2}), [0, 2, 4, 5])
     """
 
-    def __init__(
-        self, model: nn.Module, x: Any, y: Any = None, every: int | None = None, budget: float = BUDGET, **measure: Any
-    ) -> None:
+    def __init__(self, model: nn.Module, x: Any, y: Any = None, every: int = 100, **measure: Any) -> None:
         specs.instance("LoadCurveMonitor: model", model, nn.Module)
-        if every is not None:
-            specs.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1, or None")
-        share = "a share of the training time, in (0, 1]"
-        if specs.real("LoadCurveMonitor: budget", budget, 0, 1, allowed=share) == 0:
-            specs.refuse("LoadCurveMonitor: budget", budget, share)
-        self.model, self.every, self.budget = model, every, budget
+        specs.whole("LoadCurveMonitor: every", every, allowed="a whole number of steps, at least 1")
+        self.model, self.every = model, every
         chosen = options("LoadCurveMonitor", {"diverged_to_nan": True, "groups": 1} | measure)
         samples = {name: chosen.pop(name) for name in ("batch_size", "n_samples")}
         self._measure = LoadCurve(model, **chosen)
-        self._batches = Batches(x, y, target=chosen["target"], **samples)
+        self._batches = Batches(x, y, **samples)
         self._batches.require_classes(chosen["n_classes"])
         self._batches.cache()
         self.steps, self.seconds = 0, 0.0
         self.records: list[tuple[int, xr.DataArray, dict[str, float]]] = []  # step, curve, values
         self._latest: dict[str, Any] = {}
-        self._last_cost = 0.0
         self.on_record: Callable[[dict[str, float]], Any] | None = None
-        self._clock = time.perf_counter
-        xr.DataArray(0.0)  # the first array of a process imports what xarray can hold; not the first record's cost
-        self._began = self._clock()
 
     def __enter__(self) -> Self:
-        self._began = self._clock() - self.seconds
         self.record()
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
         if failure is None and self.records[-1][0] != self.steps:
             self.record()
-
-    @property
-    def share(self) -> float:
-        """Time spent on recording over the time spent on training, so far."""
-        return self.seconds / max(self._training(), 1e-9)
-
-    def _training(self) -> float:
-        return self._clock() - self._began - self.seconds
 
     def step(self, **values: Any) -> None:
         """Count one training step and record the curve if its turn has come.
@@ -138,18 +107,14 @@ class LoadCurveMonitor:
             specs.require(f"LoadCurveMonitor.step: {name}", value, single, allowed)
         # Detached: a loss would keep its whole graph.
         self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
-        within = self.seconds + self._last_cost <= self.budget * self._training()
-        if within if self.every is None else self.steps % self.every == 0:
+        if self.steps % self.every == 0:
             self.record()
 
     def record(self) -> xr.DataArray:
         """Measure the load curve now, whatever the cadence; also returned."""
-        device = next((p.device for p in self.model.parameters()), None)
-        if device is not None and device.type == "cuda":
-            torch.cuda.synchronize(device)  # what the device still has to do is training, and not to be counted here
-        begin = self._clock()
+        begin = time.perf_counter()
         self._measure.reset()
-        curve: xr.DataArray = self._measure.take(self._batches).compute(reduce=False)
+        curve = self._measure.take(self._batches).compute()
         layers = curve.layer.values.tolist()
         if self.records and (before := self.records[0][1].layer.values.tolist()) != layers:
             raise ValueError(
@@ -157,8 +122,7 @@ class LoadCurveMonitor:
                 "changes its layers needs layers=[...] that stay"
             )
         self.records.append((self.steps, curve, {k: float(v) for k, v in self._latest.items()}))
-        self._last_cost = self._clock() - begin
-        self.seconds += self._last_cost
+        self.seconds += time.perf_counter() - begin
         if self.on_record is not None:
             values = {f"load_curve/{name}": float(d) for name, d in zip(layers, curve.values, strict=True)}
             self.on_record(values | ({"load_curve/curvature": float(curvature(curve))} if curve.size > 2 else {}))
@@ -171,8 +135,8 @@ class LoadCurveMonitor:
         -------
         Dataset
             ``load_curve`` (step, layer), ``curvature`` (step) for curves of three layers or more, and each of the
-            values given to :meth:`step` (step), nan where it was not given. Attributes: provenance, what was measured
-            on how many samples, and the share of the training time that recording took.
+            values given to :meth:`step` (step), nan where it was not given. Attributes: provenance, and what was
+            measured on how many samples.
 
         Raises
         ------
@@ -202,94 +166,4 @@ class LoadCurveMonitor:
             dtype=str(parameter.dtype).removeprefix("torch."),
             wall_seconds=self.seconds,
         )
-        out.attrs["share_of_training_time"] = round(self.share, 4)
         return out
-
-
-def lightning_callback(monitor: LoadCurveMonitor) -> Any:
-    """A callback of Lightning that lets a monitor watch the training: ``Trainer(callbacks=[lightning_callback(m)])``.
-
-    Parameters
-    ----------
-    monitor
-        Of the model that is trained.
-
-    Returns
-    -------
-    lightning.pytorch.Callback
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If Lightning is not installed.
-    """
-    base = _first("lightning.pytorch", "pytorch_lightning").Callback
-
-    class MonitorCallback(base):  # type: ignore[misc, valid-type]
-        def on_train_start(self, trainer: Any, module: Any) -> None:
-            if trainer.is_global_zero:
-                monitor.on_record = lambda values: [
-                    logger.log_metrics(values, step=trainer.global_step) for logger in trainer.loggers
-                ]
-                monitor.__enter__()
-
-        def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, *_: Any) -> None:
-            if trainer.is_global_zero:
-                loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-                monitor.step(**({} if loss is None else {"loss": loss}))
-
-        def on_train_end(self, trainer: Any, module: Any) -> None:
-            if trainer.is_global_zero:
-                monitor.__exit__(None)
-
-    return MonitorCallback()
-
-
-def transformers_callback(monitor: LoadCurveMonitor, trainer: Any) -> Any:
-    """A callback of ``transformers.Trainer``: ``trainer.add_callback(transformers_callback(monitor, trainer))``.
-
-    Parameters
-    ----------
-    monitor
-        Of the model that is trained.
-    trainer
-        Only it can log.
-
-    Returns
-    -------
-    transformers.TrainerCallback
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If transformers is not installed.
-    """
-    base = _first("transformers").TrainerCallback
-
-    class MonitorCallback(base):  # type: ignore[misc, valid-type]
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if state.is_world_process_zero:
-                monitor.on_record = trainer.log
-                monitor.__enter__()
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if state.is_world_process_zero:
-                due = control.should_log
-                monitor.step()
-                control.should_log = due  # whoever logs takes the turn of the trainer's own loss
-
-        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if state.is_world_process_zero:
-                monitor.__exit__(None)
-
-    return MonitorCallback()
-
-
-def _first(*names: str) -> Any:
-    for name in names:
-        try:
-            return import_module(name)
-        except ModuleNotFoundError as missing:
-            if not name.startswith(missing.name or name):
-                raise
-    raise ModuleNotFoundError(f"this callback needs {' or '.join(names)}: pip install {names[0].partition('.')[0]}")

@@ -24,7 +24,6 @@ import xarray as xr
 from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.metrics.curvature import curvature, descent, steps
-from deepmech.metrics.layers import FULLY_CONNECTED
 
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
@@ -42,16 +41,11 @@ _WORDS: dict[str, str] = {
     "not falling": "The curve rises about as much as it falls, so there is no load to be shared out",
     "no shape": "The curve is flat or not finite",
 }
-_SHAPE = " The word is of the curve's shape: the phase diagram is of stacks of fully connected layers, this network "
-_STREAM = "adds blocks to a stream, and there shallow blocks may do most without any noise."
-_PHASES = {
-    "lazy": "more nonlinearity than noise",
-    "balanced": "noise and nonlinearity balance",
-    "over-noisy": "more noise than nonlinearity",
-}
-
-
-_NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D and weights 'samples'"
+_STREAM = (
+    " The word is of the curve's shape: this network adds blocks to a stream, and there shallow blocks may do most "
+    "without any noise."
+)
+_NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D"
 
 
 def without(curve: xr.DataArray) -> xr.DataArray | None:
@@ -100,7 +94,7 @@ class Reading:
     curvature, descent
         :func:`~deepmech.metrics.curvature.curvature` (> 0 concave) and :func:`~deepmech.metrics.curvature.descent`.
     interval
-        Ends of the 95 % interval of the curvature over samples (or classes); nan where there is none.
+        Ends of the 95 % interval of the curvature over samples; nan where there is none.
     possible
         Of an undecided reading: the verdicts within that interval.
     largest
@@ -109,11 +103,8 @@ class Reading:
         Layers that raise D by more than a hundredth of the curve's range.
     left_out
         What of the model is not in the curve, as :func:`~deepmech.metrics.load_curve.load_curve` noted it.
-    phase
-        Where the network stands in paper A's phase diagram; empty for all but fully connected networks, of which alone
-        it speaks.
     licence
-        What the word does not say, of a network that is known to be none of these.
+        What the word does not say, of a network of blocks.
     chance
         Layers at which more than half of the between-class scatter is what chance shows.
     """
@@ -125,7 +116,6 @@ class Reading:
     share: float = 0.0
     rising: tuple[str, ...] = ()
     left_out: str = ""
-    phase: str = ""
     chance: tuple[str, ...] = ()
     interval: tuple[float, float] = (np.nan, np.nan)
     possible: tuple[str, ...] = ()
@@ -143,8 +133,6 @@ class Reading:
         within = " [{}, {}]".format(*map(_signed, self.interval)) if np.isfinite(self.interval).all() else ""
         words = _WORDS.get(self.verdict) or f"Of other samples the word may be {' or '.join(self.possible)}"
         text = f"{self.verdict} (signed curvature {_signed(self.curvature)}{within}): {words}."
-        if self.phase:
-            text += f" In the phase diagram: {self.phase}."
         text += self.licence
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
@@ -156,9 +144,7 @@ class Reading:
         return str(self).replace(self.verdict, f"**{self.verdict}**", 1)
 
 
-def read(
-    load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS, architecture: str | None = None
-) -> Reading:
+def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS) -> Reading:
     """Read one load curve.
 
     The words *lazy* and *over-noisy* are those of the phase diagram of paper A, which was drawn for fully connected
@@ -172,9 +158,6 @@ def read(
         D_0 … D_L, L ≥ 2: a labelled array with dimension ``layer`` or ``block``, or plain numbers.
     bend, uneven, falls
         Thresholds; see :data:`BEND`, :data:`UNEVEN` and :data:`FALLS`.
-    architecture
-        ``"fully connected, equal layers"`` for networks that the phase diagram is about; by default what ``load_curve``
-        noted.
 
     Returns
     -------
@@ -222,15 +205,12 @@ is separated.
     work = steps(curve, dim=dim)
     names, done = _names(work, first=1), np.clip(work.values, 0.0, None)
     best = int(done.argmax())
-    kind = architecture or str(curve.attrs.get("architecture", ""))
-    phase = _PHASES.get(verdict, "") if kind == FULLY_CONNECTED else ""
-    network = _STREAM if "stream" in curve.attrs else f"is {kind}." if kind else ""
-    named = verdict in ("lazy", "over-noisy") and network and not phase
+    stream = verdict in ("lazy", "over-noisy") and "stream" in curve.attrs
     return Reading(
         verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0,
-        tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread), left_out, phase,
+        tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread), left_out,
         interval=bends.interval, possible=possible if verdict == "undecided" else (),
-        licence=_SHAPE + network if named else "",
+        licence=_STREAM if stream else "",
     )  # fmt: skip
 
 
@@ -304,7 +284,7 @@ def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> 
     curves = {name: one if isinstance(one, xr.DataArray) else load_curve(one, x, y, **how) for name, one in of.items()}
     (begin, first), *_ = curves.items()
     for name, curve in curves.items():
-        same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate", "over")]
+        same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate")]
         if curve.layer.values.tolist() != first.layer.values.tolist() or not all(same):
             raise ValueError(
                 f"compare: {name!r} runs over layers {curve.layer.values.tolist()}, {begin!r} over "
@@ -330,4 +310,4 @@ def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> 
         gaps = stack({name: gap(name, shape) for name in curves}, "curve")
         ends = {"difference": gaps.value, "low": gaps.low, "high": gaps.high}
         found |= {prefix + end: values for end, values in ends.items()}
-    return xr.Dataset(found).assign_attrs(paired=int(paired), against=begin, over=first.attrs["over"])
+    return xr.Dataset(found).assign_attrs(paired=int(paired), against=begin)

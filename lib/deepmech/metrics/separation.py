@@ -7,17 +7,10 @@ With classes :math:`k` of :math:`N_k` samples, means :math:`\bar x_k` and the gl
     D = \log\frac{\operatorname{Tr}\Sigma_w}{\operatorname{Tr}\Sigma_b}, \qquad
     \hat D = \log\operatorname{Tr}\bigl(\Sigma_w\Sigma_b^+\bigr).
 
-Two readings of the covariances are offered as ``weights``:
-
-``"samples"`` (default; what the authors' scripts compute)
-    :math:`\Sigma_w = \sum_k \frac{N_k}{N}\operatorname{Cov}_k` and
-    :math:`\Sigma_b = \sum_k \frac{N_k}{N}(\bar x_k-\bar x)(\bar x_k-\bar x)^T`. They add up to the total covariance.
-``"printed"`` (Eq. 2 to the letter)
-    :math:`\Sigma_w = \frac1K\sum_k \operatorname{Cov}_k` and
-    :math:`\Sigma_b = \operatorname{Cov}(\frac{N_k}{N}\bar x_k)`, the plain covariance of the K vectors. With classes of
-    equal size this only adds :math:`2\log K` to every D. With unequal sizes the plain average in :math:`\Sigma_w`
-    matters as far as small classes are wider or narrower than large ones, and the factor inside the covariance makes D
-    depend on where the origin of feature space lies.
+The covariances are those that the authors' scripts compute, which add up to the total covariance:
+:math:`\Sigma_w = \sum_k \frac{N_k}{N}\operatorname{Cov}_k` and
+:math:`\Sigma_b = \sum_k \frac{N_k}{N}(\bar x_k-\bar x)(\bar x_k-\bar x)^T`. (Eq. 2 as printed has the weights
+inside the covariance; the book says what that would change.)
 
 Covariances divide by the number of samples, not by one less, so a class of a single sample has zero width and counts as
 such. Class means that coincide exactly give +inf, classes that have shrunk to points −inf, features that are all equal
@@ -46,7 +39,6 @@ def data_separation(
     labels: Any,
     metric: Metric = "D",
     n_classes: int | None = None,
-    weights: Weights = "samples",
     debias: bool = False,
 ) -> Any:
     """D (paper A, Eq. 3) or D̂ (Eq. 9) of labelled features.
@@ -64,8 +56,6 @@ def data_separation(
         pseudoinverse singles out orthogonal complements, and a shear changes D̂.
     n_classes
         K; by default the largest label plus one.
-    weights
-        ``"samples"`` or ``"printed"``, see the module's text.
     debias
         Take from Σ_b its share of sampling noise, see :meth:`ClassMoments.separation`; D only.
 
@@ -97,13 +87,12 @@ def data_separation(
         require_classes(y, classes)
     out = np.empty(lead)
     for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
-        moments = ClassMoments(classes, metric, weights)
+        moments = ClassMoments(classes, metric)
         out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation(debias)
     return out if lead else float(out)
 
 
 Metric = Literal["D", "D_hat"]
-Weights = Literal["samples", "printed"]
 
 # Directions whose between-class variance is below the square of this, relative to the largest, are taken as absent from
 # the range of the between-class covariance: double precision cannot tell them from zero when the matrix is formed.
@@ -128,10 +117,7 @@ class ClassMoments:
     n_classes
         Number of classes K; labels run from 0 to K − 1.
     metric
-        ``"D"`` keeps only traces; ``"D_hat"`` keeps the within-class scatter, a d × d matrix (K of them when
-        ``weights`` is ``"printed"``).
-    weights
-        See :mod:`deepmech.metrics.separation`.
+        ``"D"`` keeps only traces; ``"D_hat"`` keeps the within-class scatter, a d × d matrix.
 
     Examples
     --------
@@ -143,18 +129,16 @@ class ClassMoments:
     True
     """
 
-    def __init__(self, n_classes: int, metric: Metric = "D", weights: Weights = "samples") -> None:
+    def __init__(self, n_classes: int, metric: Metric = "D") -> None:
         if metric not in get_args(Metric):
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
-        if weights not in get_args(Weights):
-            raise ValueError(f"weights = {weights!r}: must be one of {get_args(Weights)}")
         allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
         n_classes = specs.whole("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
-        self.n_classes, self.metric, self.weights = n_classes, metric, weights
+        self.n_classes, self.metric = n_classes, metric
         self.count = torch.zeros(n_classes, dtype=torch.float64)
         self.mean: torch.Tensor | None = None  # (K, d)
         self.spread = torch.zeros(n_classes, dtype=torch.float64)  # sum over a class of |x - mean|^2
-        self.scatter: torch.Tensor | None = None  # (1 or K, d, d): sum of (x - mean)(x - mean)^T
+        self.scatter: torch.Tensor | None = None  # (d, d): sum of (x - mean)(x - mean)^T
 
     def update(self, features: Any, labels: Any) -> Self:
         """Add a batch: ``features`` of shape (n, d), ``labels`` of shape (n,), arrays or tensors on any device."""
@@ -169,13 +153,12 @@ class ClassMoments:
         offset = member.T @ shifted / count.clamp(min=1)[:, None]
         centred = shifted.sub_(offset[y])
         if self.metric == "D_hat":
-            groups = [centred] if self.weights == "samples" else [centred[y == k] for k in range(self.n_classes)]
-            if len(groups) * x.shape[1] ** 2 > _LARGEST_SCATTER:
+            if x.shape[1] ** 2 > _LARGEST_SCATTER:
                 raise ValueError(
-                    f"metric = 'D_hat' with {x.shape[1]} features needs {len(groups)} matrices of that size squared, "
-                    "more than 2 GiB: use metric = 'D', or average the features over space first"
+                    f"metric = 'D_hat' with {x.shape[1]} features needs a matrix of that size squared, more than "
+                    "2 GiB: use metric = 'D', or average the features over space first"
                 )
-            scatter = torch.stack([g.T @ g for g in groups])
+            scatter = centred.T @ centred
         else:
             scatter = None
         spread = member.T @ centred.square_().sum(1)
@@ -193,8 +176,6 @@ class ClassMoments:
 
         self.n_classes, self.count, self.spread = n_classes, padded(self.count), padded(self.spread)
         self.mean = None if self.mean is None else padded(self.mean)
-        if self.scatter is not None and self.weights == "printed":
-            self.scatter = padded(self.scatter)
 
     def _combine(
         self, count: torch.Tensor, mean: torch.Tensor, spread: torch.Tensor, scatter: torch.Tensor | None
@@ -209,11 +190,7 @@ class ClassMoments:
         pair = self.count * count / total.clamp(min=1)
         self.spread = self.spread + spread + pair * gap.square().sum(1)
         if self.scatter is not None and scatter is not None:
-            if self.weights == "samples":
-                between = (gap.T * pair @ gap)[None]
-            else:
-                between = pair[:, None, None] * gap[:, :, None] * gap[:, None, :]
-            self.scatter = self.scatter + scatter + between
+            self.scatter = self.scatter + scatter + gap.T * pair @ gap
         self.mean = self.mean + gap * (count / total.clamp(min=1))[:, None]
         self.count = total
 
@@ -230,7 +207,7 @@ class ClassMoments:
             .. math:: D = \log\frac{\sum_k p_k v_k}{\operatorname{Tr}\Sigma_b - \sum_k p_k(1-p_k)\,v_k/n_k},
 
             both of whose terms are right on average for any law of the features with finite variance, any number of
-            them and any sizes of classes (weights "printed": :math:`(K-1)p_k^2/K^2` for :math:`p_k(1-p_k)`).
+            them and any sizes of classes.
 
         Returns
         -------
@@ -256,27 +233,21 @@ class ClassMoments:
         assert self.mean is not None
         if debias and self.metric != "D":
             raise ValueError("debias = True: there is no such form of D̂; use metric = 'D', or debias = False")
-        factor = _between_factor(self.count, self.mean, self.weights)
-        share = _shares(self.count, self.weights)
+        factor, share = _between_factor(self.count, self.mean), _shares(self.count)
         if self.metric == "D":
             between = float(factor.square().sum())
             if not debias:
                 return _log_ratio(float((share * self.spread / self.count).sum()), between)
-            return float(debiased(self.count, torch.tensor(between), self.spread, self.weights))
+            return float(debiased(self.count, torch.tensor(between), self.spread))
         assert self.scatter is not None
-        if self.weights == "samples":
-            within = self.scatter[0] / self.count.sum()
-        else:
-            within = (self.scatter * (share / self.count)[:, None, None]).sum(0)
+        within = self.scatter / self.count.sum()
         whiten = _inverse_root(factor)
         if whiten.shape[1] == 0:
             return _log_ratio(float(within.trace()), 0.0)
         return _log_ratio(max(0.0, float((whiten * (within @ whiten)).sum())), 1.0)  # rounding may fall below zero
 
 
-def debiased(
-    count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor, weights: Weights = "samples"
-) -> torch.Tensor:
+def debiased(count: torch.Tensor, between: torch.Tensor, spread: torch.Tensor) -> torch.Tensor:
     """D without the sampling noise of class means, see :meth:`ClassMoments.separation`.
 
     Parameters
@@ -292,12 +263,12 @@ def debiased(
     free = (count - 1).clamp(min=0)
     pooled = (spread.sum(-1) / free.sum(-1))[..., None]  # nan if every class is a single sample
     variance = torch.where(free > 0, spread / free.clamp(min=1), pooled.expand_as(free))
-    within = (_shares(count, weights) * variance).sum(-1)
-    corrected = between - (_noise_shares(count, weights) * variance).sum(-1)
+    within = (_shares(count) * variance).sum(-1)
+    corrected = between - (_noise_shares(count) * variance).sum(-1)
     return torch.where(corrected > 0, torch.log(within) - torch.log(corrected.clamp(min=0)), torch.nan)
 
 
-def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
+def separation_ceiling(count: Any) -> float:
     r"""About what plain D shows where classes are alike: no plain D is larger, but by chance.
 
     With labels dealt out at random the between-class scatter is (K − 1)/(n − 1) of the total, on average over all ways
@@ -307,8 +278,6 @@ def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
     ----------
     count
         Samples of each class, (K,).
-    weights
-        See :mod:`deepmech.metrics.separation`.
 
     Returns
     -------
@@ -321,8 +290,8 @@ def separation_ceiling(count: Any, weights: Weights = "samples") -> float:
     2.21
     """
     count = torch.as_tensor(count, dtype=torch.float64)
-    within = (_shares(count, weights) * (count - 1) / count).sum()
-    return _log_ratio(float(within), float(_noise_shares(count, weights).sum()))
+    within = (_shares(count) * (count - 1) / count).sum()
+    return _log_ratio(float(within), float(_noise_shares(count).sum()))
 
 
 def real_numbers(what: str, values: Any) -> np.ndarray:
@@ -407,25 +376,21 @@ def require_finite(features: torch.Tensor) -> None:
         raise NotFinite(f"features: {int((~finite).sum())} of {features.numel()} values are nan or infinite")
 
 
-def _shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
-    return count / count.sum(-1, keepdim=True) if weights == "samples" else torch.full_like(count, 1 / count.shape[-1])
+def _shares(count: torch.Tensor) -> torch.Tensor:
+    return count / count.sum(-1, keepdim=True)
 
 
-def _noise_shares(count: torch.Tensor, weights: Weights) -> torch.Tensor:
+def _noise_shares(count: torch.Tensor) -> torch.Tensor:
     """What the variance of each class adds to the expected trace of Σ_b by the scatter of its mean."""
-    p, k = count / count.sum(-1, keepdim=True), count.shape[-1]
-    return (p * (1 - p) if weights == "samples" else p**2 * (k - 1) / k**2) / count.clamp(min=1)
+    p = _shares(count)
+    return p * (1 - p) / count.clamp(min=1)
 
 
-def _between_factor(count: torch.Tensor, mean: torch.Tensor, weights: Weights) -> torch.Tensor:
+def _between_factor(count: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
     """B of shape (K, d) with B^T B = Σ_b."""
     share = count / count.sum()
-    if weights == "samples":
-        mean = mean - mean[0]  # equal means then differ by exactly zero
-        return share.sqrt()[:, None] * (mean - share @ mean)
-    scaled = share[:, None] * mean
-    scaled = scaled - scaled[0]
-    return (scaled - scaled.mean(0)) / len(count) ** 0.5
+    mean = mean - mean[0]  # equal means then differ by exactly zero
+    return share.sqrt()[:, None] * (mean - share @ mean)
 
 
 def _inverse_root(between: torch.Tensor) -> torch.Tensor:
