@@ -130,6 +130,24 @@ def test_within_and_between_make_the_total(seed):
     assert ratio == pytest.approx(1 / explained - 1, rel=1e-9)
 
 
+def test_eq_2_as_printed_adds_a_constant_for_equal_classes_and_depends_on_the_origin_otherwise():
+    x, _ = blobs(3, n=60)
+    even, uneven = np.arange(60) % 4, blobs(3, n=60)[1]
+
+    def printed(x, y, metric="D"):
+        """Σ_w is the plain mean over classes, Σ_b the covariance of the vectors N_k/N x̄_k."""
+        within = np.mean([np.cov(x[y == k].T, bias=True) for k in range(4)], 0)
+        between = np.cov(np.array([(y == k).mean() * x[y == k].mean(0) for k in range(4)]).T, bias=True)
+        if metric == "D":
+            return np.log(np.trace(within) / np.trace(between))
+        return np.log(np.trace(within @ np.linalg.pinv(between, rcond=1e-12, hermitian=True)))
+
+    for metric in METRICS:
+        assert printed(x, even, metric) - data_separation(x, even, metric) == pytest.approx(2 * np.log(4), abs=1e-9)
+        assert printed(x + 1, even, metric) == pytest.approx(printed(x, even, metric), abs=1e-9)
+    assert abs(printed(x + 1, uneven) - printed(x, uneven)) > 0.01
+
+
 def test_leading_axes_are_separate_measurements_to_the_bit():
     x, y = blobs(0)
     stack = np.stack([x, 2 * x + 1, x**3]).reshape(3, 1, *x.shape)
