@@ -7,7 +7,9 @@ are imported by the command that needs them, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import argparse
+import codecs
 import difflib
+import io
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
@@ -19,18 +21,34 @@ from deepmech import __version__
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status. Bad input, a lost cluster, a full disk and
-    cells that failed are told in words, without a traceback of the program itself."""
+    cells that failed are told in words, without a traceback of the program itself. Modules of the current folder can be
+    named, as ``python -m deepmech`` has it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="deepmech")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     options = parser().parse_args(arguments)
     try:
         return options.run(options)
     except KeyboardInterrupt:
         say("stopped; finished results are kept")
         return 130
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, ImportError, SyntaxError) as error:
         if options.debug:
             raise
         say(f"deepmech {options.command}: {str(error).removeprefix(options.command + ': ')}")
         return 1
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    """What is written in place of signs that the output's code page lacks."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+PLAIN = dict(zip("−–…×→’“”„±·≤≥", ["-", "-", "...", "x", "->", "'", '"', '"', '"', "+-", "*", "<=", ">="], strict=True))
+codecs.register_error("deepmech", _plainer)
 
 
 def parser() -> argparse.ArgumentParser:

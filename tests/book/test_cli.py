@@ -1,5 +1,9 @@
 """The command line says what is wrong in a line, and its exit status can be relied on."""
 
+import io
+import subprocess
+import sys
+
 import pytest
 from miniature import notebook_text, write_notebooks
 
@@ -47,6 +51,87 @@ def test_sweep_then_verify(tmp_path, monkeypatch, capsys):
     assert "no shipped result; near: powers" in capsys.readouterr().err
 
 
+MODULES = """\
+from deepmech import over
+from deepmech.sweeps import Sweep
+
+s = Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", [1.0, 2.0])}, {"highest": 2})
+"""
+
+
+def test_a_module_of_the_current_folder_is_found(tmp_path):
+    """By the installed command too, which unlike ``python -m`` does not see it by itself, and by its workers."""
+    (tmp_path / "mysweep.py").write_text(MODULES)
+    (tmp_path / "broken.py").write_text("s = (\n")
+    (tmp_path / "needy.py").write_text("import nowhere_to_be_found\n")
+    command = [sys.executable, "-P", "-c", "import sys; from deepmech.cli import main; sys.exit(main())"]
+
+    def done(*words):
+        return subprocess.run([*command, *words], cwd=tmp_path, capture_output=True, text=True)
+
+    for store, more in (("a", []), ("b", ["--workers", "2"])):
+        ran = done("sweep", "mysweep:s", "--store", store, *more)
+        assert ran.returncode == 0 and "2 cells" in ran.stdout, ran.stderr
+    for module, why in (("broken", "never closed"), ("needy", "nowhere_to_be_found"), ("absent", "absent")):
+        ran = done("sweep", f"{module}:s", "--store", "c")
+        assert ran.returncode == 1 and why in ran.stderr and "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("page", ["ascii", "cp1252", "cp437", "utf-8"])
+def test_a_terminal_of_another_code_page_gets_every_line(page, checkout, monkeypatch):
+    """No sign that it lacks stops a command, and signs that numbers need have another form there."""
+    write_notebooks(checkout, a=notebook_text("import sys\nprint('− ł', file=sys.stderr)"))
+    monkeypatch.chdir(checkout.root)
+    (checkout.root / "mysweep.py").write_text(MODULES)
+    monkeypatch.delitem(sys.modules, "mysweep", raising=False)
+    monkeypatch.syspath_prepend(str(checkout.root))
+
+    def said(*words, status=0):
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding=page, write_through=True) for _ in range(2))
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        try:
+            found = cli.main(list(words))
+        except SystemExit as done:
+            found = done.code
+        told = (out.buffer.getvalue() + err.buffer.getvalue()).decode(page)
+        assert found == status, told
+        return told
+
+    commands = [[], *([name] for name in ("book", "run", "sweep", "verify", "data", "zoo", "bench", "lab", "explore"))]
+    assert all("usage: deepmech" in said(*command, "--help") for command in commands)
+    assert "- " in said("book", "--no-site") or page == "utf-8"
+    assert "2 base" in said("sweep", "mysweep:s", "--store", "store", "--ship", "shipped")
+    assert "results recomputed" in said("verify", "shipped")
+    assert "mnist" in said("data")
+    assert "notebooks are copied" in said("lab", "--no-browser")
+    assert "is written" in said("explore", "--no-browser", "--output", "chain.html")
+    assert "springs/a" in said("run", "springs/a", "--help-notebook")
+    assert "unknown" in said("book", "--chapters", "Ł−…", status=1)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "command"),
+    [
+        ("DEEPMECH_RESULTS", "nowhere", ["verify"]),
+        ("DEEPMECH_RESULTS", "a file", ["verify"]),
+        ("DEEPMECH_DATA", "a file", ["data", "fetch", "mnist"]),
+        ("DEEPMECH_CORES", "many", ["sweep", "mysweep:s", "--store", "c"]),
+        ("DEEPMECH_CORES", "-1", ["sweep", "mysweep:s", "--store", "c"]),
+    ],
+)
+def test_a_variable_of_wrong_shape_is_named_or_left_aside(variable, value, command, tmp_path, monkeypatch, capsys):
+    (tmp_path / "a file").write_text("mine")
+    (tmp_path / "mysweep.py").write_text(MODULES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "mysweep", raising=False)
+    monkeypatch.setenv(variable, value)
+    status, told = cli.main(command), capsys.readouterr().err
+    assert (status == 1 and (variable in told or value in told)) or (status == 0 and variable == "DEEPMECH_CORES"), told
+    assert (tmp_path / "a file").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     "arguments, file, kind",
     [([], "spring-block-chain.html", "chain"), (["elastic", "--output", "points.html"], "points.html", "elastic")],
@@ -58,6 +143,12 @@ def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, c
     text = (tmp_path / file).read_text()
     assert text.lower().startswith("<!doctype html>") and f"data-deepmech-{kind}" in text
     assert [path.name for path in tmp_path.iterdir()] == [file]
+
+
+def test_explore_says_where_it_wrote(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["explore", "--no-browser", "--output", "a/b.html"]) == 0
+    assert capsys.readouterr().out == "a/b.html is written\n" and (tmp_path / "a" / "b.html").is_file()
 
 
 def test_explore_names_its_explorers(capsys):

@@ -142,5 +142,5 @@ def _explore(options: argparse.Namespace) -> int:
     from deepmech_book.explorers import cli_explore
 
     path = cli_explore(options.explorer, options.output, show=not options.no_browser)
-    sys.stdout.write(f"{path.name} is written\n")
+    sys.stdout.write(f"{options.output or path.name} is written\n")
     return 0
