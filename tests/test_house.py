@@ -16,11 +16,7 @@ ROOT = Path(__file__).parents[1]
 HOUSE = Checkout(ROOT)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-NOT_LOCKED = {"zoo"}  # networks that others trained: only what ships needs them, and only to be computed anew
-DECLARED = [
-    *PROJECT["dependencies"],
-    *(line for name, extra in EXTRAS.items() if name not in NOT_LOCKED for line in extra),
-]
+DECLARED = [*PROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]
 BOOK_ONLY = ["jupyter_book", "jupytext", "papermill", "ipykernel", "ipywidgets", "anywidget", "sphinx", "docutils",
              "IPython", "nbformat", "yaml"]  # fmt: skip
 
@@ -109,9 +105,6 @@ NOT_IMPORTED = {
     "import-linter": "a program",
     "types-pyyaml": "read by mypy",
     "types-tqdm": "read by mypy",
-    "torchcrepe": "asked for by name: installed() of experiments/pretrained.py",
-    "resemblyzer": "the same",
-    "setuptools": "of its pkg_resources resemblyzer's package webrtcvad reads its version",
 }
 
 

@@ -13,7 +13,6 @@ from scipy.special import erfinv
 
 from deepmech.data.geomnist import TRIANGLE
 from deepmech.metrics.curvature import curvature
-from deepmech_book.experiments.pretrained import NETWORKS, RATE
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,6 @@ def _bend(points: int, ratio: float) -> float:
 
 
 ALLOWED: dict[str, list[Paper | Setting | Follows | Words]] = {
-    "beyond/pretrained": [
-        Follows("a mel spectrogram of %.1f s", lambda: (NETWORKS["resemblyzer"].length / RATE,)),
-    ],
     "beyond/your_network": [
         Setting("curvature above 0.05"),
         Setting("nowhere farther than 0.2 of the range"),
