@@ -211,7 +211,7 @@ def test_images_are_drawn_with_replacement_where_asked():
 TIMES = np.arange(30) * 200.0 + 100.0
 INTRA, INTER = 0.006 * np.exp(-TIMES / 2000), -0.002 * np.exp(-TIMES / 1500)
 START = np.array([[0.06, -0.02, -0.04], [-0.03, 0.08, -0.05], [-0.04, -0.01, 0.05]])
-WEIGHTS, ERROR = np.array([0.5, 0.3, 0.2]), 0.3
+WEIGHTS = np.array([0.5, 0.3, 0.2])
 
 
 def tables():
@@ -220,15 +220,14 @@ def tables():
 
 
 @pytest.mark.parametrize("own", [1.0, 0.6])
-def test_fast_paths_are_the_solution_with_unequal_classes_and_wrong_labels(own):
+def test_fast_paths_are_the_solution_with_unequal_classes(own):
     intra, inter = tables()
     model = ElasticSDE(
-        intra=intra, inter=inter, n_classes=3, n_features=3, structure=mixed_logits(3, own), class_weights=WEIGHTS,
-        label_mixing=ERROR,
-    )  # fmt: skip
+        intra=intra, inter=inter, n_classes=3, n_features=3, structure=mixed_logits(3, own), class_weights=WEIGHTS
+    )
     exact = mean_solution(model, (TIMES - TIMES[0])[::7], START)["mean"].transpose("time", "class", "feature")
     rule, z = ("L", np.empty(0)) if own == 1 else ("one share", np.array([0.2 / own]))
-    parts = extensions_fit.drift(rule, z, WEIGHTS, extensions_fit.evenly(3, ERROR))
+    parts = extensions_fit.drift(rule, z, WEIGHTS)
     error = [
         abs(tabulated_paths(parts, INTRA, INTER, START, 200.0, n)[::7] - exact.values).max() / abs(exact.values).max()
         for n in (1, 2, 4)
@@ -283,15 +282,15 @@ def test_an_imaginary_step_gives_the_slope_of_a_path():
     z, at = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2]), np.eye(6)[4]
 
     def end(z):
-        drift = extensions_fit.drift("all shares", z, WEIGHTS, np.eye(3))
+        drift = extensions_fit.drift("all shares", z, WEIGHTS)
         return tabulated_paths(drift, INTRA, INTER, START, 200.0)[-1]
 
     slope = (end(z + 1e-6 * at) - end(z - 1e-6 * at)) / 2e-6
     np.testing.assert_allclose(end(z + 1e-30j * at).imag / 1e-30, slope, rtol=1e-6, atol=1e-9)
 
 
-def path(rule, z, weights=(1 / 3, 1 / 3, 1 / 3), error=0.0, start=START):
-    parts = extensions_fit.drift(rule, np.asarray(z, float), np.asarray(weights), extensions_fit.evenly(3, error))
+def path(rule, z, start=START):
+    parts = extensions_fit.drift(rule, np.asarray(z, float), np.full(3, 1 / 3))
     return xr.DataArray(
         tabulated_paths(parts, INTRA, INTER, start, 200.0, 8),
         dims=("time", "class", "logit"), coords={"time": TIMES, "class": range(3)},

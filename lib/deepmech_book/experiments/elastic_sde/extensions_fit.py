@@ -87,26 +87,20 @@ def _directions(k: int) -> np.ndarray:
     return mixed_logits(k, 1.0)[0]
 
 
-def drift(rule: str, z: np.ndarray, weights: Any, mixing: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What multiplies α and β in the drift of a model, (K², K²) each: classes drawn with p, labels mixed by P."""
+def drift(rule: str, z: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    """What multiplies α and β in the drift of a model, (K², K²) each, with classes drawn with the probabilities p."""
     k = len(weights)
     share, factor = constants(rule, z, k)
     along = np.broadcast_to(np.eye(k), (k, k, k)) if rule == "I" else np.einsum("la,aij->lij", share, _directions(k))
-    drawn, own = np.asarray(weights, float)[:, None] * np.asarray(mixing, float), np.eye(k)
+    own = np.eye(k)
+    drawn = np.asarray(weights, float)[:, None] * own
     first, second = (
         np.einsum("cl,kl,lij->kicj", drawn, effect * factor, along).reshape(k * k, -1) for effect in (own, 1 - own)
     )
     return first, second
 
 
-def evenly(k: int, label_error: float = 0.0) -> np.ndarray:
-    """P of wrong labels that are spread evenly over the other classes."""
-    return (1 - label_error) * np.eye(k) + label_error / (k - 1) * (1 - np.eye(k))
-
-
-def fit(
-    means: xr.DataArray, rule: str, *, weights: Any = None, mixing: Any = None, first: Sequence[xr.Dataset] = ()
-) -> xr.Dataset:
+def fit(means: xr.DataArray, rule: str, *, first: Sequence[xr.Dataset] = ()) -> xr.Dataset:
     """The model of one kind that follows class means best from where they start.
 
     Least squares of the distance of the model's paths from the class means, divided by the size of each mean, over
@@ -119,7 +113,6 @@ def fit(
     ----------
     means : dims (time, class, logit), evenly spaced in time.
     rule : one of :data:`RULES`.
-    weights, mixing : p (K,) and P (K, K); balanced classes and true labels unless given.
 
     Returns
     -------
@@ -136,29 +129,27 @@ def fit(
         raise ValueError(f"fit: rule = {rule!r}: must be one of {', '.join(RULES)}")
     x = means.transpose("time", "class", "logit").values.astype(float)
     t, k = means["time"].values.astype(float), x.shape[1]
-    p, mixed = np.full(k, 1 / k) if weights is None else weights, np.eye(k) if mixing is None else mixing
+    p = np.full(k, 1 / k)
     step, span = t[1] - t[0], t[-1] - t[0]
     knots = np.linspace(t[0], t[-1], min(KNOTS, len(t)))
     n, size = len(knots), np.linalg.norm(x, axis=-1, keepdims=True)
     table = np.stack([np.interp(t, knots, row) for row in np.eye(n)], 1) * 10 / span
 
     def path(v: np.ndarray, parts: Any = None) -> np.ndarray:
-        parts = parts or drift(rule, v[2 * n :], p, mixed)
+        parts = parts or drift(rule, v[2 * n :], p)
         return tabulated_paths(parts, table @ v[:n], table @ v[n : 2 * n], x[0], step)
 
     def off(v: np.ndarray, parts: Any = None) -> np.ndarray:
         return np.append((path(v, parts) - x) / size, WEAK * v[: 2 * n])
 
     def slopes(v: np.ndarray) -> np.ndarray:
-        same, moved = drift(rule, v[2 * n :], p, mixed), v + 1e-30j * np.eye(len(v))
+        same, moved = drift(rule, v[2 * n :], p), v + 1e-30j * np.eye(len(v))
         return np.stack([off(w, same if i < 2 * n else None).imag / 1e-30 for i, w in enumerate(moved)], 1)
 
     def slopes_fitted(z: np.ndarray) -> np.ndarray:
         """Effects at the knots with which each step of the means is, in least squares, the model's."""
         moved, middle, rate = np.diff(x, axis=0), (x[1:] + x[:-1]) / 2, (table[1:] + table[:-1]) / 2
-        pulls = [
-            (middle.reshape(len(moved), -1) @ m.T).reshape(moved.shape) / size[1:] for m in drift(rule, z, p, mixed)
-        ]
+        pulls = [(middle.reshape(len(moved), -1) @ m.T).reshape(moved.shape) / size[1:] for m in drift(rule, z, p)]
         terms = np.concatenate([pull.reshape(len(moved), -1, 1) * rate[:, None] for pull in pulls], -1)
         return np.linalg.lstsq(terms.reshape(-1, 2 * n), (moved / step / size[1:]).ravel(), rcond=None)[0]
 
@@ -197,12 +188,12 @@ def fit(
     )
 
 
-def fit_all(means: xr.DataArray, rules: Sequence[str] = RULES, **how: Any) -> dict[str, xr.Dataset]:
+def fit_all(means: xr.DataArray, rules: Sequence[str] = RULES) -> dict[str, xr.Dataset]:
     """:func:`fit` of several models, simple ones first; each also starts from those that it contains."""
     inside = {"one share": ("L",), "own first": ("L", "one share"), "all shares": ("own first",), "pairs": ("L",)}
     found: dict[str, xr.Dataset] = {}
     for rule in rules:
-        found[rule] = fit(means, rule, first=[found[r] for r in inside.get(rule, ()) if r in found], **how)
+        found[rule] = fit(means, rule, first=[found[r] for r in inside.get(rule, ()) if r in found])
     return found
 
 
