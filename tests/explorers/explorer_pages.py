@@ -22,6 +22,15 @@ def step(page: Any, times: int) -> None:
     page.get_by_role("button", name="Step").evaluate("(e, times) => { while (times--) e.click(); }", times)
 
 
+def preset(page: Any, name: str) -> None:
+    """Press a preset, and hold what it starts before the first frame."""
+    page.evaluate(
+        """(name) => { for (const word of [name, "Pause"])
+          [...document.querySelectorAll("button")].find((b) => b.textContent === word).click(); }""",
+        name,
+    )
+
+
 def resize(page: Any, width: int) -> None:
     """Another width, and every drawing laid out for it, with nothing wider than the screen."""
     page.set_viewport_size({"width": width, "height": 900})

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_pages import handle_at, numbers, step, tap
+from explorer_pages import handle_at, numbers, preset, resize, step, tap
 
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium
@@ -16,7 +16,7 @@ from deepmech_book import explorers
 def test_three_settings_give_three_regimes(visit: Any, still: Any) -> None:
     page = visit().open(still("chain"))
     for name, curve in {"Lazy": "concave", "Balanced": "linear", "Over-noisy": "convex"}.items():
-        page.get_by_role("button", name=name).click()
+        preset(page, name)
         step(page, 60)
         assert page.inner_text(".state strong") == name
         assert curve in page.inner_text(".state span")
@@ -105,7 +105,12 @@ def test_shown_curvature_is_that_of_the_shown_chain(visit: Any, tmp_path: Path) 
 def test_guess_first_then_see(visit: Any, still: Any) -> None:
     page = visit().open(still("chain"))
     page.get_by_role("button", name="Guess one").click()
-    assert not page.locator(".phase").is_visible() and page.inner_text(".numbers").startswith("t = 0.0")
+    assert page.inner_text(".numbers").startswith("t = 0.0")
+    telling = page.locator(".phase, .phase text, .line.quiet, .line.loud, .sliders output, .sliders input, .legend")
+    assert telling.count() > 10 and not any(one.is_visible() for one in telling.all())
+    assert "friction right" not in page.inner_text("[role=status]")
+    resize(page, 390)
+    assert page.locator(".guess span").is_visible(), "three buttons need their question on a phone, too"
     page.locator("input[name=speed]").evaluate("(e) => { e.value = 100; e.dispatchEvent(new Event('input')); }")
     page.get_by_role("button", name="Convex", exact=True).click()
     assert page.locator(".phase").is_visible()

@@ -5,7 +5,7 @@ What holds for every explorer is in test_explorer_page.py."""
 from pathlib import Path
 from typing import Any
 
-from explorer_pages import numbers, simulated_points, step
+from explorer_pages import numbers, preset, simulated_points, step
 
 from deepmech.metrics.separability import linearly_separable
 from deepmech_book import explorers
@@ -15,7 +15,7 @@ from deepmech_book.explorers.elastic import elastic_page
 def test_elastic_points_part_and_inelastic_ones_do_not(visit: Any, still: Any) -> None:
     page = visit().open(still("elastic"))
     for name, word, lines in (("Elastic", "Separable", 3), ("Repelling", "Separable", 3), ("Inelastic", "Mixed", 0)):
-        page.get_by_role("button", name=name, exact=True).click()
+        preset(page, name)
         step(page, 30)
         assert page.inner_text(".state strong") == word
         assert page.locator(".between line").count() == lines

@@ -136,7 +136,7 @@ class PhasePlot extends Plane {
     super.update(p);
     const y = this.y(p.friction_left), visible = y > this.box.top + 2;
     this.even.setAttribute("d", visible ? path([this.box.left, y, this.box.right, y]) : "");
-    set(this.evenName, { x: this.box.left + 6, y: y - 6, visibility: y > this.box.top + 18 ? "visible" : "hidden" });
+    set(this.evenName, { x: this.box.left + 6, y: y - 6, visibility: y > this.box.top + 18 ? "inherit" : "hidden" });
   }
 }
 
@@ -221,18 +221,18 @@ class Explorer extends Player {
     this.mean = curvature(this.subject.x);
   }
 
-  /** Another chain at the wall, without the map that would tell how its load curve ends. */
+  /** Another chain at the wall, without what would tell how its load curve ends: map, limits and sliders. */
   hide() {
     const values = { running: false };
     for (const name of ["friction_right", "friction_left", "noise"]) {
       const [low, high, step] = this.ranges[name];
       values[name] = Number((Math.round((low + Math.random() * (high - low)) / step) * step).toFixed(6));
     }
+    this.root.classList.add("guessing");
     this.set(values);
     this.reset();
     this.asked = false;
     this.guess.ask();
-    this.root.classList.add("guessing");
   }
 
   /** Whole steps, and the running mean of the curvature once per unit of time or call, whichever is more often. */
@@ -253,6 +253,7 @@ class Explorer extends Player {
 
   tell() {
     const p = this.parameters;
+    if (this.root.classList.contains("guessing")) return "Its friction and noise are hidden until you guess.";
     return `${this.guess.said} Curvature ${number(this.mean, 2, true)}. Noise ${number(p.noise, 4)}, friction right ${number(p.friction_right, 3)}.`;
   }
 

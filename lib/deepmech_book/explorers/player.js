@@ -41,6 +41,8 @@ export class Player extends View {
       button(name, words, () => {
         this.set(values);
         this.reset();
+        // Where little motion is wanted, nothing moves before Start is pressed.
+        this.set({ running: !this.calm });
       }),
     );
     return html(
@@ -49,6 +51,11 @@ export class Player extends View {
         button("Reset", explain.reset, () => this.reset()), button("New noise", explain.noise, again)),
       html("div", { role: "group", "aria-label": explain.presets }, html("span", {}, "Try"), ...presets),
     );
+  }
+
+  /** Whether the reader asked for less motion. */
+  get calm() {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
   }
 
   /** The random numbers of this seed and purpose. */
@@ -94,7 +101,7 @@ export class Player extends View {
 
   listen() {
     this.watch(["seed"], () => this.reset());
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) this.set({ running: false });
+    if (this.calm) this.set({ running: false });
     this.follow("running", () => {
       const running = this.model.get("running");
       this.run.textContent = running ? "Pause" : "Start";

@@ -280,14 +280,14 @@ class Explorer extends Player {
 
   drawRuler(u, p) {
     const { x } = this.subject, unit = (this.width - PIN - 24) / (u.length * this.setting.stop), base = GROUND;
-    const at = (i) => PIN + 5 + unit * x[i], calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const at = (i) => PIN + 5 + unit * x[i];
     u.forEach((v, i) => {
       const apex = base - (unit / 2) * Math.sqrt(Math.max(0, 1 - v * v));
       const d = path([at(i), base, (at(i) + at(i + 1)) / 2, apex, at(i + 1), base]);
       set(this.segments.children[i], { d, style: `--share: ${Math.round(100 * v)}%` });
       set(this.joints.children[i], { cx: ((at(i) + at(i + 1)) / 2).toFixed(2), cy: apex.toFixed(2) });
     });
-    const swing = calm || this.done ? 0 : 5 * Math.min(1, 2 * p.shake_speed) * Math.sin(4 * this.subject.time);
+    const swing = this.calm || this.done ? 0 : 5 * Math.min(1, 2 * p.shake_speed) * Math.sin(4 * this.subject.time);
     set(this.sway, { transform: `translate(0,${swing.toFixed(2)})` });
     set(this.pin, { x: PIN, y: base - 5 + swing });
     set(this.fist, { cx: at(u.length).toFixed(2), cy: base + swing });
