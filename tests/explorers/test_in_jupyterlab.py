@@ -73,7 +73,7 @@ def page(lab: Any, chromium: Any) -> Iterator[Any]:
     page, complaints = context.new_page(), []
     page.on("pageerror", lambda e: complaints.append(str(e)))
     page.on("console", lambda m: m.type == "error" and "attribute" in m.text and complaints.append(m.text))
-    copy = copies.copy(copies.Words(Checkout(Path(__file__).parents[2])), "spring_block/explorer")
+    copy = copies.copy(Checkout(Path(__file__).parents[2]), "spring_block/explorer")
     copy.cells += map(nbformat.v4.new_code_cell, DONE)
     nbformat.write(copy, folder / "chain.ipynb")
     page.goto(f"{address}lab/tree/chain.ipynb?reset")
@@ -117,14 +117,6 @@ def at_rest(item: Any) -> Any:
         frames(item.page, 20)
         before, box = box, item.bounding_box()
     return box
-
-
-def test_citations_terms_and_links_are_words(page: Any) -> None:
-    said = page.locator(".jp-Notebook").text_content()
-    assert "{" not in said.partition("Three things to try")[2].partition("In Jupyter")[0]
-    cited = page.locator('.jp-Notebook a[href^="https://arxiv.org"]').first
-    assert cited.text_content().startswith("Shi et al.")
-    assert page.locator(".jp-Notebook em", has_text="phase diagram").count()
 
 
 def test_the_sliders_of_a_page_reach_python(page: Any) -> None:

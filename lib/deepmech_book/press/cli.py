@@ -52,7 +52,7 @@ def commands(parsers: Any) -> None:
     add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
     add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
 
-    add = told(_lab, "copy the notebooks, in words that Jupyter shows, and open JupyterLab on the copies")
+    add = told(_lab, "copy the notebooks, and open JupyterLab on the copies")
     add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
     add("--no-browser", action="store_true", help="only write the copies")
 
