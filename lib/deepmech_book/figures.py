@@ -1,8 +1,7 @@
-"""The library's pictures for pages: in light and dark, with words that stand for them and numbers to take away.
+"""The library's pictures for pages: with words that stand for them and numbers to take away.
 
 Every drawing function of :mod:`deepmech.plots` is here under its name, with its arguments. It also takes ``alt``, what
-the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`:
-one drawing function for light and dark pages.
+the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""
 
 LONG = 20_000
-"""Rows beyond which the data drawn come as netCDF alone."""
+"""Rows beyond which the numbers drawn do not come as a table."""
 
 # No date and no version inside: equal pictures are equal bytes. Beyond its first level, compression of pixels doubles
 # the time and saves a tenth.
@@ -42,12 +41,11 @@ _SAVING: dict[str, dict[str, Any]] = {
     "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}},
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
-# The book's themes hide .only-light or .only-dark. Elsewhere nothing does, so the dark image hides itself and comes
-# forth only where a page says that it is dark: the book (data-theme) or JupyterLab (data-jp-theme-light).
+# One picture for light and dark pages: where JupyterLab is dark (or the book: assets/deepmech.css), light and dark
+# change places and hues stay. Images (.dm-images) stay as they are, since black means something there.
 _STYLE = (
-    "<style>html[data-theme=dark] .deepmech-picture .only-dark,"
-    "body[data-jp-theme-light=false] .deepmech-picture .only-dark{display:block!important}"
-    "body[data-jp-theme-light=false] .deepmech-picture .only-light{display:none!important}</style>"
+    "<style>body[data-jp-theme-light=false] .deepmech-picture:not(.dm-images) img"
+    "{filter:invert(.93) hue-rotate(180deg)}</style>"
 )
 
 
@@ -57,12 +55,13 @@ def _slim(svg: bytes) -> bytes:
 
 
 class Picture:
-    """What a notebook cell shows: a drawing in two themes, its text alternative and its place in the registry.
+    """What a notebook cell shows: a drawing, its text alternative and its place in the registry.
 
     Parameters
     ----------
     draw : callable
-        ``draw(figure, theme)`` puts artists on an empty :class:`matplotlib.figure.Figure`.
+        ``draw(figure, theme)`` puts artists on an empty :class:`matplotlib.figure.Figure`; the theme is the light one,
+        which dark pages turn round.
     alt : str
         What the picture shows, for readers who do not see it. Mandatory.
     height : float
@@ -96,91 +95,78 @@ class Picture:
             raise ValueError(f"Picture.figure = {figure!r}: must be a registry id such as 'A.3', or None")
         self.draw, self.alt, self.height, self.figure = draw, " ".join(alt.split()), height, figure
         self.data: xr.Dataset | None = None
-        self._built = functools.lru_cache(maxsize=None)(self._build)
+        self.kind = "deepmech-picture"
         self._encoded = functools.lru_cache(maxsize=None)(self._encode)
         # IPython swallows errors while it asks for a bundle: an array that cannot be drawn must fail here, in its cell.
+        self._figure = self._build()
         self.svg()
 
     def __repr__(self) -> str:
         return f"Picture(figure={self.figure!r}, alt={self.alt!r})"
 
-    def render(self, theme: Theme = style.LIGHT) -> Figure:
+    def render(self) -> Figure:
         """The drawing as a matplotlib figure, laid out; a fresh one at every call."""
-        figure = self._build(theme)
-        with style.applied(theme):
-            figure.draw_without_rendering()
-        return figure
+        return self._build()
 
-    def png(self, theme: Theme = style.LIGHT) -> bytes:
+    def png(self) -> bytes:
         """The drawing as PNG at two pixels per CSS pixel; the same bytes at every call."""
-        return self._encoded(theme, "png")
+        return self._encoded("png")
 
-    def svg(self, theme: Theme = style.LIGHT) -> bytes:
+    def svg(self) -> bytes:
         """The drawing as SVG with outlined text; the same bytes at every call."""
-        return self._encoded(theme, "svg")
+        return self._encoded("svg")
 
-    def save(self, path: str | Path, theme: Theme = style.LIGHT) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the drawing to ``path``: ``.svg``, ``.png`` or ``.pdf``."""
         kind = Path(path).suffix.lstrip(".")
         if kind not in _SAVING:
             raise ValueError(f"Picture.save path = {str(path)!r}: must end in .svg, .png or .pdf")
-        Path(path).write_bytes(self._encoded(theme, kind))
+        Path(path).write_bytes(self._encoded(kind))
 
-    def _build(self, theme: Theme) -> Figure:
-        with style.applied(theme):
+    def _build(self) -> Figure:
+        with style.applied(style.LIGHT):
             figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
-            self.draw(figure, theme)
+            self.draw(figure, style.LIGHT)
             self.height = figure.get_figheight()
-            if theme == style.LIGHT:
-                layout: Any = figure.get_layout_engine()
-                layout.execute(figure)
+            layout: Any = figure.get_layout_engine()
+            layout.execute(figure)
             figure.set_layout_engine(None)
-        if theme != style.LIGHT:
-            # To find a layout takes longer than to draw, and colours do not change it: all themes have the first's.
-            for ax, twin in zip(figure.axes, self._built(style.LIGHT).axes, strict=True):
-                ax.set_position(twin.get_position(original=True))
-                ax.set(anchor=twin.get_anchor(), box_aspect=twin.get_box_aspect())
-                ax.set(xlim=twin.get_xlim(), ylim=twin.get_ylim())  # equal scales may have widened them
         return figure
 
-    def _encode(self, theme: Theme, kind: str) -> bytes:
-        figure, file = self._built(theme), io.BytesIO()
-        with style.applied(theme):
-            figure.savefig(file, format=kind, **_SAVING[kind])
+    def _encode(self, kind: str) -> bytes:
+        file = io.BytesIO()
+        with style.applied(style.LIGHT):
+            self._figure.savefig(file, format=kind, **_SAVING[kind])
         return _slim(file.getvalue()) if kind == "svg" else file.getvalue()
 
-    def _image(self, theme: Theme, hidden: bool) -> str:
-        data, mime = self.svg(theme), "image/svg+xml"
+    def _image(self) -> str:
+        data, mime = self.svg(), "image/svg+xml"
         # Outlines for drawings, pixels where there are so many points that outlines would weigh more.
-        if len(self.svg()) > HEAVY and len(self.png()) < len(self.svg()):
-            data, mime = self.png(theme), "image/png"
-        display = "none" if hidden else "block"
+        if len(data) > HEAVY and len(self.png()) < len(data):
+            data, mime = self.png(), "image/png"
         return (
-            f'<img class="only-{theme.name}" alt="{html.escape(self.alt)}" '
+            f'<img class="dark-light" alt="{html.escape(self.alt)}" '
             f'width="{round(100 * style.WIDTH)}" height="{round(100 * self.height)}" '
-            f'style="display:{display};max-width:100%;height:auto;margin:0 auto;padding:0;background:none" '
+            f'style="display:block;max-width:100%;height:auto;margin:0 auto;padding:0" '
             f'src="data:{mime};base64,{base64.b64encode(data).decode()}">'
         )
 
     def _take_away(self, folder: Path) -> str:
-        """Write SVG, PDF, PNG and data into ``folder``; the stem of their names is a number in the order of showing."""
+        """Write SVG and numbers into ``folder``; the stem of their names is a number in the order of showing."""
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.glob("*.svg"))) + 1
         stem = f"{number:02d}" + (f"-{self.figure}" if self.figure else "")
-        for kind in _SAVING:
-            self.save(folder / f"{stem}.{kind}")
-        if self.data:  # sketches show no numbers
-            self.data.to_netcdf(folder / f"{stem}.nc", engine="h5netcdf")
-            if sum(array.size for array in self.data.values()) <= LONG:
-                table(self.data).to_csv(folder / f"{stem}.csv", index=False)
+        self.save(folder / f"{stem}.svg")
+        # Sketches show no numbers.
+        if self.data and sum(array.size for array in self.data.values()) <= LONG:
+            table(self.data).to_csv(folder / f"{stem}.csv", index=False)
         return stem
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         folder = os.environ.get("DEEPMECH_FIGURES")
         stem = f' data-files="{self._take_away(Path(folder))}"' if folder else ""
-        images = self._image(style.LIGHT, hidden=False) + self._image(style.DARK, hidden=True)
         bundle: dict[str, Any] = {
-            "text/html": f'<div class="deepmech-picture"{stem}>{_STYLE}{images}</div>',
+            "text/html": f'<div class="{self.kind}"{stem}>{_STYLE}{self._image()}</div>',
             "text/plain": self.alt,
         }
         if self.figure is not None:
@@ -200,6 +186,8 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
 
         made = Picture(on, alt=alt, height=3.9, figure=figure)
         given = signature.bind(*args, **how).arguments
+        if draw.__name__ == "images":
+            made.kind += " dm-images"
         made.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), made.alt)
         return made
 

@@ -44,8 +44,8 @@ def test_the_lines_run_one_after_another(tmp_path, monkeypatch):
     there: dict = {}
     for lines in blocks(HOWTO, "python"):
         exec(lines, there)
-    assert there["mean"].dims == there["drawn"]["load"].isel(seed=0).dims
-    assert len(there["table"]) == sum(v.size for v in there["drawn"].values())
+    assert there["mean"].dims == there["drawn"].isel(seed=0).dims
+    assert len(there["load"]) == there["drawn"].size <= len(there["table"])
     assert there["history"].step.values.tolist() == [0, 4, 8]
     assert there["runs"].sizes["dropout"] == 2 and there["ends"].sizes["mu_right"] == 2
     assert (tmp_path / "load_curve.pdf").is_file()
@@ -79,15 +79,12 @@ def test_a_strangers_path(tmp_path, monkeypatch, capsys):
 
     page = Reader(start).follow("Springs and friction: the other figures").follow("What if there are no classes?")
     numbers = page.target("CSV of Figure")
-    drawn = xr.open_dataset(page.target("netCDF of Figure"), engine="h5netcdf").load()
-    assert "@misc{deepmech-fig-a-s12," in page.soup.select_one(".dm-take details").get_text()
 
     (command,) = {code.get_text() for code in page.soup.select(".dm-results code")}
     program, verb, name, *options = shlex.split(command)
     stored = xr.open_dataset(ROOT / "book" / "results" / f"{name}.nc", engine="h5netcdf").load()
-    xr.testing.assert_allclose(drawn["load"], stored["load_curve"].reset_coords(drop=True), rtol=1e-12)
     rows = pd.read_csv(numbers)
-    assert np.allclose(rows.value, drawn["load"].values.ravel(), rtol=1e-12)
+    assert np.allclose(rows.value, stored["load_curve"].values.ravel(), rtol=1e-12)
 
     assert (program, verb) == ("deepmech", "verify")
     assert cli.main([verb, name, *options]) == 0

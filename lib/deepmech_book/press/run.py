@@ -1,7 +1,7 @@
 """One notebook with parameters of one's own: ``deepmech run``.
 
 Papermill executes it as it does for the book, with the same checks. What comes of it lies in a folder, named after the
-notebook: the executed notebook, its figures (SVG, PDF, PNG, and the data drawn) and its claims (``.claims.json``).
+notebook: the executed notebook, its figures (SVG, and the numbers drawn) and its claims (``.claims.json``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The executed notebooks and the prose become a site, strictly: every Sphinx warning is an error.
 
-A site is always built from nothing and sealed at the end: no page of an earlier build stays, no warning of an earlier
-build is forgotten, and a build that was interrupted is not taken for a site.
+A site is always built from nothing, in a folder of its own that takes the place of the last site once it is whole: no
+page of an earlier build stays, no warning of an earlier build is forgotten, and no half of a site is ever shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import copy
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -74,22 +73,29 @@ def build(
     if reference:
         made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
     made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, set(names))}
-    seal = _seal(checkout, made, reference)
-    mark = checkout.html / SEAL
-    if mark.is_file() and mark.read_bytes() == f"{seal} {_built(checkout.html)}".encode():
+    of = _made_of(checkout, made, reference)
+    if (mark := checkout.html / SEAL).is_file() and mark.read_bytes() == _mark(of, checkout.html):
         say("the site is up to date")
         return checkout.html
     if partial:
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
         write_whole(checkout.generated / name, text)
+    _jupyter_book(checkout, checkout.generated / ".site", new := checkout.generated / ".new")
+    html = new / "_build" / "html"
+    # MathJax comes in many bundles, of which pages load one.
+    page = next((html / "generated").rglob("*.html"), html / "index.html").read_text(encoding="utf-8")
+    for bundle in (html / "_static" / "mathjax").glob("*-*.js"):
+        if bundle.name not in page:
+            bundle.unlink()
+    write_whole(html / SEAL, _mark(of, html).decode())
     try:
         keys.remove(checkout.html.parent)
+        checkout.html.parent.mkdir()
+        html.rename(checkout.html)
     except OSError:
-        raise BookError("book/_build cannot be emptied (is it a link, or another user's?): remove it") from None
-    _jupyter_book(checkout, checkout.generated / ".site")
-    _lighten(checkout.html)
-    write_whole(mark, f"{seal} {_built(checkout.html)}")
+        raise BookError("book/_build cannot be replaced (is it a link, or another user's?): remove it") from None
+    keys.remove(new)
     return checkout.html
 
 
@@ -124,7 +130,7 @@ def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*(output for i, output in enumerate(outputs) if i not in rows), folded]
 
 
-def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
+def _made_of(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
     """Digest of everything a site is made of, except the status page, which tells how the last build went."""
     other = ("_build/", "generated/", "results/", verdicts.FILE)
     prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other))
@@ -133,24 +139,9 @@ def _seal(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
     return digest([prose, package, library, made])
 
 
-def _built(html: Path) -> str:
-    """Digest of all files of the site, so that none is edited or lost unseen."""
-    return keys.tree_digest(html, lambda name: name != SEAL)
-
-
-#: MathJax comes in many bundles, of which pages load one; what fetches others at need (menus, speech) stays.
-_IDLE = ("**/*.map", "_static/mathjax/mml-*.js", "_static/mathjax/tex-*.js", "_static/mathjax/node-main.js")
-
-
-def _lighten(html: Path) -> None:
-    """Without what nobody loads: bundles, source maps, and pictures inside notebooks that lie beside them as files."""
-    pages = (page.read_text(encoding="utf-8") for page in html.glob("*.html"))
-    used = {name for text in pages for name in re.findall(r"mathjax/([\w-]+\.js)", text)}
-    for idle in (path for pattern in _IDLE for path in html.glob(pattern)):
-        if idle.name not in used:
-            idle.unlink()
-    for notebook in (html / "_sources" / "generated").glob("*/*.ipynb"):
-        notebook.write_text(gallery.with_links(notebook.read_text(encoding="utf-8")), encoding="utf-8")
+def _mark(of: str, html: Path) -> bytes:
+    """What a site bears that was made of this, as long as no file of it is edited, lost or added."""
+    return digest([of, keys.tree_digest(html, lambda name: name != SEAL)]).encode()
 
 
 def _config(checkout: Checkout, partial: bool) -> str:
@@ -188,16 +179,18 @@ main()
 """
 
 
-def _jupyter_book(checkout: Checkout, made: Path) -> None:
-    command = [sys.executable, "-c", _PRINT, "build", "book", "-n", "-W", "--keep-going", "--path-output", "book"]
-    command += ["--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
+def _jupyter_book(checkout: Checkout, made: Path, new: Path) -> None:
+    """Print the pages by the configuration in ``made``, into ``new``, which is emptied first."""
+    keys.remove(new)
+    command = [sys.executable, "-c", _PRINT, "build", "book", "-n", "-W", "--keep-going"]
+    command += ["--path-output", str(new), "--config", str(made / "_config.yml"), "--toc", str(made / "_toc.yml")]
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
     heard, held = os.pipe()
     how: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace"}
     with open(heard, "rb"), open(held, "wb"):
         done = subprocess.run(command, cwd=checkout.root, env=utf8, stdin=heard, **how)
     log = f"{done.stdout}\n{done.stderr}"
-    write_whole(checkout.book / "_build" / "sphinx.log", log)
-    if done.returncode or not (checkout.html / "index.html").is_file():
+    write_whole(checkout.generated / "sphinx.log", log)
+    if done.returncode or not (new / "_build" / "html" / "index.html").is_file():
         warnings = [line for line in log.splitlines() if "WARNING" in line or "ERROR" in line or "Error" in line]
         raise BookError("Jupyter Book does not accept the pages:\n" + "\n".join(warnings or log.splitlines()[-40:]))
