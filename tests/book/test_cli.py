@@ -134,7 +134,11 @@ def test_a_variable_of_wrong_shape_is_named_or_left_aside(variable, value, comma
 
 @pytest.mark.parametrize(
     "arguments, file, kind",
-    [([], "spring-block-chain.html", "chain"), (["elastic", "--output", "points.html"], "points.html", "elastic")],
+    [
+        ([], "spring-block-chain.html", "chain"),
+        (["elastic", "--output", "points.html"], "points.html", "elastic"),
+        (["elastic", "--output", "a/b.html"], "a/b.html", "elastic"),
+    ],
 )
 def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -142,7 +146,7 @@ def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, c
     assert capsys.readouterr().out == f"{file} is written\n"
     text = (tmp_path / file).read_text()
     assert text.lower().startswith("<!doctype html>") and f"data-deepmech-{kind}" in text
-    assert [path.name for path in tmp_path.iterdir()] == [file]
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == [file]
 
 
 def test_explore_says_where_it_wrote(tmp_path, monkeypatch, capsys):

@@ -15,6 +15,7 @@ from deepmech.simulators.folding_ruler import Ruler, slow_profile
 from deepmech.simulators.spring_block import equilibrium
 from deepmech_book import explorers
 from deepmech_book.explorers.chain import chain_of, phase
+from deepmech_book.explorers.page import EXPLORERS
 from deepmech_book.explorers.ruler import DT, EXTENSION, specs_of
 
 EPOCHS = 3
@@ -194,7 +195,7 @@ def test_slow_profile(engine: Any, friction: float) -> None:
 
 
 @pytest.mark.parametrize("worker", [True, False])
-def test_training_tells_the_same_in_a_worker_and_without_one(engine: Any, worker: bool) -> None:
+def test_training_tells_the_same_in_a_worker_and_without_one(engine_in_browser: Any, worker: bool) -> None:
     script = f"""({{ trainAside, $view }}, [s, worker]) => {{ {OPTIONS}
       const Kept = globalThis.Worker, out = [];
       if (!worker) globalThis.Worker = class {{ constructor() {{ throw new Error("not from disk"); }} }};
@@ -203,4 +204,38 @@ def test_training_tells_the_same_in_a_worker_and_without_one(engine: Any, worker
         globalThis.Worker = Kept;
       }}); }}"""
     state = explorers.training_page.state(epochs=1)
-    np.testing.assert_allclose(engine("training", script, [state, worker]), trained(state)[:, :-1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        engine_in_browser("training", script, [state, worker]), trained(state)[:, :-1], rtol=0, atol=1e-9
+    )
+
+
+def test_an_address_sets_numbers_in_range_and_choices_and_nothing_else(engine: Any) -> None:
+    """Whatever stands behind the # of an address that somebody sent."""
+    made, letters = np.random.default_rng(0), list("0123456789.eE+-xX_ \t<>&\"'#=%aAnNfFiIyYtrue")
+    texts = [
+        "",
+        "NaN",
+        "-Infinity",
+        "1e999",
+        "-1",
+        "true",
+        "__proto__",
+        "<img src=x onerror=alert(1)>",
+        "0x10",
+        "1e-320",
+    ]
+    texts += ["".join(made.choice(letters, made.integers(1, 8))) for _ in range(2000)]
+    for kind in EXPLORERS:
+        page = getattr(explorers, f"{kind}_page")
+        state = {name: value for name, value in page.state().items() if name in {*page.values, "ranges", "choices"}}
+        script = "({ $view }, [state, names, texts]) =>"
+        script += " names.map((name) => texts.map((text) => $view.fitting(state, name, text) ?? null))"
+        for name, found in zip(page.values, engine("training", script, [state, [*page.values], texts]), strict=True):
+            set_to = {value for value in found if value is not None}
+            if name in state["choices"]:
+                assert set_to <= {*state["choices"][name]}
+            elif isinstance(state[name], bool):
+                assert set_to <= {True, False}
+            else:
+                low, high, _ = state["ranges"].get(name, (0, np.inf, 0))
+                assert all(low <= value <= high and np.isfinite(value) for value in set_to), name

@@ -64,6 +64,16 @@ def test_no_module_is_left_over() -> None:
     assert modules | set(EXPLORERS) == {path.stem for path in ROOM.glob("*.js")}
 
 
+def test_no_script_makes_markup_or_code_of_words_or_asks_a_network() -> None:
+    """What a page, an address or a widget's message says is shown as text; SECURITY.md promises it."""
+    risky = r"innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write|\beval\b|\bFunction\("
+    risky += r"|\bfetch\b|XMLHttpRequest|WebSocket|sendBeacon|importScripts|\bimport\(|srcdoc|javascript:"
+    scripts = [*ROOM.glob("*.js"), *(ROOM.parents[2] / "book" / "assets").glob("*.js")]
+    assert len(scripts) > 15
+    for path in scripts:
+        assert re.findall(risky, path.read_text(encoding="utf-8")) == [], path.name
+
+
 def test_mime_bundle(kind: str) -> None:
     page = KINDS[kind].page(running=False)
     mime = page._repr_mimebundle_()

@@ -153,7 +153,7 @@ function localModel(state) {
 }
 
 /** What the address says of a value of the state: within its range, one of its choices, or nothing. */
-function fitting(state, name, text) {
+export function fitting(state, name, text) {
   const { ranges, choices } = state;
   if (choices[name]) return choices[name].find((choice) => String(choice) === text);
   if (typeof state[name] === "boolean") return text === "true";
