@@ -53,18 +53,11 @@ class Site:
         return BeautifulSoup((self.folder / page).read_text(encoding="utf-8"), "html.parser")
 
 
-def of_today() -> bool:
-    """Whether the real book is built, with the press, the style and the scripts that are here now."""
-    made_of = [ROOT / "_config.yml", *(ROOT / "book" / "assets").rglob("*"), *Path(site.__file__).parent.glob("*.py")]
-    seal = REAL / site.SEAL
-    return seal.is_file() and max(p.stat().st_mtime for p in made_of) <= seal.stat().st_mtime
-
-
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    """The real book, or a miniature, built now, where that one is missing or of another day."""
+    """The real book, or a miniature, built now, where that one is missing or was made of something else."""
     folder = REAL
-    if not of_today():
+    if not site.current(Checkout(ROOT)):
         checkout = make_house(tmp_path_factory.mktemp("pages") / "checkout")
         folder = site.build(checkout, press.press(checkout), "quick", whole=False)
     served = Site(folder)

@@ -46,16 +46,13 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     ready = Checkout(ready.root)
     (ready.book / "assets" / "stray.js").write_text("alert('stray')")
     (ready.book / "assets" / "stray.css").write_text("body { display: none }")
-    stale = ready.html / "generated" / "springs" / "b.html"
-    stale.parent.mkdir(parents=True)
-    stale.write_text("a page of an earlier build")
     lines: list[str] = []
 
     def build():
         return site.build(ready, press.press(ready, "quick", ["springs/a"]), "quick", whole=False, say=lines.append)
 
     html = build()
-    assert (html / "generated" / "springs" / "a.html").is_file() and not stale.exists()
+    assert (html / "generated" / "springs" / "a.html").is_file()
     status = (ready.generated / "status.md").read_text()
     assert "Not part of this build" in status and "Another page" in status
     page = (html / "intro.html").read_text()
@@ -75,7 +72,6 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
 
 
 def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
-    (ready.html / "generated").mkdir(parents=True)
     page = ready.html / "generated" / "a.html"
     built: list[int] = []
 
@@ -93,7 +89,12 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     monkeypatch.setattr(site, "_jupyter_book", print_pages)
     sheets = press.press(ready)
     site.build(ready, sheets, "quick", whole=False)
-    harms = [forge, page.unlink, lambda: page.rename(page.with_name("b.html")), (ready.html / site.SEAL).unlink]
+    harms = [
+        forge,
+        page.unlink,
+        lambda: page.rename(page.with_name("b.html")),
+        lambda: (ready.html / site.SEAL).write_text(""),
+    ]
     harms += [
         lambda: (ready.html / "stray.html").write_text("x"),
         lambda: (ready.html / site.SEAL).write_bytes(b"\xff"),
@@ -101,25 +102,29 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     for number, harm in enumerate(harms, 2):
         site.build(ready, sheets, "quick", whole=False)
         assert len(built) == number - 1, "what nobody touched is not built again"
+        assert site.current(ready)
         harm()
+        assert not site.current(ready)
         site.build(ready, sheets, "quick", whole=False)
         assert len(built) == number
         assert page.read_text() == "<p>1.5</p>" and not (ready.html / "stray.html").exists()
 
 
-@pytest.mark.parametrize("there", ["a link", "a file"])
-def test_what_cannot_be_emptied_is_not_built_into(ready, tmp_path, there):
-    """A page of another book would stay, and be sealed with this one."""
+@pytest.mark.parametrize("there", ["a link", "a file", "another book"])
+def test_what_is_not_ours_is_neither_replaced_nor_built_into(ready, tmp_path, monkeypatch, there):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "page.html").touch()
-    build_folder = ready.html.parent
+    ready.html.parent.mkdir()
     if there == "a file":
-        build_folder.touch()
+        ready.html.write_text("mine")
+    elif there == "a link":
+        ready.html.symlink_to(tmp_path / "other")
     else:
-        build_folder.symlink_to(tmp_path / "other")
-    with pytest.raises(BookError, match="book/_build cannot be replaced"):
+        (tmp_path / "other").rename(ready.html)
+    monkeypatch.setattr(site, "_jupyter_book", lambda checkout, made, new: pytest.fail("nothing is printed"))
+    with pytest.raises(BookError, match="book/_build/html is no site that deepmech book made: move it away"):
         build(ready)
-    assert (tmp_path / "other" / "page.html").is_file(), "nor is what is not ours removed"
+    assert ready.html.read_text() == "mine" if there == "a file" else (ready.html / "page.html").is_file()
 
 
 @pytest.mark.parametrize("text", ["- 1", "sphinx: word", "sphinx:\n  config: [1]", "title: a\ntitle: b", "a:\n\tb: 1"])
@@ -214,6 +219,26 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]
     assert folded == [True, True, False, True, False], "cells that draw or check, unless they teach"
     assert "tags" not in plain["metadata"], "the executed notebook stays as it is"
+
+
+@pytest.mark.parametrize("size", [site.LINE, 3_000_000])
+def test_a_line_without_an_end_does_not_hold_up_the_site(ready, size):
+    """Sphinx's colours take a time that grows with the square of a line."""
+    text = f"first\n{'x' * size}\nlast"
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)},
+        {"output_type": "execute_result", "metadata": {}, "data": {"text/plain": text, "text/html": "<p>whole</p>"}},
+    ]
+    cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
+    sheet = press.PageBuild(ready.source("springs/a"), {}, "", {"cells": [cell]})
+    stream, result = json.loads(site._printable(sheet))["cells"][0]["outputs"]
+    assert stream["text"] == result["data"]["text/plain"] and result["data"]["text/html"] == "<p>whole</p>"
+    lines = stream["text"].splitlines()
+    assert [len(lines), lines[0], lines[2]] == [3, "first", "last"]
+    assert (
+        lines[1] == "x" * size if size <= site.LINE else lines[1].endswith(f"x … ({size - site.LINE} more characters)")
+    )
+    assert "".join(outputs[0]["text"]) == text, "the executed notebook stays as it is"
 
 
 CHAPTERS = {

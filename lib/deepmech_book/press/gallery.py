@@ -105,5 +105,5 @@ def _cards(sheet: PageBuild) -> Iterator[str]:
                 paper = figures().get(stem[1].partition("-")[2])
                 after = f" *{PAPERS[paper.paper].partition(' (')[0]}, {paper.label}*" if paper else ""
                 image = _with_file(_STYLE.sub("", text), f"../{FOLDER}/{nodes.make_id(options['name'])}")
-                yield f":::{{grid-item-card}}\n:class-item: dm-thumb\n\n```{{raw}} html\n{image}\n```\n+++"
+                yield f":::{{grid-item-card}}\n:class-item: dm-thumb\n\n```{{raw}} html\n{image}\n```\n"
                 yield f"{{numref}}`{options['name']}`: {says}.{after}\n:::\n"

@@ -27,9 +27,13 @@ from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.display import fold
 from deepmech_book.press import api, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
+from deepmech_book.press.press import sheets as sheets_of
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
+LINE = 10_000
+"""Characters beyond which a line of output is cut: what colours outputs takes a time that grows with their square."""
+
 # References into pages that a partial build leaves out.
 _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref_missing", "myst.xref_ambiguous"]
 
@@ -66,17 +70,12 @@ def build(
     names, partial = [s.name for s in ready], len(ready) < len(sheets)
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
-    reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
-    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
-    made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
-    made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
-    if reference:
-        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
-    made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, set(names))}
-    of = _made_of(checkout, made, reference)
-    if (mark := checkout.html / SEAL).is_file() and mark.read_bytes() == _mark(of, checkout.html):
+    made, of = _made_of(checkout, ready, records, profile, partial)
+    if _is(checkout.html, of):
         say("the site is up to date")
         return checkout.html
+    if os.path.lexists(checkout.html) and (checkout.html.is_symlink() or not (checkout.html / SEAL).is_file()):
+        raise BookError("book/_build/html is no site that deepmech book made: move it away")
     if partial:
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
@@ -88,15 +87,24 @@ def build(
     for bundle in (html / "_static" / "mathjax").glob("*-*.js"):
         if bundle.name not in page:
             bundle.unlink()
-    write_whole(html / SEAL, _mark(of, html).decode())
+    write_whole(html / SEAL, _mark(of, html))
     try:
-        keys.remove(checkout.html.parent)
-        checkout.html.parent.mkdir()
+        keys.remove(checkout.html)
+        checkout.html.parent.mkdir(exist_ok=True)
         html.rename(checkout.html)
-    except OSError:
-        raise BookError("book/_build cannot be replaced (is it a link, or another user's?): remove it") from None
+    except OSError as error:
+        raise BookError(f"book/_build/html cannot be replaced ({error}): move it away") from None
     keys.remove(new)
     return checkout.html
+
+
+def current(checkout: Checkout, profile: str = "quick") -> bool:
+    """Whether the site there is that of the whole book as it is written now: every page was executed as it stands, and
+    nothing that the site was made of has changed since, nor any file of it."""
+    found = sheets_of(checkout, profile)
+    if any(s.notebook is None for s in found):
+        return False
+    return _is(checkout.html, _made_of(checkout, found, harvest(found), profile, False)[1])
 
 
 def _printable(sheet: PageBuild) -> str:
@@ -110,12 +118,26 @@ def _printable(sheet: PageBuild) -> str:
     assert notebook is not None
     for cell in notebook["cells"]:
         if "outputs" in cell:
-            cell["outputs"] = _with_cards(cell["outputs"])
+            cell["outputs"] = [_cut(output) for output in _with_cards(cell["outputs"])]
         checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
+
+
+def _cut(output: dict[str, Any]) -> dict[str, Any]:
+    """An output without the ends of lines that are longer than anybody reads."""
+
+    def short(text: str | list[str]) -> str:
+        lines = "".join(text).split("\n")
+        more = " … ({} more characters)"
+        return "\n".join(line if len(line) <= LINE else line[:LINE] + more.format(len(line) - LINE) for line in lines)
+
+    data = output.get("data", {})
+    plain = {kind: short(text) for kind, text in data.items() if kind == "text/plain"}
+    output = {**output, "data": {**data, **plain}} if plain else output
+    return {**output, "text": short(output["text"])} if "text" in output else output
 
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -130,18 +152,34 @@ def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*(output for i, output in enumerate(outputs) if i not in rows), folded]
 
 
-def _made_of(checkout: Checkout, made: dict[str, str], reference: bool) -> str:
-    """Digest of everything a site is made of, except the status page, which tells how the last build went."""
+def _made_of(
+    checkout: Checkout, ready: list[PageBuild], records: list[dict[str, Any]], profile: str, partial: bool
+) -> tuple[dict[str, str], str]:
+    """What the press writes for a site, by file name, and a digest of that and of all else that a site is made of. The
+    status page is not there, which tells how the last build went."""
+    reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
+    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
+    made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
+    made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
+    if reference:
+        made |= {f"{REFERENCE}{name}.md": text for name, text in api.pages(checkout.book).items()}
+    names = {s.name for s in ready}
+    made |= {".site/_config.yml": _config(checkout, partial), ".site/_toc.yml": _toc(checkout, names)}
     other = ("_build/", "generated/", "results/", verdicts.FILE)
     prose = keys.tree_digest(checkout.book, lambda name: not name.startswith(other))
     package = keys.tree_digest(Path(__file__).parent)
     library = keys.tree_digest(Path(deepmech.__file__).parent) if reference else ""  # it shows docstrings
-    return digest([prose, package, library, made])
+    return made, digest([prose, package, library, made])
 
 
-def _mark(of: str, html: Path) -> bytes:
+def _mark(of: str, html: Path) -> str:
     """What a site bears that was made of this, as long as no file of it is edited, lost or added."""
-    return digest([of, keys.tree_digest(html, lambda name: name != SEAL)]).encode()
+    return digest([of, keys.tree_digest(html, lambda name: name != SEAL)])
+
+
+def _is(html: Path, of: str) -> bool:
+    """Whether a site is there that was made of this."""
+    return (html / SEAL).is_file() and (html / SEAL).read_bytes() == _mark(of, html).encode()
 
 
 def _config(checkout: Checkout, partial: bool) -> str:
