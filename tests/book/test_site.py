@@ -31,7 +31,8 @@ def plain(tmp_path_factory):
 
     checkout = make_house(tmp_path_factory.mktemp("plain") / "checkout")
     write_notebooks(checkout, a=notebook_text("1 + 1"))
-    (checkout.book / "intro.md").write_text("# Intro\n\nWords {cite:p}`he2023law`.\n\n```{bibliography}\n```\n")
+    words = "# Intro\n\nWords {cite:p}`he2023law`, $x^2$.\n\n```{bibliography}\n```\n"
+    (checkout.book / "intro.md").write_text(words)
     press.press(Checkout(checkout.root))
     return checkout
 
@@ -56,6 +57,9 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     status = (ready.generated / "status.md").read_text()
     assert "Not part of this build" in status and "Another page" in status
     page = (html / "intro.html").read_text()
+    assert {path.name for path in (html / "_static" / "mathjax").glob("tex-*.js")} == {"tex-chtml.js"}, (
+        "what pages load"
+    )
     assert "deepmech.css" in page and "ledger.css" in page and "stray" not in page, "listed styles and scripts only"
     build()
     assert lines == ["a partial build: 1 of 2 notebooks are left out", "the site is up to date"]
@@ -219,26 +223,6 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]
     assert folded == [True, True, False, True, False], "cells that draw or check, unless they teach"
     assert "tags" not in plain["metadata"], "the executed notebook stays as it is"
-
-
-@pytest.mark.parametrize("size", [site.LINE, 3_000_000])
-def test_a_line_without_an_end_does_not_hold_up_the_site(ready, size):
-    """Sphinx's colours take a time that grows with the square of a line."""
-    text = f"first\n{'x' * size}\nlast"
-    outputs = [
-        {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)},
-        {"output_type": "execute_result", "metadata": {}, "data": {"text/plain": text, "text/html": "<p>whole</p>"}},
-    ]
-    cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
-    sheet = press.PageBuild(ready.source("springs/a"), {}, "", {"cells": [cell]})
-    stream, result = json.loads(site._printable(sheet))["cells"][0]["outputs"]
-    assert stream["text"] == result["data"]["text/plain"] and result["data"]["text/html"] == "<p>whole</p>"
-    lines = stream["text"].splitlines()
-    assert [len(lines), lines[0], lines[2]] == [3, "first", "last"]
-    assert (
-        lines[1] == "x" * size if size <= site.LINE else lines[1].endswith(f"x … ({size - site.LINE} more characters)")
-    )
-    assert "".join(outputs[0]["text"]) == text, "the executed notebook stays as it is"
 
 
 CHAPTERS = {

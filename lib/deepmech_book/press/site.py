@@ -10,6 +10,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,9 +32,7 @@ from deepmech_book.press.press import sheets as sheets_of
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
-LINE = 10_000
-"""Characters beyond which a line of output is cut: what colours outputs takes a time that grows with their square."""
-
+_BUNDLE = re.compile(r"mathjax/([\w-]+\.js)")
 # References into pages that a partial build leaves out.
 _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref_missing", "myst.xref_ambiguous"]
 
@@ -83,9 +82,9 @@ def build(
     _jupyter_book(checkout, checkout.generated / ".site", new := checkout.generated / ".new")
     html = new / "_build" / "html"
     # MathJax comes in many bundles, of which pages load one.
-    page = next((html / "generated").rglob("*.html"), html / "index.html").read_text(encoding="utf-8")
+    used = {name for page in html.rglob("*.html") for name in _BUNDLE.findall(page.read_text(encoding="utf-8"))}
     for bundle in (html / "_static" / "mathjax").glob("*-*.js"):
-        if bundle.name not in page:
+        if bundle.name not in used:
             bundle.unlink()
     write_whole(html / SEAL, _mark(of, html))
     try:
@@ -118,26 +117,12 @@ def _printable(sheet: PageBuild) -> str:
     assert notebook is not None
     for cell in notebook["cells"]:
         if "outputs" in cell:
-            cell["outputs"] = [_cut(output) for output in _with_cards(cell["outputs"])]
+            cell["outputs"] = _with_cards(cell["outputs"])
         checks = any([output.get("data", {}).pop(RECORD, None) for output in cell.get("outputs", [])])
         tags = cell["metadata"].setdefault("tags", [])
         if (checks or "figure" in cell["metadata"].get("mystnb", {})) and "show-input" not in tags:
             tags.append("hide-input")
     return json.dumps(notebook, indent=1, ensure_ascii=False)
-
-
-def _cut(output: dict[str, Any]) -> dict[str, Any]:
-    """An output without the ends of lines that are longer than anybody reads."""
-
-    def short(text: str | list[str]) -> str:
-        lines = "".join(text).split("\n")
-        more = " … ({} more characters)"
-        return "\n".join(line if len(line) <= LINE else line[:LINE] + more.format(len(line) - LINE) for line in lines)
-
-    data = output.get("data", {})
-    plain = {kind: short(text) for kind, text in data.items() if kind == "text/plain"}
-    output = {**output, "data": {**data, **plain}} if plain else output
-    return {**output, "text": short(output["text"])} if "text" in output else output
 
 
 def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
