@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
-from deepmech.plots import style
+from deepmech.plots import lines, style, trajectories
 from deepmech_book import figures
 
 WORDS = {"x_label": "x", "y_label": "y", "alt": "Some curves in panels."}
@@ -31,6 +32,31 @@ def test_every_panel_shows_its_own_curves(theme):
             assert any(np.array_equal(y, data.values[i, j]) for y in drawn)
             assert any(np.array_equal(y, data.values[i, j] + 0.5) for y in drawn)
         assert len(ax.collections) == 2
+
+
+@pytest.mark.parametrize("order", [[4, 3, 2, 1, 0], [2, 0, 4, 1, 3]])
+def test_curves_are_named_at_their_right_ends_whatever_the_order_of_their_points(order):
+    """Of points that are handed over in any order the picture is that of the sorted ones, names and all."""
+    data = curves(1).isel(p=0, drop=True)
+    mixed = data.isel(t=order)
+
+    def drawn(fig):
+        ax = fig.axes[0]
+        names = [(t.get_text(), *np.round(t.get_position(), 9)) for t in ax.texts]
+        return names, [(list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines]
+
+    pictures = {
+        "lines": lambda one: lines(
+            one, x="t", by="c", level=3.0, level_label="three", interval=(one - 1, one + 1), fig=Figure()
+        ),
+        "trajectories": lambda one: trajectories(
+            one, time="t", layer="c", force=one.isel(c=0, drop=True), fig=Figure()
+        ),
+    }
+    for name, picture in pictures.items():
+        assert drawn(picture(mixed)) == drawn(picture(data)), name
+    names, _ = drawn(lines(mixed, x="t", by="c", fig=Figure()))
+    assert [name for name, *_ in names] == ["one", "two"]
 
 
 def test_panels_refuse_what_does_not_fit():

@@ -177,7 +177,7 @@ def _panels(
         raise ValueError("lines data = {}: give at least one title with its curves")
     ready = {}
     for name in split["data"]:
-        arrays = {k: arranged(f"lines {k}", v[name], by, x) for k, v in split.items() if name in v}
+        arrays = {k: _from_the_left(arranged(f"lines {k}", v[name], by, x), x) for k, v in split.items() if name in v}
         for end in {"low", "high"} & arrays.keys():
             same_labels("lines interval", arrays[end], arrays[around], by or ALONE, x)
         known, explained = ({*arrays.get(k, arrays["data"])[by or ALONE].values.tolist()} for k in ("data", "theory"))
@@ -185,6 +185,11 @@ def _panels(
             raise ValueError(f"lines theory: {sorted(strange)} along {by!r}, where no curve is; select the same")
         ready[name] = arrays
     return ready
+
+
+def _from_the_left(array: xr.DataArray, x: str) -> xr.DataArray:
+    """With numbers along ``x`` in rising order: curves are named where they end on the right."""
+    return array.sortby(x) if array[x].dtype.kind in "iuf" else array
 
 
 def _all_values(values: Sequence[np.ndarray]) -> list[Any]:
@@ -314,8 +319,8 @@ def trajectories(
     ValueError
         If dimensions do not fit.
     """
-    load = arranged("trajectories load", load, panel, layer, time)
-    force = None if force is None else arranged("trajectories force", force, panel, time)
+    load = _from_the_left(arranged("trajectories load", load, panel, layer, time), time)
+    force = None if force is None else _from_the_left(arranged("trajectories force", force, panel, time), time)
     titles = [style.number(v) for v in load[panel or ALONE].values]
     columns = min(columns, len(titles))
     n_rows, tall = rows_of(len(titles), columns), 2.4 + 0.6 * (columns == 1)
