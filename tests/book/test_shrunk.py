@@ -40,7 +40,7 @@ def at(*temperatures, **phases):
 #: Page: the factor that divides its sizes, and what it needs in place of a size divided.
 PAGES = {
     "spring_block/regression": (5, {}),
-    "spring_block/three_regimes": (20, {}),
+    "spring_block/three_regimes": (20, {"dataset": SMALL, "epochs": 30}),
     "elastic_sde/collapse": (20, {}),
     "spring_block/linear_networks": (20, {"duration": 1.0}),
     "spring_block/convolutional": (100, {"dataset": SMALL | {"n_test": 50}}),
