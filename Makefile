@@ -7,7 +7,7 @@ TESTS    ?= tests lib
 VENV     := .venv
 READY    := $(VENV)/.ready
 
-.PHONY: book test test-all setup clean
+.PHONY: book test test-all browser setup clean
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
@@ -28,8 +28,13 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(VENV)/bin
 test: $(READY)
 	$(PYTEST) -m "not slow" $(TESTS)
 
-test-all: $(READY)
-	$(PYTEST) $(TESTS)
+# Pages are looked at as they are today, in a browser that has to be there (CI=true).
+test-all: browser book
+	CI=true $(PYTEST) $(TESTS)
+
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	  { echo "make test-all needs a Chromium (Debian: apt-get install chromium)" >&2; exit 1; }
 
 clean:
 	rm -rf book/_build book/generated

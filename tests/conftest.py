@@ -33,18 +33,35 @@ FLAGS = [
 ]  # fmt: skip
 
 
+def browser() -> str | None:
+    """The program of a Chromium on this machine."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+NO_BROWSER = "no Chromium on this machine (Debian: apt-get install chromium)"
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A headless Chromium (Playwright's browser object), one per test worker."""
-    path = shutil.which("chromium")
+    path = browser()
     if path is None:
-        message = "no chromium on this machine (Debian: apt-get install chromium): pages were not looked at"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        # Where all has to be tested (``make test-all``, a public host) it has to be there.
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(NO_BROWSER)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
+        driven = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield driven
+        driven.close()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line says how many tests did not run, why, and how to get them."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None or hasattr(config, "workerinput"):
+        return
+    why = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminal.stats.get("skipped", []))
+    if why:
+        told = ", ".join(f"{many}: {reason}" for reason, many in why.most_common())
+        terminal.write_line(f"{why.total()} tests did not run ({told}); see CONTRIBUTING.md")

@@ -1,7 +1,9 @@
 """The house itself: style, types, layers, declared dependencies, sources fit to be shared."""
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -35,11 +37,27 @@ def tracked() -> list[Path]:
     [["ruff", "check", "."], ["ruff", "format", "--check", "lib", "tests", "benchmarks"], ["mypy"], ["lint-imports"]],
     ids=["ruff", "format", "mypy", "layers"],
 )
-@pytest.mark.slow
 def test_style_types_and_layers(command):
     program = Path(sys.executable).with_name(command[0])
     done = subprocess.run([program, *command[1:]], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("surroundings", "status"), [({}, 0), ({"CI": "true"}, 1)])
+def test_without_a_browser_the_last_line_says_so_and_where_it_has_to_be_there_that_fails(
+    tmp_path, surroundings, status
+):
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_page.py").write_text("def test_page(chromium): pass\ndef test_other(): pass\n")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST") and k != "CI"}
+    here = {**clean, "PATH": str(tmp_path), **surroundings}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
+    assert done.returncode == status, done.stdout + done.stderr
+    last = (
+        "1 tests did not run (1: no Chromium on this machine (Debian: apt-get install chromium)); see CONTRIBUTING.md"
+    )
+    assert (done.stdout.splitlines()[-1] == last) == (status == 0) and "no Chromium" in done.stdout
 
 
 def requirement(line: str) -> tuple[str, str]:
