@@ -1,11 +1,9 @@
-"""Typed numbers in what a reader reads: markdown cells, captions and the pages of prose, and how they are found."""
+"""Exercises as they stand on pages, and how numbers in their text are found."""
 
 import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-
-import jupytext
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +39,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def exercises() -> dict[str, str]:
-    """What stands under the heading of exercises, by page; its numbers are :mod:`test_exercises`' business."""
+    """What stands under the heading of exercises, by page."""
     texts = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "notebooks").glob("*/*.md"))}
     found = {f"{path.parent.name}/{path.stem}": EXERCISES.search(text) for path, text in texts.items()}
     return {page: section["body"] for page, section in found.items() if section}
@@ -67,7 +65,7 @@ def plain(text: str) -> str:
 
 
 def numerals(text: str) -> Iterator[re.Match[str]]:
-    """Numbers in plain text that may have been measured.
+    """Numbers in plain text that a solution has to compute.
 
     Numbers of sections, theorems, equations and figures are names, and 95 % is the level of every interval in the book.
     Small whole numbers without a unit count things and are let through.
@@ -76,23 +74,3 @@ def numerals(text: str) -> Iterator[re.Match[str]]:
     for found in NUMERAL.finditer(text):
         if not any(start <= found.start() and found.end() <= end for start, end in names):
             yield found
-
-
-def pages() -> dict[str, str]:
-    """Plain prose of every page: ``chapter/name`` of notebooks, ``book/name`` of pages without code."""
-    found = {f"book/{path.stem}": plain(path.read_text(encoding="utf-8")) for path in (ROOT / "book").glob("*.md")}
-    for path in sorted((ROOT / "notebooks").glob("*/*.md")):
-        said = []
-        for cell in jupytext.read(path, fmt="md:myst").cells:
-            if cell.cell_type == "markdown":
-                said.append(EXERCISES.sub("", cell.source))
-            elif "figure" in cell.metadata.get("mystnb", {}):
-                said.append(cell.metadata["mystnb"]["figure"]["caption"])
-        found[f"{path.parent.name}/{path.stem}"] = " ¶ ".join(plain(text) for text in said)
-    return found
-
-
-def code(page: str) -> str:
-    """The code cells of a notebook."""
-    cells = jupytext.read(ROOT / "notebooks" / f"{page}.md", fmt="md:myst").cells
-    return "\n".join(cell.source for cell in cells if cell.cell_type == "code")

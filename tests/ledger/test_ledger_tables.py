@@ -1,4 +1,4 @@
-"""The registry's tables are whole: sections and figures beside their pages, and choices."""
+"""The registry's tables are whole: sections and figures beside their pages."""
 
 import pkgutil
 
@@ -7,11 +7,10 @@ import pytest
 from deepmech_book.ledger import claim, claims, figures
 from deepmech_book.ledger.citations import citations
 from deepmech_book.ledger.display import badge
-from deepmech_book.ledger.registry import Section, choices, sections
+from deepmech_book.ledger.registry import Section, sections
 from deepmech_book.ledger.rules import FAILS, HOLDS
 from deepmech_book.ledger.tables import (
     Finding,
-    done_markdown,
     equations_markdown,
     findings,
     findings_markdown,
@@ -26,7 +25,7 @@ HOUSE = Checkout.find()
 def test_every_page_named_is_a_page_of_the_book_and_every_notebook_is_named_or_ours():
     there = {name.removeprefix("generated/") for name in HOUSE.pages}
     named = {page for s in sections().values() for page in s.pages}
-    assert named | {c.page for c in choices()} <= there
+    assert named <= there
     # No paper asks about other networks.
     ours = {f"beyond/{name}" for name in ("your_network", "samples", "train_one")}
     ours |= {name for name in HOUSE.names if name.startswith("laws/")}  # laws of other papers
@@ -43,15 +42,6 @@ def test_the_papers_have_every_section_and_every_figure_once():
     assert len(rows) == len(sections()) + len(figures()) + 6
     assert len({(f.paper, f.label) for f in figures().values()}) == len(figures())
     assert any("not in this build" in r for r in rows) and any("none: " in r for r in rows)
-
-
-def test_every_choice_is_told_three_times_in_the_table_of_its_group():
-    assert all(c.what and c.text and c.program and c.here for c in choices())
-    text = done_markdown({})
-    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| choice")]
-    assert len(rows) == len(choices()) and {row.replace("\\|", "").count("|") for row in rows} == {6}
-    heads = [line.removeprefix("### ") for line in text.splitlines() if line.startswith("### ")]
-    assert heads == list(dict.fromkeys(c.group for c in choices()))
 
 
 @pytest.mark.parametrize(

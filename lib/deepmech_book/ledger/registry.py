@@ -1,5 +1,4 @@
-"""The registry: what the .yml files beside this module say of the three papers: figures, claims, sections and
-choices of experiments."""
+"""The registry: what the .yml files beside this module say of the three papers: figures, claims and sections."""
 
 from __future__ import annotations
 
@@ -125,24 +124,6 @@ class Section(Numbered):
             raise ValueError(f"section {self.id}: must have either pages or a reason (why) to have none")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """One choice of an experiment, of ``done_a.yml`` and so on.
-
-    ``text``, ``program`` and ``here`` say how it was made in each; ``changes`` what that alters in the results, if they
-    differ. ``group`` is the heading under which it stands, ``page`` where it matters most.
-    """
-
-    paper: str
-    group: str
-    what: str
-    text: str
-    program: str
-    here: str
-    page: str
-    changes: str = ""
-
-
 class _Once(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Refuses a name that is set twice, of which YAML would keep the last."""
 
@@ -236,13 +217,6 @@ def errata() -> Mapping[str, Erratum]:
 def sections() -> Mapping[str, Section]:
     """All sections by id, in the papers' order."""
     return by_id(read("sections.yml", Section))
-
-
-@cache
-def choices() -> tuple[Choice, ...]:
-    """All choices, in the order of the files."""
-    of_file = [read(f"done_{paper.lower()}.yml", Choice, "group", paper=paper) for paper in PAPERS]
-    return tuple(choice for each in of_file for choice in each)
 
 
 def ours() -> list[Claim]:

@@ -132,20 +132,6 @@ def errata_markdown(paper: str, pages: Pages) -> str:
     return "\n".join([*table(False), "", "## Remarks", "", apart, "", *table(True), ""])
 
 
-def done_markdown(pages: Pages) -> str:
-    """The choices: a table for each group."""
-
-    def tables(paper: str) -> list[str]:
-        groups: dict[str, list[tuple[str, ...]]] = {}
-        for c in _of(paper, registry.choices()):
-            here = f"{c.here} ({page_link(c.page, pages)})"
-            groups.setdefault(c.group, []).append((c.what, c.text, c.program, here, c.changes or "–"))
-        head = ("choice", "text", "program", "here", "what changes")
-        return [line for group, rows in groups.items() for line in (f"### {group}", "", *_table(head, rows), "")]
-
-    return _by_paper(tables)
-
-
 @dataclass(frozen=True)
 class Finding:
     """A sentence that rests on some claims of one paper, of ``findings.yml``; see there for the fields."""

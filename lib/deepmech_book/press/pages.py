@@ -72,12 +72,6 @@ Every section and every figure of the three papers, main text and supplements, a
 it. The numbered equations stand under {{doc}}`/generated/formulas`.
 
 {}"""
-DONE = """\
-Data, networks, noise, training and how numbers are read off: every choice as the paper's text has it, as its authors'
-public program has it, and as it is made here, with what it changes where they differ. Where text and program disagree,
-the book follows the program that drew the figures.
-
-{}"""
 
 
 def ledger_pages(
@@ -93,7 +87,6 @@ def ledger_pages(
         "scoreboard": ("Scoreboard", SCOREBOARD, tables.scoreboard_markdown(records, profile, titles)),
         "formulas": ("Equations", FORMULAS, tables.equations_markdown(entry)),
         "papers": ("Paper and book", PAPER_AND_BOOK, tables.papers_markdown(titles)),
-        "done": ("How it was done", DONE, tables.done_markdown(titles)),
     }
     # Tables need the width of the page's own contents.
     wide = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n# {}\n\n{}\n"

@@ -19,7 +19,7 @@ from sphinx_external_toc.parsing import parse_toc_data
 from deepmech_book.ledger.registry import written
 
 PROFILES = ("quick", "laptop", "paper")
-MADE_PAGES = ("status", "scoreboard", "papers", "done", "formulas", "gallery")
+MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
 REFERENCE = "api/"
 #: Parameters that say which, not how many: they may be 0.
 NAMES = ("number", "seed")
