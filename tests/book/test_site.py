@@ -93,17 +93,7 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
     monkeypatch.setattr(site, "_jupyter_book", print_pages)
     sheets = press.press(ready)
     site.build(ready, sheets, "quick", whole=False)
-    harms = [
-        forge,
-        page.unlink,
-        lambda: page.rename(page.with_name("b.html")),
-        lambda: (ready.html / site.SEAL).write_text(""),
-    ]
-    harms += [
-        lambda: (ready.html / "stray.html").write_text("x"),
-        lambda: (ready.html / site.SEAL).write_bytes(b"\xff"),
-    ]
-    for number, harm in enumerate(harms, 2):
+    for number, harm in enumerate([forge, page.unlink], 2):
         site.build(ready, sheets, "quick", whole=False)
         assert len(built) == number - 1, "what nobody touched is not built again"
         assert site.current(ready)
@@ -111,7 +101,22 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         assert not site.current(ready)
         site.build(ready, sheets, "quick", whole=False)
         assert len(built) == number
-        assert page.read_text() == "<p>1.5</p>" and not (ready.html / "stray.html").exists()
+        assert page.read_text() == "<p>1.5</p>"
+    stray, mark, kept = (
+        ready.html / "notes" / "stray.html",
+        ready.html / site.SEAL,
+        (ready.html / site.SEAL).read_bytes(),
+    )
+    stray.parent.mkdir()
+    for path, content in ((stray, b"mine"), (mark, b""), (mark, b"\xff")):
+        path.write_bytes(content)
+        assert not site.current(ready)
+        with pytest.raises(BookError, match="was not made by deepmech book: move it away"):
+            site.build(ready, sheets, "quick", whole=False)
+        assert path.read_bytes() == content
+        stray.unlink(missing_ok=True)
+        mark.write_bytes(kept)
+        assert site.current(ready)
 
 
 @pytest.mark.parametrize("there", ["a link", "a file", "another book"])

@@ -73,8 +73,8 @@ def build(
     if _is(checkout.html, of):
         say("the site is up to date")
         return checkout.html
-    if os.path.lexists(checkout.html) and (checkout.html.is_symlink() or not (checkout.html / SEAL).is_file()):
-        raise BookError("book/_build/html is no site that deepmech book made: move it away")
+    if os.path.lexists(checkout.html) and (other := _not_ours(checkout.html)):
+        raise BookError(f"{other}: move it away")
     if partial:
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
@@ -158,8 +158,21 @@ def _made_of(
 
 
 def _mark(of: str, html: Path) -> str:
-    """What a site bears that was made of this, as long as no file of it is edited, lost or added."""
-    return digest([of, keys.tree_digest(html, lambda name: name != SEAL)])
+    """What a site bears that was made of this, as long as no file of it is edited, lost or added: a digest of both, and
+    the names of its files."""
+    names = sorted(
+        path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_file() and path.name != SEAL
+    )
+    return "\n".join([digest([of, keys.tree_digest(html, lambda name: name != SEAL)]), *names])
+
+
+def _not_ours(html: Path) -> str:
+    """What stands in the place of the next site and was not made for the last one, in words; empty if nothing does."""
+    if html.is_symlink() or not (html / SEAL).is_file():
+        return "book/_build/html is no site that deepmech book made"
+    listed = {SEAL, *(html / SEAL).read_text(encoding="utf-8", errors="replace").splitlines()[1:]}
+    there = (path.relative_to(html).as_posix() for path in html.rglob("*") if path.is_symlink() or not path.is_dir())
+    return next((f"book/_build/html/{name} was not made by deepmech book" for name in there if name not in listed), "")
 
 
 def _is(html: Path, of: str) -> bool:
