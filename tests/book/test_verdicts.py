@@ -88,12 +88,20 @@ def test_a_number_outside_its_tolerance_is_named(table, changed):
 def test_numbers_within_tolerance_pass_and_no_others(share, size, width):
     """The allowance is that of the largest: the number, its interval, or the rule (this claim's: below a half)."""
     old = Row("C.2.cold_is_faster", "holds", size, None, size - width / 2, size + width / 2)
-    allowed = max(verdicts.RELATIVE * max(size, 0.5), verdicts.OF_WIDTH * width)
+    allowed = max(verdicts.RELATIVE * size, verdicts.OF_END * 0.5, verdicts.OF_WIDTH * width)
     inside, beyond = ((1 - 1e-6) * allowed, (1 + 1e-6) * allowed)
     moved = dataclasses.replace(old, measured=size + share * inside)
     assert verdicts.difference(old, moved) == ""
     moved = dataclasses.replace(old, measured=size + (beyond if share >= 0 else -beyond))
     assert verdicts.difference(old, moved).startswith("C.2.cold_is_faster: measured ")
+
+
+@given(st.sampled_from([("B.text.geomnist_training", 0.01), ("C.2.cold_is_faster", 0.5)]), st.floats(1e-4, 1.0))
+def test_a_stale_number_is_named_also_far_from_its_bound(bounded, share):
+    """A row that differed in its second digit passed where the bound of its rule was a thousand times as large."""
+    claim, bound = bounded
+    old = Row(claim, "holds", share * bound)
+    assert verdicts.difference(old, dataclasses.replace(old, measured=1.04 * share * bound)) != ""
 
 
 def test_what_the_table_rounds_away_is_no_difference(tmp_path):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from deepmech import over
 from deepmech.core.estimates import Estimate
 from deepmech_book import RECORD, ledger
+from deepmech_book.ledger import tables
 from deepmech_book.ledger.display import MOST
 from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule, judge
 
@@ -47,6 +48,38 @@ def test_a_number_holds_exactly_where_its_rule_says(entry, x, expected):
     else:
         should = MEANING[rule.kind](x, rule.value, expected)
     assert verdict == (HOLDS if should else FAILS)
+
+
+ELEMENT = st.fixed_dictionaries(
+    {"measured": NUMBER, "expected": NUMBER, "null": NUMBER, "down": st.floats(0, 3), "up": st.floats(0, 3),
+     "less": NUMBER, "more": st.floats(0, 3), "same": st.booleans()}
+)  # fmt: skip
+CURVE = st.builds(lambda a: {"never_rises": abs(a)}, NUMBER)
+
+
+@given(
+    st.one_of(RULES, CURVE), st.lists(ELEMENT, min_size=1, max_size=5), st.booleans(), st.booleans(), st.booleans(),
+    st.booleans(),
+)  # fmt: skip
+def test_the_published_line_gives_the_verdict(entry, elements, with_null, with_interval, with_difference, better):
+    """Whatever was judged, the numbers of the element that is published have the verdict of all, through JSON."""
+    rule = Rule.parse(entry)
+    better &= with_null and rule.direction != 0
+    of = {name: np.array([float(e[name]) for e in elements]) for name in elements[0]}
+    null = np.where(of["same"], of["measured"], of["null"]) if with_null else None  # curves share points with a null
+    ends = (of["measured"] - of["down"], of["measured"] + of["up"]) if with_interval else None
+    apart = (of["less"], of["less"] + of["more"]) if with_difference and with_null else None
+    expected = of["expected"] if rule.kind == "within" else None
+    found = judge(
+        rule, of["measured"], expected=expected, interval=ends, null=null, better_than_null=better, difference=apart
+    )
+    low, high = ends or (None, None)
+    less, more = apart or (None, None)
+    line = {"measured": of["measured"], "expected": expected, "null": null, "low": low, "high": high,
+            "less_null_low": less, "less_null_high": more}  # fmt: skip
+    line = {name: None if one is None else float(one[found.worst]) for name, one in line.items()}
+    line |= {"criterion": rule.to_json(), "better_than_null": better}
+    assert tables.verdict_of(json.loads(json.dumps(line))) == found.verdict
 
 
 @given(RULES, NUMBER, NUMBER, st.floats(0, 5), st.floats(0, 5))

@@ -9,7 +9,7 @@ from deepmech.core.estimates import Estimate
 from deepmech_book import ledger
 from deepmech_book.ledger import registry, tables
 from deepmech_book.ledger.display import badge
-from deepmech_book.ledger.rules import FAILS, HOLDS
+from deepmech_book.ledger.rules import FAILS, HOLDS, UNDECIDED
 
 EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
 JERKY = ledger.check("A.S1.jerky", 1.2)
@@ -60,6 +60,19 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
     by_chance = "1 of these verdicts rest on a 95 % interval, 1 of them hold"
     assert by_chance in text and "0.025 of 1. The other 2 are" in text
     assert "95 %" not in board(EQ8)
+
+
+def test_a_row_holds_all_that_its_verdict_needs_and_another_verdict_stops_the_build():
+    told = ledger.check("A.1.d.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    rows = {row["claim"]: row for row in tables.scoreboard_rows([record(told), record(EQ8)])}
+    row = rows["A.1.d.accuracy_falls"]
+    assert (row["less_null_low"], row["less_null_high"]) == (-0.2, 0.1) and row["verdict"] == UNDECIDED
+    assert rows["A.3.eq8"]["expected"] == -0.05 and rows["A.3.eq8"]["criterion"]["within"] == 0.02
+    assert '"{""below"": 0}"' in tables.csv_text([row])
+    wrong = record(EQ8)
+    wrong["claim"]["measured"] = 0.3
+    with pytest.raises(ValueError, match=r"claim A\.3\.eq8: its row of the scoreboard says 'fails', its page 'holds'"):
+        tables.scoreboard_rows([wrong])
 
 
 def test_what_is_not_in_this_build_says_so():

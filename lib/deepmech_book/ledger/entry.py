@@ -19,8 +19,9 @@ from deepmech_book.ledger.rules import NOT_TESTABLE, Rule, judge
 class Entry:
     """A claim with its measurement and verdict. Of an array, the element that decided the verdict is kept.
 
-    ``measured``, ``expected``, ``null`` and ``interval`` are numbers or None; ``at`` says which element they belong to
-    and ``count`` how many there were. ``strip`` shows all of them, as SVG.
+    ``measured``, ``expected``, ``null``, ``interval`` and ``difference`` (the interval of measured less null) are
+    numbers or None; ``at`` says which element they belong to and ``count`` how many there were. ``strip`` shows all of
+    them, as SVG.
     """
 
     claim: registry.Claim
@@ -30,6 +31,7 @@ class Entry:
     expected: float | None = None
     null: float | None = None
     interval: tuple[float, float] | None = None
+    difference: tuple[float, float] | None = None
     at: str = ""
     count: int = 0
     seeds: int | None = None
@@ -149,13 +151,15 @@ def check(
     judged = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
                   better_than_null=c.better_than_null, difference=apart)  # fmt: skip
     if apart:
-        less, more = (number(float(end.ravel()[judged.worst])) for end in apart)
-        detail = f"Less its null: [{less}, {more}]. {detail}".rstrip()
+        less, more = (float(end.ravel()[judged.worst]) for end in apart)
+        detail = f"Less its null: [{number(less)}, {number(more)}]. {detail}".rstrip()
     shown = {name: float(array.ravel()[judged.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
     many = _strip(c.rule, arrays["measured"], expects, nulls, judged.worst) if like.size > 1 else ""
-    return Entry(c, judged.verdict, judged.reason, **shown, interval=between, at=_labels(like, judged.worst),
-                 count=like.size, seeds=seeds, detail=detail, strip=many)  # fmt: skip
+    return Entry(
+        c, judged.verdict, judged.reason, **shown, interval=between, difference=(less, more) if apart else None,
+        at=_labels(like, judged.worst), count=like.size, seeds=seeds, detail=detail, strip=many,
+    )  # fmt: skip
 
 
 def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:

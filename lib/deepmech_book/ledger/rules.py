@@ -50,6 +50,11 @@ class Rule:
             raise ValueError(f"rule {dict(entry)}: give {one}, and relative or slack if needed")
         return cls(kinds[0], entry[kinds[0]], bool(entry.get("relative", False)), float(entry.get("slack", 0.0)))
 
+    def to_json(self) -> dict[str, Any]:
+        """The rule as it is written in the registry, which :meth:`parse` reads."""
+        relative = {"relative": True} if self.relative else {}
+        return {self.kind: self.value, **relative, **({"slack": self.slack} if self.slack else {})}
+
     @property
     def of_curve(self) -> bool:
         """Whether the rule speaks of the steps of a curve and not of numbers."""
@@ -124,6 +129,8 @@ def judge(
     element in which the null does as well makes it trivial. Curves are the exception, whether compared with expected
     values or step by step: a null may share points with them, such as the first, and is as good only if all are.
 
+    The element that decided has, alone, the verdict of all.
+
     With ``difference``, the interval of measured less null, a null that is better beyond it makes the claim trivial,
     and one that cannot be told from the measurement leaves it undecided.
     """
@@ -161,7 +168,7 @@ def judge(
     trivial = np.broadcast_to(trivial, measured.shape).ravel()[order]
     if trivial.all() if rule.of_curve or rule.kind == "within" else trivial.any():
         return Judgement(TRIVIAL, f"the null does as well{_share(trivial)}", int(order[np.argmax(trivial)]))
-    return Judgement(HOLDS, "", worst)
+    return Judgement(HOLDS, "", int(order[np.argmin(trivial)]))  # of a curve, a point that its null does not share
 
 
 def _share(some: np.ndarray) -> str:

@@ -6,6 +6,7 @@ left in their outputs: ``{"figure": id}`` or ``{"claim": {...}}``, with page, pr
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ from string import Formatter
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deepmech_book.ledger import registry
 from deepmech_book.ledger.citations import Equation, citations
 from deepmech_book.ledger.display import ABSENT, Record, badge, claim_line, fold, number, tally
 from deepmech_book.ledger.registry import PAPERS, Claim
-from deepmech_book.ledger.rules import FAILS, HOLDS, TRIVIAL, UNDECIDED, VERDICTS
+from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule, judge
 
 Pages = Mapping[str, str]
 
@@ -218,24 +220,53 @@ def _address(claim: Claim, pages: Pages, root: str = "") -> tuple[str, str] | No
 
 
 def scoreboard_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """The claims as data, one row each, in the order of the registry.
+    """The claims as data, one row each, in the order of the registry; :func:`verdict_of` a row is its verdict.
 
-    ``low`` and ``high`` are the ends of the interval; what was not measured is None.
+    ``low`` and ``high`` are the ends of the interval, ``less_null_low`` and ``less_null_high`` those of measured less
+    null, and ``criterion`` is the rule as the registry writes it; what was not measured is None. A ValueError if a
+    verdict does not follow from its row.
     """
     found, rows = claim_records(records), []
     for c in registry.claims().values():
         told = {"paper": c.paper, "figure": c.figure, "statement": c.statement, "page": c.page, "kind": c.kind}
         r = found.get(c.id, {"verdict": ABSENT, "rule": c.rule.words})
-        low, high = r.get("interval") or (None, None)
+        (low, high), (less, more) = (r.get(name) or (None, None) for name in ("interval", "difference"))
         measured = {name: r.get(name) for name in ("verdict", "measured", "null", "rule", "seeds", "profile")}
         rest = {"low": low, "high": high, "reason": r.get("reason"), "answer": c.answered(r["verdict"])}
-        rows.append({"claim": c.id, **told, **measured, **rest})
+        judged = {"expected": r.get("expected"), "less_null_low": less, "less_null_high": more,
+                  "criterion": c.rule.to_json(), "better_than_null": c.better_than_null}  # fmt: skip
+        rows.append({"claim": c.id, **told, **measured, **rest, **judged})
+        if c.id in found and (verdict := verdict_of(rows[-1])) != r["verdict"]:
+            raise ValueError(f"claim {c.id}: its row of the scoreboard says {verdict!r}, its page {r['verdict']!r}")
     return rows
 
 
+def verdict_of(row: Mapping[str, Any]) -> str:
+    """The verdict that follows from the numbers of one row of the scoreboard, and from nothing else.
+
+    Examples
+    --------
+    >>> numbers = {"measured": 0.3, "low": 0.1, "high": 0.5, "null": 0.2, "less_null_low": -0.1, "less_null_high": 0.3}
+    >>> verdict_of({**numbers, "expected": None, "criterion": {"above": 0}, "better_than_null": True})
+    'undecided'
+    """
+    if row["measured"] is None:
+        return NOT_TESTABLE
+    ends = (("low", "high"), ("less_null_low", "less_null_high"))
+    interval, difference = (
+        None if row[low] is None else (np.array(row[low]), np.array(row[high])) for low, high in ends
+    )
+    expected, null = (None if row[name] is None else np.array(row[name]) for name in ("expected", "null"))
+    return judge(
+        Rule.parse(row["criterion"]), np.array(row["measured"]), expected=expected, interval=interval, null=null,
+        better_than_null=row["better_than_null"], difference=difference,
+    ).verdict  # fmt: skip
+
+
 def csv_text(rows: Iterable[Record]) -> str:
-    """Rows of equal names as a table for spreadsheets."""
-    return pd.DataFrame(list(rows), dtype=object).to_csv(index=False, lineterminator="\n")
+    """Rows of equal names as a table for spreadsheets, the criterion as JSON."""
+    plain = [{name: json.dumps(v) if isinstance(v, dict) else v for name, v in row.items()} for row in rows]
+    return pd.DataFrame(plain, dtype=object).to_csv(index=False, lineterminator="\n")
 
 
 def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -> str:

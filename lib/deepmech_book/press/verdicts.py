@@ -22,16 +22,16 @@ from deepmech_book.press.sources import BookError
 
 FILE = "verdicts.tsv"
 PROFILE = "quick"
-RELATIVE, OF_WIDTH, ROUNDING = 1e-4, 2e-3, 1e-9
+RELATIVE, OF_WIDTH, OF_END, ROUNDING = 1e-4, 2e-3, 1e-6, 1e-9
 SEEN = 5e-4  # the largest difference between processors so far, of an interval's width
 NONE = "-"
 HEAD = f"""\
 # What the book finds at the profile {PROFILE}, one line per claim: its verdict, the number measured (of an array: of
 # the element hardest to satisfy), the number expected, the ends of the interval, and the null. `deepmech book`
 # compares what its notebooks find and fails on a difference; `deepmech book --accept` writes the differences down.
-# Verdicts compare exactly. A number may be off by {OF_WIDTH:g} of its interval's width, or by {RELATIVE:g} of itself
-# or of an end of its rule's region, whichever is largest; by {ROUNDING:g} in any case. Why at all: products of numpy
-# and torch differ in their last bits from one processor to another, and training and fits amplify that. Measured
+# Verdicts compare exactly. A number may be off by {OF_WIDTH:g} of its interval's width, by {RELATIVE:g} of itself or by
+# {OF_END:g} of an end of its rule's region, whichever is largest; by {ROUNDING:g} in any case. Why at all: products
+# of numpy and torch differ in their last bits from one processor to another; training and fits amplify that. Measured
 # between three families of processors: {SEEN:g} of the width of its interval (a fit on the page), 1.5e-05 of the number
 # where a page trains networks itself, at most 1e-09 elsewhere. Compiled engines give equal bits.
 """
@@ -111,10 +111,12 @@ def write(path: Path, rows: Mapping[str, Row]) -> None:
 
 
 def tolerance(row: Row, number: float) -> float:
-    """How far a number of this row may be off: :data:`OF_WIDTH` of its interval, or :data:`RELATIVE` of the number
-    itself or of a finite end of its rule's region, whichever is largest, and never less than :data:`ROUNDING`.
+    """How far a number of this row may be off: :data:`OF_WIDTH` of its interval, :data:`RELATIVE` of the number itself
+    or :data:`OF_END` of a finite end of its rule's region, whichever is largest, and never less than :data:`ROUNDING`.
 
-    A number near zero is often a difference of larger ones, so that its own size says nothing of its rounding.
+    A number near zero is often a difference of larger ones, so that its own size says nothing of its rounding. But one
+    that lies far within its region, such as a loss of 1e-5 below 0.01, may not be off by a share of that bound which
+    matters to it.
 
     Examples
     --------
@@ -124,7 +126,7 @@ def tolerance(row: Row, number: float) -> float:
     width = row.high - row.low if row.low is not None and row.high is not None else 0.0
     expected = None if row.expected is None else np.array(row.expected)
     ends = [abs(float(end)) for end in ledger.claim(row.claim).rule.region(expected) if np.isfinite(end)]
-    return max(OF_WIDTH * width, RELATIVE * max(abs(number), *ends), ROUNDING)
+    return max(OF_WIDTH * width, RELATIVE * abs(number), OF_END * max(ends, default=0.0), ROUNDING)
 
 
 def difference(old: Row, new: Row) -> str:
@@ -133,7 +135,7 @@ def difference(old: Row, new: Row) -> str:
     Examples
     --------
     >>> difference(Row("A.3.eq8", "holds", -0.05, -0.05), Row("A.3.eq8", "fails", 0.3, -0.05))
-    'A.3.eq8: holds → fails; measured -0.05 → 0.3 (±5.2e-06 is allowed)'
+    'A.3.eq8: holds → fails; measured -0.05 → 0.3 (±5e-06 is allowed)'
     >>> difference(Row("A.3.eq8", "holds", -0.05, -0.05), Row("A.3.eq8", "holds", -0.050001, -0.05))
     ''
     """
