@@ -9,6 +9,7 @@ from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
 from deepmech.core.estimates import Estimate
+from deepmech.core.files import write_whole
 from deepmech_book import ledger
 from deepmech_book.bench.frozen import COMMITS, prediction
 from deepmech_book.ledger import registry, tables
@@ -181,10 +182,9 @@ def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkey
     """From the command line: nothing of the site is touched, and what did not change is not executed again."""
     built: list[str] = []
 
-    def jupyter_book(checkout, made):
+    def jupyter_book(checkout, made, new):
         built.append("site")
-        (checkout.html / "index.html").parent.mkdir(parents=True)
-        (checkout.html / "index.html").write_text("pages")
+        write_whole(new / "_build" / "html" / "index.html", "pages")
 
     monkeypatch.setattr(site, "_jupyter_book", jupyter_book)
     monkeypatch.setattr(tables, "missing", lambda records, pages: [])  # the registry is that of the real book

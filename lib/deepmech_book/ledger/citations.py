@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import deepmech
+from deepmech import core
 
 _NUMBER = r"[A-H]?\.?\d+"
 _CITED = re.compile(rf"Eqs?\.\s*({_NUMBER}(?:(?:\s*[–-]\s*|,\s*|,?\s+and\s+){_NUMBER})*)")
@@ -43,7 +43,7 @@ def citations() -> dict[str, dict[Equation, list[str]]]:
     """By paper and equation, in the papers' order, the full names of the library's objects that cite it; a ValueError
     for a module that cites one and belongs to no paper."""
     found: dict[str, dict[Equation, list[str]]] = {"A": {}, "B": {}, "C": {}}
-    library = Path(deepmech.__file__).parent
+    library = Path(core.__file__).parents[1]
     for path in sorted(library.rglob("*.py")):
         module = path.relative_to(library.parent).with_suffix("").as_posix()
         for name, text in _documented(ast.parse(path.read_text(encoding="utf-8")), module.replace("/", ".")):

@@ -150,16 +150,15 @@ def check(
     apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
     judged = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
                   better_than_null=c.better_than_null, difference=apart)  # fmt: skip
-    if apart:
-        less, more = (float(end.ravel()[judged.worst]) for end in apart)
-        detail = f"Less its null: [{number(less)}, {number(more)}]. {detail}".rstrip()
     shown = {name: float(array.ravel()[judged.worst]) for name, array in arrays.items()}
     between = (shown.pop("interval"), shown.pop("upper end")) if ends else None
+    beyond = None
+    if apart:
+        beyond = (float(apart[0].ravel()[judged.worst]), float(apart[1].ravel()[judged.worst]))
+        detail = f"Less its null: [{number(beyond[0])}, {number(beyond[1])}]. {detail}".rstrip()
     many = _strip(c.rule, arrays["measured"], expects, nulls, judged.worst) if like.size > 1 else ""
-    return Entry(
-        c, judged.verdict, judged.reason, **shown, interval=between, difference=(less, more) if apart else None,
-        at=_labels(like, judged.worst), count=like.size, seeds=seeds, detail=detail, strip=many,
-    )  # fmt: skip
+    return Entry(c, judged.verdict, judged.reason, **shown, interval=between, difference=beyond,
+                 at=_labels(like, judged.worst), count=like.size, seeds=seeds, detail=detail, strip=many)  # fmt: skip
 
 
 def _strip(rule: Rule, measured: np.ndarray, expected: np.ndarray | None, null: np.ndarray | None, worst: int) -> str:
