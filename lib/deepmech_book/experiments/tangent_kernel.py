@@ -33,33 +33,26 @@ EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
 
 
-def of_trials(name: str, compute: str, dataset: str, n_trials: int, **fixed: Any) -> Sweep:
-    """A sweep over groups of ten of the trials on the page on effects, three classes of 3,000 training samples each.
-
-    ``n_trials`` is a multiple of ten; seeds are from 0. Of what is ``fixed``, ``per_class`` are the validation samples
-    of each class that are looked at, drawn for each trial.
-    """
-    if n_trials < GROUP or n_trials % GROUP:
-        raise ValueError(f"{name}: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
-    which = {"n_classes": 3, "training_samples": 3000, "validation": SETTINGS[dataset].validation}
-    cells = {"group": over("group", range(n_trials // GROUP))}
-    data = fingerprint(dataset, *which.values())
-    return Sweep(f"{name}-{dataset}", compute, cells, {"dataset": dataset, **which, **fixed}, data=data)
-
-
 def measured(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
-    """The kernels of :func:`of_trials`, measured 41 times between eight samples of each class.
+    """Kernels of the trials on the page on effects, measured 41 times between eight samples of each class.
 
-    Class means of the samples trained on are kept in blocks of 50 iterations.
+    Three classes of 3,000 training samples each; ``n_trials``, a multiple of ten, have the seeds from 0. What is looked
+    at are validation samples, drawn for each trial. Class means of the samples trained on are kept in blocks of 50
+    iterations.
 
     Examples
     --------
     >>> measured("geomnist", 20).grid.shape
     (2,)
     """
+    if n_trials < GROUP or n_trials % GROUP:
+        raise ValueError(f"tangent-kernel: n_trials = {n_trials!r}: must be a multiple of {GROUP}")
     n = SETTINGS[dataset].iterations
+    which = {"n_classes": 3, "training_samples": 3000, "validation": SETTINGS[dataset].validation}
     how = {"iterations": n, "every": n // 40, "per_class": 8, "thin": 50}
-    return of_trials("tangent-kernel", f"{__name__}:measure_cells", dataset, n_trials, **how)
+    cells = {"group": over("group", range(n_trials // GROUP))}
+    data, fixed = fingerprint(dataset, *which.values()), {"dataset": dataset, **which, **how}
+    return Sweep(f"tangent-kernel-{dataset}", f"{__name__}:measure_cells", cells, fixed, data=data)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
