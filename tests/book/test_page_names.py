@@ -39,7 +39,10 @@ def imported_and_bound(code: str) -> tuple[set[str], set[str]]:
 
 def test_bindings_are_seen():
     rebound = "for b in d: pass\ndef np(x):\n    d = 1\n[d for d in (d := 2, 3)]\n"
-    assert imported_and_bound("import numpy as np\nfrom a import b, c as d\n" + rebound) == ({"np", "b", "d"}, {"b", "np", "d"})
+    assert imported_and_bound("import numpy as np\nfrom a import b, c as d\n" + rebound) == (
+        {"np", "b", "d"},
+        {"b", "np", "d"},
+    )
     assert imported_and_bound("from a import b\nx = [b for b in y]\n") == ({"b"}, {"x"})
 
 
