@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.utils.data import DataLoader
+from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler, Subset
 
 from deepmech.core import specs
-from deepmech.metrics.separation import class_labels, count_classes, real_numbers, require_classes
+from deepmech.core.random import Stream
+from deepmech.metrics.separation import as_tensor, class_labels, count_classes, real_numbers, require_classes
 
 Forward = Callable[[nn.Module, Any], Any]
 
@@ -32,7 +33,8 @@ LABELS = ("labels", "label", "y", "targets", "target")
 _LARGEST_CACHE = 2**31  # bytes
 # How torch's layers say that an input is not for them.
 _UNFIT = re.compile(
-    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar type)|size of tensor|out of range"
+    r"shapes cannot be multiplied|expected .* (input|channels|dtype|scalar type)|size of tensor|out of range|"
+    r"must have the same dtype|should be the same|not implemented for"
 )
 
 
@@ -97,9 +99,13 @@ class Batch:
             if not _UNFIT.search(str(error)):  # the model's own fault
                 raise
             given = ", ".join(f"{tuple(v.shape)} {str(v.dtype).removeprefix('torch.')}" for v in self.tensors())
+            whole = any(not v.is_floating_point() for v in self.tensors())
+            number = (
+                " Whole numbers that are quantities, such as pixels, have to be real ones, x / 255." if whole else ""
+            )
             raise ValueError(
                 f"load_curve: the model does not take this batch, {given}: {str(error).strip().splitlines()[0]}. Give "
-                "x in the shape that it was made for, or say how to call it: forward=lambda model, batch: …"
+                f"x in the shape that it was made for, or say how to call it: forward=lambda model, batch: ….{number}"
             ) from error
 
 
@@ -107,7 +113,16 @@ class Batches:
     """Samples with their labels, batch by batch, as :func:`~deepmech.metrics.load_curve.load_curve` takes them.
 
     Of arrays, which may be mapped from a file, only one batch is copied at a time; a source of batches is read as it
-    comes, its labels where ``y`` says, or under the first of :data:`LABELS` that is there, or last.
+    comes, its labels where ``y`` says, or under the first of :data:`LABELS` that is there, or last. ``n_samples`` are
+    drawn, the same ones each time, of arrays, of a data set, and of a ``DataLoader`` that goes through one in order,
+    since the first of a sorted set would be of a few classes. Of any other source they are the first.
+
+    Attributes
+    ----------
+    taken
+        ``"all"``, ``"drawn from …"`` or ``"the first"``.
+    classes_known
+        Classes of the whole source, as far as it tells; None if it does not.
     """
 
     def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None) -> None:
@@ -118,17 +133,42 @@ class Batches:
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.cached: list[Batch] | None = None
+        self.taken, self.classes_known = "all", None
         array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
-        rows = hasattr(x, "__getitem__") and hasattr(x, "__len__")
-        if array or isinstance(x, Mapping | list | tuple | str) or not (rows or isinstance(x, Iterable)):
+        within = y is None or isinstance(y, str | int) or callable(y)  # the labels are in the source, or made
+        rows = within and isinstance(x, list | tuple) and len(x) > 0 and isinstance(x[0], tuple | list | Mapping)
+        if rows and callable(y) and isinstance(x[0], list):
+            rows = False  # an array, as a list of lists
+        indexed = hasattr(x, "__getitem__") and hasattr(x, "__len__")
+        plain = array or isinstance(x, Mapping | str) or (isinstance(x, list | tuple) and not rows)
+        if plain or not (indexed or isinstance(x, Iterable | Dataset)):
             self._take_arrays(x)
             return
-        if not (y is None or isinstance(y, str | int) or callable(y)):
+        if not within:
             raise ValueError(
                 f"load_curve: y is a {type(y).__name__}, but x is a {type(x).__name__}, whose batches hold "
                 "the labels: leave y out, or say where they are by the name or the number of an entry"
             )
-        self.loader = x if isinstance(x, Iterable) else DataLoader(x, batch_size=batch_size)
+        if isinstance(x, Dataset) or (indexed and not _is_batch(x[0])):
+            x = DataLoader(x, batch_size=batch_size)
+        self.loader = self._drawn(x) if isinstance(x, DataLoader) else x
+        if n_samples is not None and self.taken == "all":
+            self.taken = "the first"
+
+    def _drawn(self, loader: DataLoader) -> DataLoader:
+        """The same loader over samples that are drawn, where it goes through a data set in order."""
+        names = getattr(loader.dataset, "classes", None)
+        self.classes_known = len(names) if isinstance(names, list | tuple) else None
+        ordered = type(loader) is DataLoader and type(loader.sampler) is SequentialSampler
+        if self.n_samples is None or not ordered or type(loader.batch_sampler) is not BatchSampler:
+            return loader
+        n = len(loader.dataset)  # type: ignore[arg-type]
+        if n <= self.n_samples:
+            return loader
+        self.taken = f"drawn from {n}"
+        same = ("batch_size", "num_workers", "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator")
+        some = Subset(loader.dataset, _draw(n, self.n_samples).tolist())
+        return DataLoader(some, **{name: getattr(loader, name) for name in same})
 
     def _take_arrays(self, x: Any) -> None:
         self.like, y = x, self.place
@@ -143,26 +183,31 @@ class Batches:
         named = isinstance(x, Mapping)
         self.inputs = {k: _array(f"x[{k!r}]", v) for k, v in x.items()} if named else {"x": _array("x", x)}
         self.function = y if callable(y) else None
-        self.known = None if callable(y) else class_names(y)
+        self.known = None if callable(y) else class_names(y).copy()
         shape = () if self.known is None else self.known.shape
         self.n = shape[0] if shape else len(next(iter(self.inputs.values())))
         for name, one in self.inputs.items():
             if len(one.shape) == 0 or shape[:1] not in ((), tuple(one.shape)[:1]):
                 said = shape or "a function"
                 raise ValueError(f"load_curve: {name} {tuple(one.shape)} and y {said}: expected (n, ...) and (n,)")
-        self.n = min(self.n, self.n_samples or self.n)
-        self.known = None if self.known is None else self.known[: self.n]
+        self.rows: np.ndarray | None = None
+        if self.known is not None:
+            self.classes_known = len(np.unique(self.known))
+        if self.n_samples is not None and self.n_samples < self.n:
+            self.taken, self.rows = f"drawn from {self.n}", _draw(self.n, self.n_samples)
+            self.n = self.n_samples
+            self.known = None if self.known is None else self.known[self.rows]
 
     def __iter__(self) -> Iterator[Batch]:
         if self.cached is not None:
             return iter(self.cached)
-        return self._slices() if self.loader is None else self._read()
+        return self._slices() if self.loader is None else self._read(self.loader)
 
     def _slices(self) -> Iterator[Batch]:
         for start in range(0, self.n, self.batch_size):
             rows = slice(start, min(start + self.batch_size, self.n))
-            cut = {name: one[rows] for name, one in self.inputs.items()}
-            parts = {k: v if isinstance(v, torch.Tensor) else torch.tensor(np.asarray(v)) for k, v in cut.items()}
+            at = rows if self.rows is None else self.rows[rows]
+            parts = {k: as_tensor(one[at]) for k, one in self.inputs.items()}
             labels = self.function if self.known is None else self.known[rows]
             if not isinstance(self.like, Mapping):
                 yield Batch(parts["x"], (parts["x"],), {}, labels)
@@ -172,16 +217,20 @@ class Batches:
                 whole[name] = part
             yield Batch(whole, (), parts, labels)
 
-    def _read(self) -> Iterator[Batch]:
+    def _read(self, loader: Iterable[Any]) -> Iterator[Batch]:
         n = 0
-        for whole in self.loader or ():
+        for whole in loader:
             batch = _split(whole, self.place)
+            if not len(batch):  # a last one may be empty
+                continue
             yield batch
             n += len(batch)
             if self.n_samples is not None and n >= self.n_samples:
                 return
         if not n:
             raise ValueError("load_curve: x gave no samples; an iterator gives its batches once only, a loader always")
+        if self.taken == "the first":
+            self.taken = "all"
 
     def require_classes(self, n_classes: int | None = None) -> None:
         """A ValueError if a class is missing, as far as labels are known before anything is computed."""
@@ -189,19 +238,30 @@ class Batches:
             ClassIndex(n_classes, self.known).require_all()
 
     def cache(self) -> None:
-        """Read the batches of a loader now and keep them, so that the same samples come every time."""
-        if self.loader is None:
-            return
-        cached, size = [], 0
+        """Read the batches now and keep copies, so that the same samples come every time."""
+        cached, size, cpu = [], 0, torch.device("cpu")
         with loader_state(self.loader):
-            for batch in self._read():
-                cached.append(batch.to(torch.device("cpu"), None))
-                size += sum(t.nbytes for t in cached[-1].tensors())
+            for batch in self:
+                kept = batch.to(cpu, None)
+                labels = batch.labels if callable(batch.labels) else _copy_to(batch.labels, cpu, None)
+                cached.append(Batch(kept.whole, kept.args, kept.named, labels))
+                size += sum(t.nbytes for t in kept.tensors())
                 if size > _LARGEST_CACHE:
-                    raise ValueError(
-                        "LoadCurveMonitor: the loader gives more than 2 GiB to keep: give n_samples=500, say"
-                    )
+                    raise ValueError("LoadCurveMonitor: samples take more than 2 GiB: give n_samples=500, say")
         self.cached = cached
+
+
+def _draw(n: int, k: int) -> np.ndarray:
+    """``k`` of the numbers 0 … n − 1, rising."""
+    return np.sort(Stream.of("load_curve", "n_samples").permutation("samples", 0, n)[:k])
+
+
+def _is_batch(first: Any) -> bool:
+    """Whether an entry of a list is a batch, all of whose arrays have an axis of samples, and no single sample."""
+    parts = first.values() if isinstance(first, Mapping) else first if isinstance(first, tuple | list) else [first]
+    arrays = [part for part in parts if isinstance(part, torch.Tensor | np.ndarray)]
+    lists = [part for part in parts if isinstance(part, tuple | list)]
+    return len(arrays) + len(lists) == len(parts) > 0 and all(a.ndim for a in arrays)
 
 
 class ClassIndex:
@@ -234,29 +294,41 @@ class ClassIndex:
         if self.n_classes is not None and (classes := max(largest, len(self.number))) > self.n_classes:
             raise ValueError(f"load_curve: n_classes = {self.n_classes}, but there are {classes} classes or more")
 
-    def require_all(self) -> None:
-        """Raise a ValueError unless every class has samples, and there are two of them."""
+    def require_all(self, every: bool = True) -> None:
+        """Raise a ValueError unless there are two classes with samples, and ``every`` one has some."""
+        if len(self.number) < 2:
+            raise ValueError(
+                f"load_curve: all samples are of class {next(iter(self.number))!r}: separation needs two; give more "
+                "samples, and shuffled ones if they are sorted by class"
+            )
+        if not every:
+            return
         numbers = [name for name in self.number if isinstance(name, int) and not isinstance(name, bool)]
         if numbers:
             require_classes(np.array(numbers), self.n_classes or max(numbers) + 1)
-        if len(self.number) < 2:
-            raise ValueError(f"load_curve: all samples are of class {next(iter(self.number))!r}: separation needs two")
         require_classes(np.arange(len(self.number)), self.n_classes or 2)
 
 
 def class_names(labels: Any) -> np.ndarray:
-    """One label a sample: whole numbers, words or booleans; a ValueError for anything else."""
+    """One label a sample, (n,) or (n, 1): whole numbers, words or booleans; a ValueError for anything else."""
     specs.unmasked("load_curve: y", labels)
     try:
         found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     except ValueError:
         specs.refuse("load_curve: y", labels, "one label for each sample")
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
     if found.ndim != 1:
-        raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,)")
+        one_hot = found.ndim == 2 and found.dtype.kind in "biuf" and ((found != 0).sum(1) == 1).all()
+        remedy = "; of one column for each class give y.argmax(1)" if one_hot else ""
+        raise ValueError(f"load_curve: y has shape {found.shape}: expected one label for each sample, (n,){remedy}")
     if found.dtype.kind == "O" and len(found) and all(isinstance(v, str) for v in found):
         found = found.astype(str)
     if found.dtype.kind == "f":
-        raise ValueError(f"load_curve: labels have type {found.dtype}: expected classes, as whole numbers or words")
+        remedy = ": give y.astype(int)" if (found == np.round(found)).all() else ""
+        raise ValueError(
+            f"load_curve: labels have type {found.dtype}: expected classes, as whole numbers or words{remedy}"
+        )
     return found if found.dtype.kind in "Ub" else class_labels(found)
 
 
@@ -298,7 +370,7 @@ def _array(what: str, x: Any) -> Any:
 
 def _copy_to(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        value = torch.from_numpy(value)
+        value = as_tensor(value)
     if isinstance(value, torch.Tensor):
         kind = dtype if dtype is not None and value.is_floating_point() else value.dtype
         return value.detach().to(device=device, dtype=kind, copy=True)  # a copy: the model may work in place

@@ -70,6 +70,7 @@ class GroupMoments:
         x = features.detach()
         x = x.cpu() if x.device.type == "mps" else x  # Apple's GPUs have no double precision
         x = x.float() if x.is_floating_point() and x.dtype != torch.float64 else x.double()
+        require_finite(x)  # before anything is added
         self._begin(x)
         y, cell = labels.to(x.device), (groups % self.groups * self.n_classes + labels).to(x.device)
         fresh = self.count.sum(0) == 0
@@ -81,7 +82,6 @@ class GroupMoments:
         add = self._add if x.device.type == "cpu" else self._add_on_device
         square = add(x, y, cell)
         if not bool(square.sum().isfinite()):
-            require_finite(x)
             square = (x.double() - self.anchor[y]).square_().sum(1)
         self.square.view(-1).index_add_(0, cell, square)
         self.count.view(-1).index_add_(0, cell, torch.ones_like(square))

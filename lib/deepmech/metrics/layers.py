@@ -202,6 +202,15 @@ class LayerProbe(Watch):
         self.collect(name, value.reshape(self.n, -1))
 
 
+def keep(into: dict[str, torch.Tensor]) -> Callable[[str, torch.Tensor], None]:
+    """What collects features by the names of layers: copies, since a later operation may overwrite them in place."""
+
+    def collect(name: str, features: torch.Tensor) -> None:
+        into[name] = features.clone()
+
+    return collect
+
+
 @dataclass
 class _Call:
     """The end of a call of a module, or of an activation function."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import warnings
 import zlib
@@ -18,7 +19,7 @@ from torch import nn
 from deepmech.core import specs
 from deepmech.metrics.evaluation import Batch, Batches, ClassIndex, Forward, evaluation, loader_state, unwrap
 from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
-from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, stream
+from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, keep, stream
 from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, separation_ceiling
 
 __all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens"]
@@ -32,8 +33,14 @@ _WORDS = {
 }
 
 
+# What changes while samples are taken.
+_STATE = (
+    *("samples", "order", "classes", "deal", "moments", "diverged", "layer", "words", "last", "changes", "predicted"),
+)
+
+
 class Partial(UserWarning):
-    """A load curve leaves out a part of the model; the words are also in its attribute ``left_out``."""
+    """A load curve leaves out a part of the model or of the classes; its attributes say the same."""
 
 
 def load_curve(
@@ -64,11 +71,11 @@ def load_curve(
         module within, on this process alone.
     x
         What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
-        tokenizer returns them. Or a ``DataLoader``, a ``Dataset`` or any source of batches: tuples, the labels last, or
-        dicts. A dict goes to the model by keyword. Everything is copied to the device of the model's parameters,
+        tokenizer returns them. Or a ``DataLoader``, a ``Dataset``, a list of samples or of batches, or any other source
+        of batches: tuples, the labels last, or dicts. A dict goes to the model by keyword. Everything is copied to the device of the model's parameters,
         floating point numbers in their precision.
     y
-        The class of each sample, (n,): numbers 0 … K − 1 or words. Of batches: where in them the labels are, by name
+        The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of batches: where in them the labels are, by name
         or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without labels:
         :func:`answers`, or any function of output and batch.
     layers
@@ -96,7 +103,9 @@ def load_curve(
         How to call the model, if not with the batch without its labels: ``lambda model, batch: model(batch["image"])``.
         The batch is on the model's device.
     n_samples
-        Measure on the first so many (of batches: read no further when so many are reached).
+        Measure on so many. They are drawn, the same ones every time, of arrays, of a data set, and of a ``DataLoader``
+        that goes through one in order; of any other source they are the first (read no further when so many are
+        reached).
     debias
         Take from the between-class scatter its share of sampling noise
         (:meth:`~deepmech.metrics.separation.ClassMoments.separation`), so that D does not depend on the number of
@@ -114,7 +123,9 @@ def load_curve(
         position of a feature map or sequence counts as features of its own. Attributes say what was measured; of D also
         whether it is the ``"plain"`` or the ``"debiased"`` ``estimate``, and the ``ceiling``, about what plain D of as
         many samples shows with shuffled labels; in ``unresolved`` which layers are nan because the corrected scatter is
-        not positive; in ``left_out`` what the default could not see.
+        not positive; in ``left_out`` what the default could not see. Of the samples: ``taken`` (``"all"``,
+        ``"drawn from …"``, ``"the first"``), ``classes`` seen of ``classes_known``, and whether they came ``sorted`` by
+        class.
 
     Raises
     ------
@@ -126,7 +137,8 @@ def load_curve(
     Warns
     -----
     Partial
-        If the default leaves out what an ``nn.LSTM`` computes inside.
+        If the default leaves out what an ``nn.LSTM`` computes inside; if the first samples of a source are not of all
+        of its classes, or are sorted by class.
 
     Examples
     --------
@@ -207,13 +219,24 @@ class LoadCurve:
         self.diverged: set[str] = set()
         self.layer: dict[str, str] = {}  # kinds of modules by the names of layers, in the order of the curve
         self.words: dict[str, Any] = {}
+        self.last, self.changes, self.predicted = -1, 0, False  # class of the last sample, how often it changed
 
     def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
         """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`."""
         return self.take(Batches(x, y, batch_size, n_samples))
 
     def take(self, batches: Batches) -> Self:
-        """Take batches that are ready through the model."""
+        """Take batches that are ready through the model; after an error everything is as it was before."""
+        before = copy.deepcopy({name: vars(self)[name] for name in _STATE}) if self.samples else None
+        try:
+            self._take(batches)
+        except BaseException:
+            self.reset()
+            vars(self).update(before or {})
+            raise
+        return self
+
+    def _take(self, batches: Batches) -> None:
         model = unwrap(self.model)
         for name, module in model.named_modules():
             if isinstance(module, torch.jit.ScriptModule):
@@ -244,7 +267,24 @@ class LoadCurve:
             self.layer = {name: probe.kind(name) for name in probe.wanted}
             words = {"left_out": found.left_out, "stream": int(found.blocks)}
             self.words = {name: word for name, word in words.items() if word}
-        return self
+        self._tell(batches)
+
+    def _tell(self, batches: Batches) -> None:
+        """Note, and warn of, what of its classes a source has shown."""
+        seen, known = len(self.classes.number), self.n_classes or batches.classes_known
+        self.words["taken"] = batches.taken
+        if known is not None and not self.predicted:
+            self.words["classes_known"] = known
+        in_runs = self.samples >= 5 * seen and self.changes < 2 * seen
+        self.words["sorted"] = int(in_runs)
+        few = batches.taken != "all" and "classes_known" in self.words and seen < self.words["classes_known"]
+        if seen > 1 and (few or (batches.taken == "the first" and in_runs)):
+            of = f"{seen} of {known} classes" if few else f"{seen} classes, one after the other,"
+            warnings.warn(
+                f"load_curve: {of} are among the {self.samples} samples taken: shuffle the source, or take more of it",
+                Partial,
+                stacklevel=_stack_level(),
+            )
 
     def _select(self, model: nn.Module, batch: Batch, device: torch.device) -> Selection:
         """The layers; found once, and again if the model has other modules than it had."""
@@ -267,7 +307,7 @@ class LoadCurve:
 
     def _through(self, model: nn.Module, batch: Batch, probe: LayerProbe, found: Selection) -> None:
         """One batch through the model, and what its layers return to their moments."""
-        kept: list[tuple[str, torch.Tensor]] = []
+        kept: dict[str, torch.Tensor] = {}  # until there are labels
 
         def pooled(output: Any) -> Any:
             output = stream(output) if found.blocks else output
@@ -275,26 +315,27 @@ class LoadCurve:
                 return output
             return self.pool(output, batch.whole) if _takes_two(self.pool) else self.pool(output)
 
-        def keep(layer: str, features: torch.Tensor) -> None:
-            kept.append((layer, features.clone()))  # until there are labels; the model may work in place
-
         wait = callable(batch.labels)
+        self.predicted |= wait
         if not wait:
             self._label(batch.labels)
         main, pool = batch.main(model), pooled if self.pool is not None or found.blocks else None
         inputs = torch.zeros(0) if main is None else main
         through = partial(batch.through, model, self.forward)
-        collect = keep if wait else self._collect
+        collect = keep(kept) if wait else self._collect
         output = probe.run(inputs, len(batch), lambda: _logits(through()), collect, pool)
         if wait:
             self._label(batch.labels(output, batch.whole))
-        for layer, features in kept:
+        for layer, features in kept.items():
             self._collect(layer, features)
 
     def _label(self, labels: Any) -> None:
         """The classes of the batch that comes, and the groups of its samples."""
         self.labels = self.classes(labels)
         self.order = zlib.crc32(self.labels.numpy().tobytes(), self.order)
+        if len(self.labels):
+            row = torch.cat([torch.tensor([self.last]), self.labels])
+            self.changes, self.last = self.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
         self.places = self.deal(self.labels)
 
     def _collect(self, layer: str, features: torch.Tensor) -> None:
@@ -319,7 +360,7 @@ class LoadCurve:
         """The curve of all samples so far, as :func:`load_curve` returns it."""
         if not self.layer:
             raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
-        self.classes.require_all()
+        self.classes.require_all(every=not self.predicted)
         names, sound = list(self.layer), [name for name in self.layer if name not in self.diverged]
         values = np.array([np.nan if n in self.diverged else self.moments[n].separation(self.debias) for n in names])
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}

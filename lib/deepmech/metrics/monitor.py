@@ -100,13 +100,13 @@ class LoadCurveMonitor:
 
         ``values``, such as ``loss=loss``, are kept beside recorded curves; single numbers or tensors of one element.
         """
-        self.steps += 1
         for name, value in values.items():
             single = value.numel() == 1 if isinstance(value, torch.Tensor) else specs.is_real(value)
             allowed = "a single number or a tensor of one element"
             specs.require(f"LoadCurveMonitor.step: {name}", value, single, allowed)
-        # Detached: a loss would keep its whole graph.
-        self._latest = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
+        self.steps += 1
+        # Detached, since a loss would keep its whole graph; a copy, since it may be summed up in place.
+        self._latest = {k: v.detach().clone() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
         if self.steps % self.every == 0:
             self.record()
 
@@ -121,7 +121,7 @@ class LoadCurveMonitor:
                 f"LoadCurveMonitor: layers were {before}, at step {self.steps} they are {layers}: a model that "
                 "changes its layers needs layers=[...] that stay"
             )
-        self.records.append((self.steps, curve, {k: float(v) for k, v in self._latest.items()}))
+        self.records.append((self.steps, curve.copy(), {k: float(v) for k, v in self._latest.items()}))
         self.seconds += time.perf_counter() - begin
         if self.on_record is not None:
             values = {f"load_curve/{name}": float(d) for name, d in zip(layers, curve.values, strict=True)}

@@ -308,6 +308,19 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
     return found
 
 
+def as_tensor(values: Any) -> torch.Tensor:
+    """Numbers as a tensor: also of arrays that torch does not read, with negative strides or another order of bytes."""
+    if isinstance(values, torch.Tensor):
+        return values
+    found = np.asarray(values)
+    kind = found.dtype.newbyteorder("=")
+    if kind.kind == "f" and kind.itemsize > 8:
+        kind = np.dtype(float)
+    if kind.kind == "u" and kind.itemsize > 1:
+        kind = np.dtype(np.int64)
+    return torch.from_numpy(np.array(found, dtype=kind, order="C"))
+
+
 def class_labels(labels: Any) -> np.ndarray:
     """Labels as an array, after checking that they are integers."""
     specs.unmasked("labels", labels)
@@ -342,7 +355,7 @@ def require_classes(labels: np.ndarray, classes: int) -> None:
 
 
 def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, torch.Tensor]:
-    x = features.detach() if isinstance(features, torch.Tensor) else torch.tensor(real_numbers("features", features))
+    x = features.detach() if isinstance(features, torch.Tensor) else as_tensor(real_numbers("features", features))
     if x.is_complex():
         raise ValueError(f"features have type {x.dtype}: must be real numbers; take the real part, or the modulus")
     # Apple's GPUs have no double precision.
@@ -350,7 +363,7 @@ def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, 
     y = (
         torch.as_tensor(labels, device=x.device)
         if isinstance(labels, torch.Tensor)
-        else torch.tensor(class_labels(labels)).to(x.device)
+        else as_tensor(class_labels(labels)).to(x.device)
     )
     if x.ndim != 2 or y.shape != x.shape[:1]:
         raise ValueError(

@@ -28,7 +28,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
-from deepmech.metrics.layers import LayerProbe, choose
+from deepmech.metrics.layers import LayerProbe, choose, keep
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, draw_from, dropouts, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import go_on
@@ -381,7 +381,7 @@ class Torch:
             self.chosen = choose(module, self.layers, lambda: module(inputs.clone()), inputs).names
         seen: dict[str, torch.Tensor] = {}
         with LayerProbe(module, self.chosen) as probed:
-            output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), seen.__setitem__)
+            output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), keep(seen))
         return {name: seen[name] for name in self.chosen}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:

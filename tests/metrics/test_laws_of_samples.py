@@ -1,0 +1,291 @@
+"""Laws of samples: whatever they come in and in whatever order, what a call saw is measured, and told."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from example_networks import CLASSES, WIDTH, mlp, seeded
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+
+from deepmech.core.random import Stream
+from deepmech.metrics.groups import Deal, GroupMoments
+from deepmech.metrics.load_curve import LoadCurve, Partial, answers, load_curve
+from deepmech.metrics.monitor import LoadCurveMonitor
+from deepmech.metrics.reading import compare
+from deepmech.metrics.separation import ClassMoments, data_separation
+
+N = 400
+STREAM = Stream.of("test laws of samples", 0)
+Y = np.arange(N) // (N // CLASSES + 1)  # sorted
+X = (STREAM.normal("x", 0, (N, WIDTH)) + 2 * STREAM.normal("m", 0, (CLASSES, WIDTH))[Y]).astype(np.float32)
+ROWS = TensorDataset(torch.tensor(X), torch.tensor(Y))
+PAIRS = [(X[i : i + 32], Y[i : i + 32]) for i in range(0, N, 32)]
+
+
+class Endless(IterableDataset):
+    """It has no length."""
+
+    def __iter__(self):
+        yield from ROWS
+
+
+class Samples:
+    """As a data set of somebody who derives from nothing: rows by number."""
+
+    def __len__(self):
+        return N
+
+    def __getitem__(self, i):
+        if i >= N:
+            raise IndexError
+        return {"input": torch.tensor(X[i]), "y": int(Y[i])}
+
+    def __iter__(self):
+        return (self[i] for i in range(N))
+
+
+SOURCES = {
+    "arrays": lambda: (X, Y),
+    "data set": lambda: (ROWS,),
+    "data set of nobody": lambda: (Samples(),),
+    "list of samples": lambda: (list(ROWS),),
+    "iterable data set": lambda: (Endless(),),
+    "loader": lambda: (DataLoader(ROWS, batch_size=32),),
+    "loader without a length": lambda: (DataLoader(Endless(), batch_size=32),),
+    "list of batches": lambda: (PAIRS,),
+    "tuple of batches": lambda: (tuple(PAIRS),),
+    "list of dicts": lambda: ([{"input": torch.tensor(x), "y": torch.tensor(y)} for x, y in PAIRS],),
+    "generator": lambda: (pair for pair in [iter(PAIRS)]),
+    "empty last batch": lambda: ([*PAIRS, (X[:0], Y[:0])],),
+    "column of labels": lambda: (X, Y[:, None]),
+    "negative strides": lambda: (X[:, ::-1][:, ::-1][::-1][::-1], Y[::-1][::-1]),
+    "other order of bytes": lambda: (X.astype(">f4"), Y.astype(">i2")),
+    "other numbers": lambda: (X.astype(np.longdouble), Y.astype(np.uint32)),
+    "batches with negative strides": lambda: ([(x[::-1], y[::-1]) for x, y in PAIRS],),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_curve_of_its_samples(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curve = load_curve(mlp(), *SOURCES[name](), batch_size=32)
+    np.testing.assert_allclose(curve, load_curve(mlp(), X, Y), atol=1e-5)
+    assert (curve.attrs["samples"], curve.attrs["taken"], curve.attrs["classes"]) == (N, "all", CLASSES)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_some_samples_of_a_sorted_source_are_drawn_or_the_call_says_what_it_saw(name):
+    """Of all classes if the source can be drawn from, near the curve of all; else a warning counts the classes."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        curve = load_curve(mlp(), *SOURCES[name](), n_samples=150, batch_size=32)
+    said = [str(one.message) for one in told if issubclass(one.category, Partial)]
+    if curve.attrs["taken"] == f"drawn from {N}":
+        assert not said and curve.attrs["samples"] == 150 and curve.attrs["classes"] == CLASSES
+        np.testing.assert_allclose(curve, load_curve(mlp(), X, Y), atol=0.35)
+    else:
+        assert curve.attrs["taken"] == "the first" and curve.attrs["sorted"] == 1
+        assert len(said) == 1 and f"{curve.attrs['classes']} classes, one after the other" in said[0]
+
+
+def test_what_is_drawn_is_drawn_alike_and_shuffled_sources_are_not_warned_about():
+    one, two = (load_curve(mlp(), X, Y, n_samples=100) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert compare({"a": one, "b": two}).attrs["paired"] == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loader = DataLoader(ROWS, batch_size=32, shuffle=True, generator=torch.Generator().manual_seed(0))
+        assert load_curve(mlp(), loader, n_samples=100).attrs["sorted"] == 0
+        order = STREAM.permutation("order", 0, N)
+        mixed = [(X[rows], Y[rows]) for rows in np.array_split(order, 10)]
+        assert load_curve(mlp(), mixed, n_samples=100).attrs["taken"] == "the first"
+
+
+def test_classes_that_are_known_and_not_seen_are_counted():
+    class Named(Dataset):
+        classes = ("ant", "bee", "cat", "dog")
+
+        def __len__(self):
+            return N
+
+        def __getitem__(self, i):
+            return ROWS[i]
+
+    with pytest.warns(Partial, match="3 of 4 classes are among the 50 samples"):
+        curve = load_curve(mlp(), DataLoader(Named(), batch_size=32), n_samples=50)
+    assert (curve.attrs["classes"], curve.attrs["classes_known"]) == (3, 4)
+    with pytest.raises(ValueError, match=r"all samples are of class 0.*shuffled ones if they are sorted"):
+        load_curve(mlp(), PAIRS, n_samples=32)
+
+
+def test_labels_that_the_network_gives_need_not_be_of_every_class():
+    for seed in range(5):
+        model = mlp(classes=10, seed=seed)
+        with torch.no_grad():
+            said = model(torch.tensor(X)).argmax(1).numpy()
+        if len(np.unique(said)) > 1:
+            curve = load_curve(model, X, answers)
+            assert curve.attrs["classes"] == len(np.unique(said)) < 10
+            numbered = np.unique(said, return_inverse=True)[1]
+            np.testing.assert_allclose(curve, load_curve(model, X, numbered), atol=1e-5)
+    with torch.no_grad():
+        model[-1].bias[3] = 1e6
+    with pytest.raises(ValueError, match="all samples are of class 3"):
+        load_curve(model, X, answers)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.eye(CLASSES)[Y], r"y has shape \(400, 3\).*of one column for each class give y.argmax\(1\)"),
+        (torch.eye(CLASSES)[Y], r"give y.argmax\(1\)"),
+        (X, r"y has shape \(400, 8\): expected one label for each sample, \(n,\)$"),
+        (Y.astype(float), r"labels have type float64.*give y.astype\(int\)"),
+        (Y + 0.5, r"labels have type float64: expected classes, as whole numbers or words$"),
+    ],
+)
+def test_labels_of_another_form_are_named_with_the_remedy(labels, message):
+    for source in ((X, labels), ([(X, labels)],)):
+        with pytest.raises(ValueError, match=message):
+            load_curve(mlp(), *source)
+
+
+@pytest.mark.parametrize("build", [mlp, lambda: nn.Sequential(nn.Conv1d(1, 4, 3), nn.ReLU(), nn.Flatten())])
+def test_whole_numbers_for_a_network_of_real_ones(build):
+    pixels = np.clip(40 * X + 128, 0, 255).astype(np.uint8)
+    pixels = pixels if build is mlp else pixels[:, None]
+    with pytest.raises(ValueError, match=r"does not take this batch, .* uint8: .* have to be real ones, x / 255\."):
+        load_curve(seeded(build), pixels, Y)
+    assert np.isfinite(load_curve(seeded(build), pixels / 255, Y)).all()
+
+
+# --- after an exception -----------------------------------------------------------------------------------------------
+
+
+def poison(kind):
+    x, y = X[:16].copy(), Y[:16].copy()
+    if kind == "nan":
+        x[-1, 0] = np.nan
+    return {
+        "nan": (x, y), "shape": (x[:, :5], y), "lengths": (x, y[:-1]), "labels": (x, y - 5), "kind": (x, y + 0.5),
+        "late": ([(x, y), (x[:, :5], y)],), "classes": (x, y + 70),
+    }[kind]  # fmt: skip
+
+
+@given(
+    st.sampled_from(["nan", "shape", "lengths", "labels", "kind", "late", "classes"]), st.integers(0, 3), st.booleans()
+)
+def test_after_a_refused_batch_a_measure_is_what_it_was(kind, before, d_hat):
+    order = STREAM.permutation("updates", 0, N)
+    parts = [(X[rows], Y[rows]) for rows in np.array_split(order, 5)]
+    how = {"metric": "D_hat" if d_hat else "D", "n_classes": CLASSES}
+    metric, untouched = LoadCurve(mlp(), **how), LoadCurve(mlp(), **how)
+    for part in parts[:before]:
+        metric.update(*part)
+        untouched.update(*part)
+    with pytest.raises(ValueError):
+        metric.update(*poison(kind))
+    for part in parts[before:]:
+        metric.update(*part)
+        untouched.update(*part)
+    one, two = metric.compute(), untouched.compute()
+    np.testing.assert_array_equal(one, two)
+    assert {k: v for k, v in one.attrs.items() if k != "jackknife"} == {
+        k: v for k, v in two.attrs.items() if k != "jackknife"
+    }
+    np.testing.assert_array_equal(one.attrs.get("jackknife", 0), two.attrs.get("jackknife", 0))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_moments_take_nothing_of_a_batch_that_they_refuse(bad):
+    x, y = torch.tensor(X), torch.tensor(Y)
+    broken = x.clone()
+    broken[7, 1] = bad
+    for make, places in ((lambda: GroupMoments(CLASSES), True), (lambda: ClassMoments(CLASSES, "D_hat"), False)):
+        one, two = make(), make()
+        for moments in (one, two):
+            moments.update(x, y, *([Deal()(y)] if places else []))
+        for wrong in (broken, x[:, :3]):
+            with pytest.raises(ValueError):
+                one.update(wrong, y, *([Deal()(y)] if places else []))
+        assert one.separation(False) == two.separation(False)
+
+
+def test_a_step_with_a_wrong_value_is_not_counted():
+    monitor = LoadCurveMonitor(mlp(), X, Y, every=1)
+    with pytest.raises(ValueError, match="single number"):
+        monitor.step(loss=torch.zeros(2))
+    assert monitor.steps == 0 and not monitor.records
+    monitor.step(loss=1.0)
+    assert monitor.result().step.values.tolist() == [1]
+
+
+# --- what is kept is a copy -------------------------------------------------------------------------------------------
+
+
+class Residual(nn.Module):
+    """A block whose output is overwritten afterwards, or not."""
+
+    def __init__(self, in_place, linear=False):
+        super().__init__()
+        self.fc, self.act, self.in_place, self.linear = nn.Linear(WIDTH, WIDTH), nn.ReLU(), in_place, linear
+
+    def forward(self, h):
+        r = self.fc(self.act(h)) if self.linear else self.act(self.fc(h))
+        if self.in_place:
+            r += h
+            return r
+        return r + h
+
+
+def blocks(in_place, linear=False):
+    return seeded(lambda: nn.Sequential(*(Residual(in_place, linear) for _ in range(3)), nn.Linear(WIDTH, CLASSES)))
+
+
+@pytest.mark.parametrize("how", [{}, {"metric": "D_hat"}, {"y": answers}, {"layers": "blocks"}, {"groups": 1}])
+def test_a_later_operation_in_place_does_not_reach_what_was_measured(how):
+    y = how.pop("y", Y) if "y" in how else Y
+    np.testing.assert_array_equal(load_curve(blocks(True), X, y, **how), load_curve(blocks(False), X, y, **how))
+
+
+def test_a_monitor_keeps_its_samples_values_and_records():
+    x, y, loss = torch.tensor(X), torch.tensor(Y), torch.tensor(1.0)
+    model, expected = mlp(), load_curve(mlp(), X, Y, debias=False)
+    monitor = LoadCurveMonitor(model, x, y, every=5, debias=False)
+    x.add_(100 * torch.arange(N)[:, None])
+    y.zero_()
+    monitor.step(loss=loss)
+    loss += 7
+    curve = monitor.record()
+    np.testing.assert_allclose(curve, expected, atol=1e-5)
+    curve -= 50
+    np.testing.assert_allclose(monitor.result().load_curve[0], expected, atol=1e-5)
+    assert float(monitor.result().loss[0]) == 1.0
+
+
+def test_networks_trained_together_are_measured_before_anything_is_overwritten():
+    from deepmech import Training, train
+    from deepmech.data import Data
+
+    order = STREAM.permutation("train", 0, N)
+    data = Data(
+        "test", X[order[:300]], Y[order[:300]], X[order[300:]], Y[order[300:]], CLASSES, "none", "test", (WIDTH,)
+    )
+    how = {"layers": [f"{i}.fc" for i in range(3)]}
+    training = Training(epochs=1, batch_size=50)
+    curves = [train(blocks, training, data, in_place=i, linear=True, **how).load_curve for i in (1, 0)]
+    np.testing.assert_array_equal(*curves)
+
+
+def test_separation_of_negative_strides_and_bytes_is_that_of_the_numbers():
+    x = STREAM.normal("strides", 0, (60, 5))
+    y = np.arange(60) % 3
+    whole = data_separation(x, y)
+    assert data_separation(x[::-1][::-1], y[::-1][::-1]) == whole
+    assert data_separation(x.astype(">f8"), y.astype(">i8")) == whole
+    assert data_separation(x.astype(np.longdouble), y.astype(np.uint16)) == whole
