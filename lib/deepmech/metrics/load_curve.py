@@ -72,12 +72,12 @@ def load_curve(
     x
         What to measure on. Either arrays or tensors (n, ...), also mapped from a file, or several by name, as a
         tokenizer returns them. Or a ``DataLoader``, a ``Dataset``, a list of samples or of batches, or any other source
-        of batches: tuples, the labels last, or dicts. A dict goes to the model by keyword. Everything is copied to the device of the model's parameters,
-        floating point numbers in their precision.
+        of batches: tuples, the labels last, or dicts. A dict goes to the model by keyword. Everything is copied to the
+        device of the model's parameters, floating point numbers in their precision.
     y
-        The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of batches: where in them the labels are, by name
-        or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without labels:
-        :func:`answers`, or any function of output and batch.
+        The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of batches: where in them the labels are,
+        by name or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without
+        labels: :func:`answers`, or any function of output and batch.
     layers
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
         ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
