@@ -133,7 +133,8 @@ class Batches:
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
         self.cached: list[Batch] | None = None
-        self.taken, self.classes_known = "all", None
+        self.taken = "all"
+        self.classes_known: int | None = None
         array = hasattr(x, "__array__") or (hasattr(x, "shape") and hasattr(x, "dtype"))
         within = y is None or isinstance(y, str | int) or callable(y)  # the labels are in the source, or made
         rows = within and isinstance(x, list | tuple) and len(x) > 0 and isinstance(x[0], tuple | list | Mapping)
