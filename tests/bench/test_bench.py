@@ -1,13 +1,16 @@
 """The bench: what knows the gap is right everywhere, what knows nothing is a coin, and only the order counts."""
 
+import sys
+
 import numpy as np
 import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deepmech import cli
 from deepmech.core.random import Stream
-from deepmech_book.bench import MEASURES, judge, judged, leaderboard, own_measures, pairs_of
+from deepmech_book.bench import MEASURES, judge, judged, leaderboard, networks, own_measures, pairs_of
 from deepmech_book.experiments import zoo
 from deepmech_book.experiments.anatomy import Anatomy
 
@@ -72,16 +75,125 @@ def test_every_measure_gives_a_number_for_each_network(record):
     np.testing.assert_array_equal(MEASURES["load after the last layer"](flat), record.depth - 1)
 
 
-def test_an_own_measure_stands_among_the_others(record, tmp_path):
+LAWS = """
+import sys
+import beside
+
+def oracle(record):
+    return record.accuracy.sel(split="train") - record.accuracy.sel(split="test")
+
+def levels(record):
+    accuracy = record.accuracy
+    accuracy -= accuracy.mean()
+    del record["loss"]
+    return -accuracy.sel(split="test")
+
+def imports_late(record):
+    import later
+    return later.of(record)
+
+def raises(record):
+    return record.losses
+
+def leaves(record):
+    sys.exit(0)
+
+def array(record):
+    return record.epoch.values
+
+def nothing(record):
+    pass
+
+def nan(record):
+    return record.epoch * float("nan")
+
+def short(record):
+    return record.epoch[:7]
+
+def renumbered(record):
+    return record.epoch.assign_coords(number=record.number + 1)
+
+def table(record):
+    return record.accuracy
+
+def texts(record):
+    return record.data
+
+def parameters(record):
+    return record.width
+"""
+WHY = {
+    "raises": r"mine.py, line 19: AttributeError: 'Dataset' object has no attribute 'losses'",
+    "leaves": r"mine.py, line 22: calls sys.exit",
+    "array": r"values of type ndarray: must be one number for each network, over 'number' alone",
+    "nothing": r"values of type NoneType: must be",
+    "nan": r"values are nan or infinite for every network",
+    "short": r"values over {'number': 7}: must be",
+    "renumbered": r"values over {'number': 720}: must be",
+    "table": r"values over {'number': 720, 'split': 3}: must be",
+    "texts": r"values of type <U13: must be",
+}
+
+
+@pytest.fixture
+def mine(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text("def oracle(r):\n    return r.accuracy.sel(split='train') - r.accuracy.sel(split='test')\n")
-    own = own_measures(file)
-    table = leaderboard(record, {k: lambda r, f=f: f(r).drop_vars("split", errors="ignore") for k, f in own.items()})
-    assert table.index[0] == "oracle" and len(table) == len(MEASURES) + 1
-    file.write_text("x = 1\n")
-    with pytest.raises(ValueError, match="has no function; write def my_law"):
-        own_measures(file)
+    file.write_text(LAWS)
+    (tmp_path / "beside.py").touch()
+    (tmp_path / "later.py").write_text("def of(record):\n    return record.epoch\n")
+    return file
+
+
+def test_whatever_a_law_does_the_others_are_judged_by_the_same_truth(record, mine):
+    before, path = record.copy(deep=True), list(sys.path)
+    alone = leaderboard(record)
+    table = leaderboard(record, own_measures(mine))
+    assert record.identical(before) and sys.path == path
+    assert table.index[0] == "oracle" and table.worst["oracle"] == 0
+    assert table.loc[alone.index].equals(alone), "the book's measures stay what they are"
+    judged_too = {"oracle", "levels", "imports_late", "parameters (yours)"}
+    assert set(table.index) == {*MEASURES, *judged_too, *WHY} and set(table.index[-len(WHY) :]) == set(WHY)
+    for name, why in table.attrs["faults"].items():
+        assert WHY[name] in why and "\n" not in why, (name, why)
+    assert table.loc[list(WHY)].isna().all(axis=None)
+
+
+def test_the_command_tells_a_line_for_each_law_that_cannot_be_judged(record, mine, monkeypatch, capsys):
+    monkeypatch.setattr(networks, "record", lambda stop: record)
+    assert cli.main(["bench", str(mine)]) == 1
+    said = capsys.readouterr()
+    assert said.out.count("<-- yours") == 4 and "NaN" not in said.out
+    assert [line.partition(" ")[0] for line in said.err.splitlines()] == list(WHY)
+    mine.write_text("def law(record): return record.epoch\n")
+    assert cli.main(["bench", str(mine)]) == 0 and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x = 1\n", "mine.py: has no function; write def my_law"),
+        ("\ndef law(record)\n", r"mine.py, line 2: SyntaxError: expected ':'"),
+        ("1 / 0\n", r"mine.py, line 1: ZeroDivisionError: division by zero"),
+        ("\nimport sys\nsys.exit(0)\n", r"mine.py, line 3: calls sys.exit"),
+        ("import absent_here\n", r"mine.py, line 1: ModuleNotFoundError: No module named 'absent_here'"),
+    ],
+)
+def test_a_file_that_is_no_law_is_named_in_one_line(tmp_path, capsys, text, why):
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    assert cli.main(["bench", str(file)]) == 1
+    said = capsys.readouterr()
+    assert why in said.err and said.err.count("\n") == 1 and said.out == ""
     with pytest.raises(ValueError, match="must be a Python file"):
         own_measures(tmp_path / "absent.py")
+
+
+def test_a_law_handed_to_the_bench_cannot_change_what_it_is_judged_by(record):
+    def levels(r):
+        r.accuracy.values[:] = 0
+        return r.epoch
+
+    before = record.copy(deep=True)
+    assert judged(levels, record).mean == judged(record.epoch, record).mean and record.identical(before)
     with pytest.raises(ValueError, match="one number for each network"):
         judged(record.load_curve, record)

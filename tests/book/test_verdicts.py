@@ -175,6 +175,17 @@ def test_the_table_of_this_repository_is_whole_and_as_it_is_written(tmp_path):
     assert path.read_text() == (tmp_path / "again.tsv").read_text()
 
 
+def test_the_numbers_of_a_row_have_its_verdict():
+    """But where a null has to be beaten: the interval of the difference stands on the scoreboard alone."""
+    ends = ("measured", "expected", "low", "high", "null")
+    for row in verdicts.read(ROOT / "book" / verdicts.FILE).values():
+        claim = registry.claim(row.claim)
+        if not claim.better_than_null:
+            line = {"criterion": claim.rule.to_json(), "better_than_null": False}
+            line |= {name: getattr(row, name) for name in ends} | dict.fromkeys(("less_null_low", "less_null_high"))
+            assert tables.verdict_of(line) == row.verdict, row.claim
+
+
 CLAIM = "from deepmech_book import ledger\n\nledger.check('A.3.concave', measured={})"
 
 

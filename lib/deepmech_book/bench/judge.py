@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,18 +72,19 @@ def pairs_of(record: xr.Dataset) -> pd.DataFrame:
 
 
 def judged(
-    values: xr.DataArray, record: xr.Dataset, pairs: pd.DataFrame | None = None, equal: bool = False
+    values: xr.DataArray | Measure, record: xr.Dataset, pairs: pd.DataFrame | None = None, equal: bool = False
 ) -> Judgement:
     """Judge one measure, its ``values`` over ``number``; pairs without two finite values count as ties.
 
-    With ``equal`` every pair counts as much as any other, however close its gaps. A ValueError if values do not run
-    over the record's networks.
+    In place of values, the measure itself may be given: it gets a copy of the record, so that it cannot change what it
+    is judged by. With ``equal`` every pair counts as much as any other, however close its gaps. A ValueError if values
+    do not run over the record's networks, are no numbers, or are finite for none.
     """
     pairs = pairs_of(record) if pairs is None else pairs
-    if values.dims != ("number",) or not np.array_equal(values.number, record.number):
-        raise ValueError(f"bench: values over {values.dims}: must be one number for each network, over 'number' alone")
+    truth = gap(record).values.astype(float)
+    values = _demand(values if isinstance(values, xr.DataArray) else values(record.copy(deep=True)), record)
     first, second = pairs["first"].to_numpy(), pairs["second"].to_numpy()
-    measure, truth = values.values.astype(float), gap(record).values.astype(float)
+    measure = values.values.astype(float)
     far = truth[second] - truth[first]
     counts = np.where(np.isfinite(far), 1.0 if equal else weight(np.nan_to_num(far)), 0.0)
     with np.errstate(invalid="ignore"):
@@ -110,19 +112,54 @@ def compared(one: Judgement, rival: Judgement) -> Estimate:
 def leaderboard(record: xr.Dataset, own: Mapping[str, Measure] | None = None, equal: bool = False) -> pd.DataFrame:
     """All measures, and somebody's ``own`` by name, from the least error where each does worst to the largest.
 
-    ``equal`` is as for :func:`judged`.
+    ``equal`` is as for :func:`judged`. What cannot be judged stands last, without numbers: the attribute ``faults`` of
+    the table says why, by name.
     """
     pairs = pairs_of(record)
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
+    faults: dict[str, str] = {}
     for name, measure in {**MEASURES, **(own or {})}.items():
-        one = judged(measure(record), record, pairs, equal)
+        try:
+            one = judged(measure, record, pairs, equal)
+        except (Exception, SystemExit) as error:  # whatever somebody's code does, the others are judged
+            if name not in (own or {}):
+                raise
+            faults[name], rows[name] = str(error) if isinstance(error, ValueError) else in_words(error), {}
+            continue
         rows[name] = {
             "worst": float(one.worst.value), "worst in": one.where, "mean": float(one.mean.value),
             "low": float(one.mean.low), "high": float(one.mean.high),
             "beats a coin in": f"{int((one.errors < 0.5).sum())} of {one.errors.size}",
         }  # fmt: skip
     table = pd.DataFrame.from_dict(rows, orient="index").sort_values(["worst", "mean"])
+    table.attrs["faults"] = faults
     return table.rename_axis("measure")
+
+
+def in_words(error: BaseException) -> str:
+    """What somebody's own code did, in one line.
+
+    Examples
+    --------
+    >>> in_words(KeyError("losses")), in_words(SystemExit(0))
+    ("KeyError: 'losses'", 'calls sys.exit')
+    """
+    said = " ".join(str(error).split())
+    return "calls sys.exit" if isinstance(error, SystemExit) else f"{type(error).__name__}: {said}".removesuffix(": ")
+
+
+def _demand(values: object, record: xr.Dataset) -> xr.DataArray:
+    """The values, if they are a number for each network of the record; else a ValueError."""
+    networks = "must be one number for each network, over 'number' alone, as record.epoch is"
+    if not isinstance(values, xr.DataArray):
+        raise ValueError(f"bench: values of type {type(values).__name__}: {networks}")
+    if values.dims != ("number",) or not np.array_equal(values.number, record.number):
+        raise ValueError(f"bench: values over {dict(values.sizes)}: {networks}")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"bench: values of type {values.dtype}: {networks}")
+    if not np.isfinite(values.values.astype(float)).any():
+        raise ValueError(f"bench: values are nan or infinite for every network: {networks}")
+    return values
 
 
 def _ratio(wrong: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -11,8 +16,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.sweeps import result
-from deepmech_book.bench.judge import leaderboard
-from deepmech_book.bench.measures import Measure
+from deepmech_book.bench.judge import in_words, leaderboard
+from deepmech_book.bench.measures import MEASURES, Measure
 from deepmech_book.experiments.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
 
 
@@ -37,15 +42,39 @@ def record(stop: str = "loss", stars: int = STARS) -> xr.Dataset:
     return whole.isel(number=np.flatnonzero(np.isfinite(whole.epoch.values)))
 
 
+@contextmanager
+def _own_code(file: Path) -> Iterator[None]:
+    """Run code of this file, which may import what lies beside it; what it raises becomes a ValueError of one line."""
+    sys.path.insert(0, beside := str(file.resolve().parent))
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+        raise ValueError(f"{file}{f', line {line}' if line else ''}: {in_words(error)}") from error
+    finally:
+        sys.path.remove(beside)
+
+
 def own_measures(path: str | Path) -> dict[str, Measure]:
     """The public functions of a Python file, by name: each takes a record and returns a number for each network; a
-    ValueError if there is no such file, or no function in it."""
+    ValueError if there is no such file, no function in it, or if it does not run."""
     file = Path(path)
     if file.suffix != ".py" or not file.is_file():
         raise ValueError(f"{file}: must be a Python file of yours, with a function of a record in it")
-    there = runpy.run_path(str(file), run_name=file.stem)
+    with _own_code(file):
+        there = runpy.run_path(str(file), run_name=file.stem)
+
+    def named(law: Measure) -> Measure:
+        @functools.wraps(law)
+        def run(record: xr.Dataset) -> xr.DataArray:
+            with _own_code(file):
+                return law(record)
+
+        return run
+
     found: dict[str, Measure] = {
-        name: value
+        f"{name} (yours)" if name in MEASURES else name: named(value)
         for name, value in there.items()
         if not name.startswith("_") and inspect.isfunction(value) and value.__module__ == file.stem
     }
@@ -80,10 +109,13 @@ def cli_zoo(number: int, *, again: bool = False, seed: int = 0) -> str:
     return "\n".join(lines)
 
 
-def cli_bench(path: str, *, stop: str = "loss", equal: bool = False) -> str:
-    """The leaderboard with the functions of a file of somebody's own among the measures of the book."""
+def cli_bench(path: str, *, stop: str = "loss", equal: bool = False) -> tuple[str, list[str]]:
+    """The leaderboard with the functions of a file of somebody's own among the measures of the book, and a line for
+    each of them that cannot be judged."""
     own, networks = own_measures(path), record(stop)
-    table = leaderboard(networks, own, equal).round(3)
+    table = leaderboard(networks, own, equal)
+    faults = table.attrs["faults"]
+    table = table.drop(index=list(faults)).round(3)
     table.insert(0, "", ["<-- yours" if name in own else "" for name in table.index])
     heading = f"{networks.sizes['number']:,} networks of {VERSION} at stop {stop!r}; sign errors, 0.5 is a coin:"
-    return f"{heading}\n{table.to_string()}"
+    return f"{heading}\n{table.to_string()}", [f"{name} is not judged: {why}" for name, why in faults.items()]

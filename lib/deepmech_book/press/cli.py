@@ -121,8 +121,11 @@ def _zoo(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from deepmech_book.bench.networks import cli_bench
 
-    sys.stdout.write(f"{cli_bench(options.path, stop=options.stop, equal=options.equal)}\n")
-    return 0
+    table, faults = cli_bench(options.path, stop=options.stop, equal=options.equal)
+    sys.stdout.write(f"{table}\n")
+    for line in faults:
+        say(line)
+    return 1 if faults else 0
 
 
 def _lab(options: argparse.Namespace) -> int:
