@@ -42,11 +42,14 @@ _SAVING: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 # One picture for light and dark pages: where JupyterLab is dark (or the book: assets/deepmech.css), light and dark
-# change places and hues stay. Images (.dm-images) stay as they are, since black means something there.
+# change places and hues stay. Shaded pictures (.dm-shaded) stay as they are, on their light ground: a colour bar whose
+# ends change places would say that the brightest cell is the lowest.
 _STYLE = (
-    "<style>body[data-jp-theme-light=false] .deepmech-picture:not(.dm-images) img"
+    "<style>body[data-jp-theme-light=false] .deepmech-picture:not(.dm-shaded) img"
     "{filter:invert(.93) hue-rotate(180deg)}</style>"
 )
+#: Drawing functions of :mod:`deepmech.plots` whose shades mean numbers.
+SHADED = {"heat", "images", "network_diagram", "phase_diagram", "phases", "slices"}
 
 
 def _slim(svg: bytes) -> bytes:
@@ -186,8 +189,8 @@ def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
 
         made = Picture(on, alt=alt, height=3.9, figure=figure)
         given = signature.bind(*args, **how).arguments
-        if draw.__name__ == "images":
-            made.kind += " dm-images"
+        if draw.__name__ in SHADED:
+            made.kind += " dm-shaded"
         made.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), made.alt)
         return made
 
