@@ -7,49 +7,82 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 import xarray as xr
 from bs4 import BeautifulSoup
 from matplotlib import pyplot
 from miniature import ROOT
 from prose import blocks
-from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
 
-from deepmech import cli, load
+from deepmech import cli
 from deepmech_book.press import site
 from deepmech_book.press.sources import Checkout
 
 HTML = Checkout(ROOT).html
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 HOWTO = (ROOT / "book" / "howto.md").read_text(encoding="utf-8")
 built = pytest.mark.skipif(not (HTML / site.SEAL).is_file(), reason="the book is not built yet: make book")
 
 
-def test_the_commands_are_understood():
-    commands = "".join(blocks(HOWTO, "bash")).splitlines()
-    assert len(commands) == 5
-    for command in commands:
-        program, *words = shlex.split(command)
-        assert program == "deepmech"
-        options = cli.parser().parse_args(words)
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "book").glob("*.md"))]
+WRITTEN += sorted((ROOT / "notebooks").glob("*/*.md"))
+
+
+def commands(text: str) -> list[str]:
+    """The commands of deepmech that a page gives to type, whole: in blocks, and in its sentences."""
+    lines = "".join(block for name in ("bash", "sh") for block in blocks(text, name)).replace("\\\n", " ").splitlines()
+    said = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    lines += [" ".join(one.split()) for one in re.findall(r"`(deepmech [^`]+)`", said)]
+    found = [line[line.index("deepmech ") :].partition(" #")[0] for line in lines if "deepmech " in line]
+    return [line for line in found if not re.search(r"[|…{}]|\.\.\.", line)]
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=[str(path.relative_to(ROOT)) for path in WRITTEN])
+def test_every_command_that_is_written_anywhere_is_understood(path, capsys):
+    for command in commands(path.read_text(encoding="utf-8")):
+        words = shlex.split(command)[1:]
+        try:
+            options = cli.parser().parse_args(words)
+        except SystemExit as end:
+            said = capsys.readouterr().err
+            # A sentence may name a command without what it works on.
+            assert end.code == 0 or "arguments are required" in said or "expected" in said, f"{command}: {said}"
+            continue
         if options.command == "run":
-            assert (ROOT / options.notebook).is_file()
+            assert (ROOT / options.notebook).is_file(), command
+
+
+def ran(lines: str, there: dict) -> dict:
+    exec(compile(lines, "pasted", "exec"), there)
+    pyplot.close("all")
+    return there
+
+
+@pytest.mark.parametrize("number", range(len(blocks(README, "python"))))
+def test_each_piece_of_readme_runs_when_pasted_into_an_empty_folder(number, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    there = ran(blocks(README, "python")[number], {"__name__": "pasted"})
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == set(re.findall(r'savefig\("(.*?)"\)', blocks(README, "python")[number]))
+    assert "print" not in there and ("print(" in blocks(README, "python")[number]) == bool(capsys.readouterr().out)
 
 
 @built
-@pytest.mark.slow
-def test_the_lines_run_one_after_another(tmp_path, monkeypatch):
+def test_the_numbers_of_a_figure_are_read_as_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book").symlink_to(ROOT / "book")
-    there: dict = {}
-    for lines in blocks(HOWTO, "python"):
-        exec(lines, there)
+    there = ran(blocks(HOWTO, "python")[0], {})
     assert there["mean"].dims == there["drawn"].isel(seed=0).dims
     assert len(there["load"]) == there["drawn"].size <= len(there["table"])
+
+
+def test_the_lines_run_one_after_another_in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    there: dict = {}
+    for lines in blocks(HOWTO, "python")[1:]:
+        ran(lines, there)
     assert there["history"].step.values.tolist() == [0, 4, 8]
     assert there["runs"].sizes["dropout"] == 2 and there["ends"].sizes["mu_right"] == 2
     assert (tmp_path / "load_curve.pdf").is_file()
-    pyplot.close("all")
 
 
 class Reader:
@@ -73,8 +106,7 @@ class Reader:
 @pytest.mark.slow
 def test_a_strangers_path(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    index = ROOT / re.search(r"The site is `([^`]*index\.html)`", readme)[1]
+    index = ROOT / re.search(r"The site is `([^`]*index\.html)`", README)[1]
     start = index.parent / re.search(r'url=([^"]*)"', index.read_text())[1]
 
     page = Reader(start).follow("Springs and friction: the other figures").follow("What if there are no classes?")
@@ -91,11 +123,7 @@ def test_a_strangers_path(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr()
     assert said.err.startswith(f"verified: {name}") and "0 results differ" in said.out
 
-    digits = load("digits", n_train=200)
-    model = nn.Sequential(nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 20), nn.ReLU(), nn.Linear(20, 10))
-    loader = DataLoader(TensorDataset(torch.tensor(digits.x_train), torch.tensor(digits.y_train)), batch_size=40)
-    (lines,) = blocks(readme.partition("## Measure my network")[2].partition("\n## ")[0], "python")
-    exec(lines, {"model": model, "loader": loader})
+    (lines,) = blocks(README.partition("## Measure my network")[2].partition("\n## ")[0], "python")
+    ran(lines, {})
     assert "signed curvature" in capsys.readouterr().out
     assert (tmp_path / "load_curve.pdf").read_bytes().startswith(b"%PDF")
-    pyplot.close("all")
