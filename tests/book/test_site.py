@@ -158,6 +158,14 @@ def test_jupyter_book_ends_with_the_press(tmp_path):
     process.stdout.close()
 
 
+def test_a_site_that_takes_for_ever_is_stopped(ready, monkeypatch):
+    monkeypatch.setattr(site, "_PRINT", "import time; time.sleep(600)")
+    monkeypatch.setattr(site, "MINUTES", 0.01)
+    with pytest.raises(BookError, match=r"Jupyter Book was stopped: it took more than 0\.01 minutes"):
+        build(ready)
+    assert not ready.html.exists()
+
+
 @pytest.mark.slow
 def test_what_leads_nowhere_stops_the_build_again_and_again(ready):
     intro = ready.book / "intro.md"

@@ -32,6 +32,8 @@ from deepmech_book.press.press import sheets as sheets_of
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
+#: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
+MINUTES = 30.0
 _BUNDLE = re.compile(r"mathjax/([\w-]+\.js)")
 # References into pages that a partial build leaves out.
 _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref_missing", "myst.xref_ambiguous"]
@@ -223,8 +225,11 @@ def _jupyter_book(checkout: Checkout, made: Path, new: Path) -> None:
     utf8 = {**os.environ, "PYTHONUTF8": "1"}  # whatever the language of this terminal can write
     heard, held = os.pipe()
     how: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace"}
-    with open(heard, "rb"), open(held, "wb"):
-        done = subprocess.run(command, cwd=checkout.root, env=utf8, stdin=heard, **how)
+    try:
+        with open(heard, "rb"), open(held, "wb"):
+            done = subprocess.run(command, cwd=checkout.root, env=utf8, stdin=heard, timeout=60 * MINUTES, **how)
+    except subprocess.TimeoutExpired:
+        raise BookError(f"Jupyter Book was stopped: it took more than {MINUTES:g} minutes for the pages") from None
     log = f"{done.stdout}\n{done.stderr}"
     write_whole(checkout.generated / "sphinx.log", log)
     if done.returncode or not (new / "_build" / "html" / "index.html").is_file():
