@@ -136,7 +136,7 @@ class Sweep(Spec):
         otherwise = f"Sweep.compute = {self.compute!r}: cannot be imported"
         if not self.from_file:
             return named(self.compute, otherwise)
-        found = named(self.compute, otherwise) if _is_ours(self.compute) else None
+        found: Any = named(self.compute, otherwise) if _is_ours(self.compute) else None
         if not hasattr(found, "tolerance"):
             raise ValueError(
                 f"a file names {self.compute!r} as the function to call, which is no function of deepmech that "

@@ -88,9 +88,10 @@ def by_size() -> dict[int, Sweep]:
     }
     trained = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
     found = {}
-    for n, (width, *how) in settings.items():
+    for n, (width, chi, n_seeds, steps, waiting) in settings.items():
         data = {"name": "mnist", "n_data": n, "whiten": True}
-        found[n] = phase_sweep("regularised", data, *how, trained, width, f"glass-scaling-{n}-mnist")
+        name = f"glass-scaling-{n}-mnist"
+        found[n] = phase_sweep("regularised", data, chi, n_seeds, steps, waiting, trained, width, name)
     return found
 
 
