@@ -20,6 +20,7 @@ GROUPS = 20
 """Groups that samples are dealt into by default."""
 _LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer groups
 _AT_ONCE = 2**18  # numbers that are shifted at a time
+_SMALLEST = 1e-12  # squares of smaller features are no numbers of single precision
 _STRETCH = 512  # squares that are added in the features' own precision
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -71,6 +72,9 @@ class GroupMoments:
         x = x.cpu() if x.device.type == "mps" else x  # Apple's GPUs have no double precision
         x = x.float() if x.is_floating_point() and x.dtype != torch.float64 else x.double()
         require_finite(x)  # before anything is added
+        begun = self.anchor.shape[1] > 0
+        if self.anchor.dtype == torch.float64 if begun else x.numel() > 0 and 0 < float(x.abs().max()) < _SMALLEST:
+            x = x.double()
         self._begin(x)
         y, cell = labels.to(x.device), (groups % self.groups * self.n_classes + labels).to(x.device)
         fresh = self.count.sum(0) == 0

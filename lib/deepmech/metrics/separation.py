@@ -88,7 +88,7 @@ def data_separation(
     out = np.empty(lead)
     for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
         moments = ClassMoments(classes, metric)
-        out[index] = moments.update(x[index], y if y.ndim == 1 else y[index]).separation(debias)
+        out[index] = moments.update(_in_range(x[index]), y if y.ndim == 1 else y[index]).separation(debias)
     return out if lead else float(out)
 
 
@@ -380,6 +380,15 @@ def _checked(features: Any, labels: Any, n_classes: int) -> tuple[torch.Tensor, 
         raise ValueError(f"labels run from {int(y.min())} to {int(y.max())}: expected 0 … {n_classes - 1}")
     require_finite(x)
     return x, y
+
+
+def _in_range(features: Any) -> Any:
+    """Features, on a common scale where their squares are numbers of double precision: no measure depends on it."""
+    x = as_tensor(features)
+    largest = float(x.detach().abs().max()) if x.numel() and x.is_floating_point() else 0.0
+    if not 0 < largest < float("inf") or 1e-100 < largest < 1e100:
+        return features
+    return x.double() * 2.0 ** min(-int(np.frexp(largest)[1]), 1000)
 
 
 def require_finite(features: torch.Tensor) -> None:
