@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="deepmech")
     if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)  # last: nothing in it is taken for a module of somebody else
     options = parser().parse_args(arguments)
     try:
         return options.run(options)

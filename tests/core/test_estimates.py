@@ -279,3 +279,12 @@ def test_a_curve_that_is_no_curve_is_named():
     with pytest.raises(ValueError, match="way = 'down'"):
         crossing([0, 1], [0, 1], way="down")
     assert np.isnan(crossing([0, 1, 2], [1.0, np.nan, -1.0], way="falls"))
+
+
+@given(st.integers(3, 10**6), st.data())
+def test_shares_of_single_precision_are_those_of_double(n, data):
+    k = data.draw(st.integers(0, n))
+    single, double = proportion(np.float32(k / n), n), proportion(k / n, n)
+    assert single.interval == double.interval
+    with pytest.raises(ValueError, match="must be a share"):
+        proportion((k + 0.5) / n if k < n else -0.5 / n, n)
