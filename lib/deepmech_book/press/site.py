@@ -76,7 +76,7 @@ def build(
         say("the site is up to date")
         return checkout.html
     if os.path.lexists(checkout.html) and (other := _not_ours(checkout.html)):
-        raise BookError(f"{other}: move it away")
+        raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
         say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
     for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
