@@ -4,10 +4,12 @@ and :class:`Member`, one network of them, with plain numbers and what it draws f
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
+from types import CodeType, FunctionType, MethodType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -296,6 +298,62 @@ class SingleSample(Spec):
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
+def code_of(value: Any) -> str:
+    """Sixteen hexadecimal digits of what a function or class does.
+
+    They stand for its code, for its defaults and what it closes over, and for the functions, classes and plain values
+    of its own module that it names; not for other modules, which the versions of packages stand for.
+
+    Examples
+    --------
+    >>> code_of(lambda x: x + 1) == code_of(lambda x: x + 1) != code_of(lambda x: x + 2)
+    True
+    """
+    return specs.digest(_content(value, set()))
+
+
+def _content(value: Any, seen: set[int]) -> Any:
+    if value is None or isinstance(value, str | bytes | int | float | complex):
+        return repr(value)
+    if isinstance(value, tuple | list | set | frozenset):
+        listed = [_content(v, seen) for v in value]
+        return [type(value).__name__, *(sorted(listed, key=str) if isinstance(value, set | frozenset) else listed)]
+    if isinstance(value, dict):
+        return {str(k): _content(v, seen) for k, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return [str(value.dtype), list(value.shape), hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if id(value) in seen:
+        return "met before"
+    seen.add(id(value))
+    if isinstance(value, CodeType):
+        return [value.co_code.hex(), _content(value.co_consts, seen), list(value.co_names), list(value.co_varnames)]
+    if isinstance(value, partial):
+        return ["partial", _content([value.func, value.args, value.keywords], seen)]
+    if isinstance(value, property | staticmethod | classmethod):
+        parts = [getattr(value, name, None) for name in ("fget", "fset", "__func__")]
+        return [type(value).__name__, *(_content(part, seen) for part in parts)]
+    if isinstance(value, MethodType):
+        return ["method", _content([value.__func__, value.__self__], seen)]
+    if isinstance(value, FunctionType):
+        held = [cell.cell_contents for cell in value.__closure__ or ()]
+        named = [value.__globals__.get(name) for name in value.__code__.co_names]
+        near = [v for v in named if _plain(v) or getattr(v, "__module__", None) == value.__module__]
+        return _content([value.__code__, value.__defaults__, value.__kwdefaults__, held, near], seen)
+    if isinstance(value, type):
+        if value.__module__.startswith(("torch", "builtins")):
+            return f"{value.__module__}.{value.__qualname__}"
+        own = {k: v for k, v in vars(value).items() if k not in ("__dict__", "__weakref__", "__doc__", "__module__")}
+        return [value.__qualname__, _content(own, seen), _content(list(value.__bases__), seen)]
+    if hasattr(value, "state_dict"):
+        numbers = {k: v.detach().cpu().numpy() for k, v in value.state_dict().items() if hasattr(v, "detach")}
+        return [repr(value), _content(numbers, seen)]
+    return str(getattr(value, "__qualname__", None) or type(value).__qualname__)
+
+
+def _plain(value: Any) -> bool:
+    return value is not None and isinstance(value, str | int | float | tuple)
+
+
 @dataclass(frozen=True, eq=False)
 class Own(Spec):
     """A network of a user's own: a factory of an ``nn.Module`` and its arguments, which may be labelled arrays."""
@@ -304,9 +362,18 @@ class Own(Spec):
     arguments: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The factory by its name alone."""
-        name = getattr(self.factory, "__qualname__", repr(self.factory))
-        return {"spec": "Own", "factory": name, "arguments": {k: encode(v) for k, v in self.arguments.items()}}
+        """The factory by its name, and sixteen hexadecimal digits of its code; nothing turns this back."""
+        name = str(getattr(self.factory, "__qualname__", None) or type(self.factory).__qualname__)
+        arguments = {k: encode(v) for k, v in self.arguments.items()}
+        return {"spec": "Own", "factory": name, "code": code_of(self.factory), "arguments": arguments}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """A ValueError: a record names a function, and what it names is not to be run."""
+        raise ValueError(
+            f"Own.from_json: the record names the factory {data.get('factory')!r}, whose code it does not hold: call "
+            "train with that function and the arguments in the record"
+        )
 
     def labelled(self, prefix: str = "network.") -> dict[str, Any]:
         """Its arguments that are labelled arrays."""
