@@ -213,6 +213,7 @@ class Call:
             engine=", ".join(sorted(set(engines))),
             experiment=self.experiment,
             data=str(data.fingerprint),
+            samples=data.numbers,
             call=json.dumps({name: encode(value) for name, value in {**asked, "seed": self.seed}.items()}),
         )
 
@@ -329,7 +330,8 @@ def samples(
         then labels, as many classes as the largest says, and other numbers real targets. Samples have shape (n,
         numbers), targets (n,); of a tuple images may have their own shape where ``image`` is asked for. NumPy arrays,
         lists or torch tensors, of any real type; labels of any integer type. ``fingerprint`` says which samples they
-        are; without it, it is computed: equal for equal numbers, whatever holds them.
+        are; without it, it is computed: equal for equal numbers, whatever holds them. As ``numbers`` it is computed
+        in any case, since an object may keep its fingerprint when its arrays are replaced.
     dtype : str
         The least precision that samples have to fit into, ``"float32"`` or ``"float64"``.
     every_class : bool
@@ -399,8 +401,8 @@ def samples(
             )
         shape = _shape(caller, getattr(data, "shape", (width,)), width, image) if image else (width,)
         found |= {"n_classes": classes, "shape": shape}
-    mark = getattr(data, "fingerprint", None)
-    return SimpleNamespace(**found, fingerprint=fingerprint(found) if mark is None else mark)
+    numbers, mark = fingerprint(found), getattr(data, "fingerprint", None)
+    return SimpleNamespace(**found, fingerprint=numbers if mark is None else mark, numbers=numbers)
 
 
 class _Tuple(SimpleNamespace):

@@ -82,7 +82,8 @@ def train(
         numbers are labels and other numbers real targets; or any object with ``x_train``, ``y_train``, ``x_test``,
         ``y_test`` (samples along the first axis) and ``n_classes``; for CNN also ``shape``, that of one image. Arrays,
         lists or torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or
-        None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none.
+        None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none; their
+        attribute ``samples`` is always computed.
     seed : int or DataArray
         An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
@@ -139,8 +140,8 @@ def train(
         - ``epochs_run`` (…).
 
         The attribute ``engine`` says which trained, ``not_compiled`` why it was not the compiled one. With the
-        attributes ``spec``, ``call`` (other arguments), ``data`` and ``experiment`` it says all on which the numbers
-        depend.
+        attributes ``spec``, ``call`` (other arguments), ``data``, ``samples`` and ``experiment`` it says all on which
+        the numbers depend.
 
     Raises
     ------

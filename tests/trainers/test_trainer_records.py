@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -95,10 +96,29 @@ def test_another_argument_is_another_record_and_a_record_makes_its_numbers_again
     assert record(again) == record(two)
 
 
+@pytest.mark.parametrize("name", ["x_train", "y_train", "x_test", "y_test"])
+def test_a_name_given_to_other_samples_is_no_record_of_them(name):
+    arrays = dict(zip(("x_train", "y_train", "x_test", "y_test"), DATA * 2, strict=True))
+    changed = arrays | {name: arrays[name][::-1]}
+    one, two = (
+        train(factory, Training(epochs=1), SimpleNamespace(**given, n_classes=3, fingerprint="mine"))
+        for given in (arrays, changed)
+    )
+    assert one.data == two.data == "mine" and one.samples != two.samples
+    assert one.samples == train(factory, Training(epochs=1), DATA * 2).data
+
+
 def make(text):
-    found = {"nn": nn, "torch": torch, "__name__": "somewhere"}
+    found = {"nn": nn, "torch": torch, "SimpleNamespace": SimpleNamespace, "mine": mine, "__name__": "somewhere"}
     exec(text, found)
     return found["f"]
+
+
+def mine(number):
+    """A module of a user's own, whose network depends on this."""
+    module = ModuleType("my_networks")
+    exec(f"class Net:\n  def __call__(self): return {number}", vars(module))
+    return module
 
 
 @pytest.mark.parametrize(
@@ -124,10 +144,35 @@ def make(text):
             "torch.manual_seed(0)\nm = nn.Linear(2, 2)\nf = lambda m=m: m",
             "torch.manual_seed(1)\nm = nn.Linear(2, 2)\nf = lambda m=m: m",
         ),
+        (
+            "S = {'width': [3]}\ndef f(): return nn.Linear(*S['width'])",
+            "S = {'width': [4]}\ndef f(): return nn.Linear(*S['width'])",
+        ),
+        (
+            "W = 3\ndef f(): return [*(nn.Linear(W, W) for _ in '12')]",
+            "W = 4\ndef f(): return [*(nn.Linear(W, W) for _ in '12')]",
+        ),
+        (
+            "S = SimpleNamespace(width=3)\ndef f(): return nn.Linear(S.width, 3)",
+            "S = SimpleNamespace(width=4)\ndef f(): return nn.Linear(S.width, 3)",
+        ),
+        (
+            "class S: pass\ns = S()\ns.width = 3\ndef f(): return nn.Linear(s.width, 3)",
+            "class S: pass\ns = S()\ns.width = 4\ndef f(): return nn.Linear(s.width, 3)",
+        ),
+        ("S = torch.zeros(3)\ndef f(): return S", "S = torch.ones(3)\ndef f(): return S"),
+        ("f = mine(1).Net", "f = mine(2).Net"),
+        ("m = mine(1)\nf = lambda: m.Net()", "m = mine(2)\nf = lambda: m.Net()"),
+        ("Net = mine(1).Net\nf = lambda: Net()", "Net = mine(2).Net\nf = lambda: Net()"),
     ],
 )
 def test_another_factory_has_another_code(one, two):
     assert code_of(make(one)) == code_of(make(one)) == code_of(make("# moved\n\n" + one)) != code_of(make(two))
+
+
+def test_code_that_goes_in_circles_ends():
+    text = "L = []\nL.append(L)\ndef g(): return f()\ndef f(): return g(), L"
+    assert code_of(make(text)) == code_of(make(text)) != code_of(make(text + ", 1"))
 
 
 def test_a_record_of_a_factory_is_no_spec():
