@@ -470,7 +470,8 @@ def _numbers(what: str, value: Any) -> np.ndarray:
             f"{what} is a {type(value).__name__}{of}: must be an array of real numbers (NumPy, a list of rows of one "
             "length, or a torch tensor)"
         )
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array.copy() if min(array.strides, default=0) < 0 else array  # torch takes no reversed views
 
 
 def _refuse(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:

@@ -147,6 +147,8 @@ def structure(module: nn.Module) -> tuple[Any, ...]:
     parts = []
     for name, part in module.named_modules():
         own = {k: v for k, v in vars(part).items() if k not in ("_parameters", "_buffers", "_modules")}
+        # Hooks are kept by numbers that count all hooks ever set.
+        own |= {k: list(v.values()) for k, v in own.items() if "_hooks" in k and isinstance(v, dict)}
         tensors = [
             (k, None if t is None else (tuple(t.shape), t.dtype, t.requires_grad))
             for k, t in chain(part._parameters.items(), part._buffers.items())
