@@ -10,9 +10,11 @@ and what is allowed.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import operator
+import os
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from copy import copy
@@ -24,7 +26,8 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 import xarray as xr
 
-_MOST_NUMBERS = 2**37  # a TiB of them
+MOST_STEPS = 10**12
+"""So many steps, one after another, take eleven days at a microsecond each."""
 FEW = 5
 """Of many values a message lists so many."""
 
@@ -159,13 +162,43 @@ def unmasked(what: str, value: Any) -> None:
         raise ValueError(f"{what}: {hidden:,} entries are masked: leave them out, or fill them: x.filled(…)")
 
 
-def fitting(what: str, value: int, numbers: float) -> int:
-    """``value``, a size that makes ``numbers`` numbers (8 bytes each) be kept; no more than any machine holds."""
-    if numbers > _MOST_NUMBERS:
+def fitting(what: str, value: Any, numbers: float) -> Any:
+    """``value``, a size that makes ``numbers`` numbers (8 bytes each) be kept; no more than this machine holds."""
+    if not 8 * numbers <= memory():
         raise ValueError(
-            f"{what} = {shown(value)}: {8 * numbers / 2**40:,.3g} TiB would have to be kept: must be smaller"
+            f"{what} = {shown(value)}: {_bytes(8 * numbers)} would have to be kept, and this machine has "
+            f"{_bytes(memory())}: must be smaller"
         )
     return value
+
+
+def _bytes(number: float) -> str:
+    return f"{number / 2**40:,.3g} TiB" if number >= 2**40 else f"{number / 2**30:,.3g} GiB"
+
+
+@functools.cache
+def memory() -> float:
+    """Bytes of memory in this machine; a TiB where it does not tell."""
+    with suppress(AttributeError, ValueError, OSError):
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return 2.0**40
+
+
+def steps(what: str, value: Any, number: float) -> int:
+    """``number`` as an int: of steps that ``value`` makes be taken one after another; no more than anybody waits for.
+
+    Examples
+    --------
+    >>> steps("t_end", 1e99, 1e101)
+    Traceback (most recent call last):
+    ValueError: t_end = 1e+99: 1e+101 steps, one after another, take 1.16e+90 days, a microsecond each: ask for fewer
+    """
+    if not number <= MOST_STEPS:
+        raise ValueError(
+            f"{what} = {shown(value)}: {number:.3g} steps, one after another, take {number / 86.4e9:.3g} days, "
+            "a microsecond each: ask for fewer"
+        )
+    return round(number)
 
 
 def instance(what: str, value: Any, *kinds: type) -> None:
@@ -225,6 +258,8 @@ def over(name: str, values: Any) -> xr.DataArray:
         refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
     if array.ndim != 1 or array.dtype.kind not in "biufUS":
         refuse(f"over({name!r}): values", values, "a one-dimensional sequence of real numbers or texts")
+    if array.dtype.kind in "US" and not all(isinstance(v, str | bytes) for v in values):
+        refuse(f"over({name!r}): values", values, "all of them numbers, or all of them texts")
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
     _require_labels(f"over({name!r})", found)
     return found

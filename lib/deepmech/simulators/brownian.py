@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from scipy.special import erf, erfinv
+from tqdm import tqdm
 
 from deepmech.core import specs
 from deepmech.core.provenance import attributes
@@ -124,6 +125,12 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     specs.real("free_time: diffusion", diffusion, 0, allowed=">= 0")
     if not (specs.is_real(level) and 0 < level < 1):
         specs.refuse("free_time: level", level, "in (0, 1)")
+    share = float((windows > 0).mean(-1).min())
+    if share <= level:
+        raise ValueError(
+            f"free_time: window: {share:.0%} of the windows are above 0, so the mean overlap is never above level = "
+            f"{level} and cannot fall to it; give windows above 0"
+        )
     # In u = 1/√(4Dt) the mean of erf(ε u) is concave and rises: Newton's steps from one side never pass the root.
     u = erfinv(level) / windows.mean(-1)
     for _ in range(60):
@@ -289,7 +296,8 @@ def simulate(
 
     Parameters
     ----------
-    start : (n_weights,) or a number; None draws from equilibrium (from 0 if free).
+    start : (n_weights,), which the result keeps as the coordinate ``start``, or a number; None draws from equilibrium
+        (from 0 if free).
     windows : sensitivities of the overlap.
 
     Returns
@@ -314,6 +322,7 @@ def simulate(
     whole = steps.ndim == 1 and len(steps) > 0 and steps.dtype.kind in "iu"
     if not whole or steps[0] < 1 or not (np.diff(steps) > 0).all():
         specs.refuse("simulate: times", times, "increasing integers >= 1")
+    specs.steps("simulate: times", times, float(steps[-1]))
     n_weights = specs.whole("simulate: n_weights", n_weights)
     specs.fitting("simulate: n_weights", n_weights, float(n_weights) * len(steps))
     seed = specs.whole("simulate: seed", seed, 0)
@@ -332,28 +341,26 @@ def simulate(
     first, noise = w.copy(), np.sqrt(2 * well.diffusion)
     shrink = 1 - well.learning_rate * well.stiffness
     positions, t = [], 0
-    for step in steps:
-        while t < step:
-            w = shrink * w + noise * stream.normal("step", t, n_weights)
-            t += 1
-        positions.append(w.copy())
+    with tqdm(total=int(steps[-1]), disable=None, leave=False) as bar:
+        for step in steps:
+            while t < step:
+                w = shrink * w + noise * stream.normal("step", t, n_weights)
+                t += 1
+                bar.update()
+            positions.append(w.copy())
     position = np.array(positions)
     moved = np.abs(position - first)
     within = [(moved < window).mean(1) for window in windows]
-    spec = json.dumps(
-        {
-            **well.to_json(),
-            "start": encode(start) if start is None or np.ndim(start) == 0 else "given",
-            "n_weights": n_weights,
-        }
-    )
+    apart = start is not None and np.ndim(start) > 0
+    setting = {"start": "the coordinate start" if apart else encode(start), "n_weights": n_weights}
+    spec = json.dumps({**well.to_json(), **setting})
     made = xr.Dataset(
         {
             "overlap": (("time", "window"), np.stack(within, -1) if within else np.empty((len(steps), 0))),
             "msd": ("time", (moved**2).mean(1)),
             "position": (("time", "weight"), position),
         },
-        {"time": steps, "window": list(windows)},
+        {"time": steps, "window": list(windows), **({"start": ("weight", first)} if apart else {})},
         attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
     return described(made, WORDS)

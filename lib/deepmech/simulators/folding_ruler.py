@@ -237,7 +237,11 @@ def simulate(
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
     for name, value, least in (("n_runs", n_runs, 1), ("n_frames", n_frames, 2), ("seed", seed, 0)):
         specs.whole(f"simulate {name}", value, least)
-    specs.fitting("simulate n_runs", n_runs, float(n_runs) * n_frames * (2 * int(ruler.n_pairs) + 1))
+    name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
+    specs.fitting(f"simulate {name}", value, float(n_runs) * members.n * n_frames * (2 * int(ruler.n_pairs) + 6))
+    longest = float(members.flat["duration"].max())
+    number = specs.steps("simulate dt", dt, longest / dt if dt > longest / 1e300 else np.inf)
+    specs.fitting("simulate dt", dt, 3.0 * n_runs * number)
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]

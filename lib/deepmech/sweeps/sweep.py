@@ -42,6 +42,13 @@ F = TypeVar("F", bound=Callable[..., xr.Dataset])
 ROUNDING = 1e-9
 
 
+def _number(value: Any) -> Any:
+    """A number of NumPy's as one of Python's, for JSON."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
 @dataclass(frozen=True, eq=False)
 class Sweep(Spec):
     """A grid of cells and the function that computes them.
@@ -97,7 +104,7 @@ class Sweep(Spec):
                 f"a labelled array; use over({key!r}, values)",
             )  # fmt: skip
         try:
-            same = json.loads(json.dumps(dict(self.fixed), allow_nan=False))
+            same = json.loads(json.dumps(dict(self.fixed), allow_nan=False, default=_number))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Sweep.fixed: must hold JSON values only ({error})") from None
         for key, value in self.fixed.items():

@@ -56,10 +56,6 @@ class Unresolved(UserWarning):
     """The noise of a step is smaller than the resolution of the weights it is added to."""
 
 
-_MOST_STEPS = 2**53
-"""Every number of steps up to it is a float of its own; a core takes millions of years for them."""
-
-
 @dataclass(frozen=True, eq=False)
 class Dynamics(Spec):
     r"""A bias-free ReLU network and the dynamics of its weights, one unit of time per step (glass paper, Eqs. 1-3).
@@ -230,7 +226,7 @@ def settle(
         })  # fmt: skip
     axes: dict[str, tuple[str, ...]] = {"loss_history": ("record",), "steps": ("record",)}
     words = {**WORDS, "loss": "loss with weight decay"}
-    return _result(call, rows, axes, {}, words, dynamics, preparation, data, engine)
+    return _result(call, rows, axes, {}, words, dynamics, preparation, data, engine, {"memory": memory})
 
 
 def walk(
@@ -257,7 +253,8 @@ def walk(
     dynamics, preparation
         Specs; every number in them may be a labelled array (:func:`deepmech.over`).
     data : Data
-        ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there, and ``fingerprint``. Arrays, lists or tensors.
+        ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there; or a tuple (x, y), or a ``TensorDataset``. Arrays, lists
+        or tensors. ``fingerprint`` as for :func:`deepmech.trainers.train`.
     seed, experiment
         As for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
     steps : int
@@ -324,7 +321,7 @@ def walk(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
         memory=memory, experiment=experiment,
     )  # fmt: skip
-    steps = specs.whole("walk: steps", steps, most=_MOST_STEPS)
+    steps = specs.steps("walk: steps", steps, specs.whole("walk: steps", steps))
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
     waiting = specs.wholes("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
@@ -355,7 +352,11 @@ def walk(
         "layer": np.arange(1, int(walkers[0].dynamics.hidden) + 2), "motility_time": list(motility_times),
         "bin": np.round((MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1]) / 2, 3),
     }  # fmt: skip
-    return _result(call, rows, axes, coords, WORDS, dynamics, preparation, data, engine)
+    asked = {
+        "steps": steps, "waiting": waiting, "record": at, "chi": chi, "motility_times": motility_times,
+        "memory": memory,
+    }  # fmt: skip
+    return _result(call, rows, axes, coords, WORDS, dynamics, preparation, data, engine, asked)
 
 
 def _members(
@@ -372,30 +373,34 @@ def _members(
         Walker(dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment)
         for row in batch.members()
     ]
+    for one in walkers:
+        p, d = one.preparation, one.dynamics
+        for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
+            specs.steps(f"Preparation.{name}_steps", number, float(number))
+        weights = 1.0 * d.width * (data.x.shape[1] + 1 + (d.hidden - 1) * d.width)
+        specs.fitting("Dynamics.width", d.width, 4 * weights * min(len(walkers), call.workers))
     return call, data, walkers, engine
 
 
 def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list[list[int]]:
     """One walker each, or with torch as many of one shape as the memory holds, one group after another."""
-    if engine == "compiled":
-        return [[i] for i in range(len(walkers))]
-    call.workers = 1
-
-    def need(i: int) -> int:
-        one = walkers[i]
+    needs = {}
+    for i, one in enumerate(walkers):
         batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
-        return TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
-
-    return call.jobs([walker.shape for walker in walkers], need)
+        needs[i] = TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
+    if engine == "compiled":
+        return call.jobs([None] * len(walkers), needs if call.limited else {})
+    call.workers = 1
+    return call.jobs([walker.shape for walker in walkers], needs)
 
 
 def _result(
     call: Call, rows: list[dict[str, Any]], axes: dict[str, tuple[str, ...]], coords: dict[str, Any],
-    words: dict[str, str], dynamics: Dynamics, preparation: Preparation, data: Any, engine: str,
+    words: dict[str, str], dynamics: Dynamics, preparation: Preparation, data: Any, engine: str, asked: dict[str, Any],
 ) -> xr.Dataset:  # fmt: skip
     variables = {k: (np.array([row[k] for row in rows]), axes.get(k, ())) for k in rows[0]}
     return call.result(
-        variables, coords, words, data, dynamics.dtype, [engine], dynamics=dynamics, preparation=preparation
+        variables, coords, words, data, dynamics.dtype, [engine], asked, dynamics=dynamics, preparation=preparation
     )
 
 

@@ -46,10 +46,11 @@ def train_lenet(
     Parameters
     ----------
     training : SingleSample
-    data : Data
-        ``deepmech.data.Data`` of 32×32 images, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
-        ``n_classes``, ``shape`` and ``fingerprint``. Arrays, lists or torch tensors; labels are whole numbers 0 …
-        n_classes - 1. Validation uses the test samples, with true labels.
+    data : Data or tuple
+        ``deepmech.data.Data`` of 32×32 images; or arrays (x, y) or (x, y, x_test, y_test) with x of shape (n, channels,
+        32, 32), or a ``TensorDataset``; or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
+        ``n_classes`` and ``shape``. Arrays, lists or torch tensors; labels are whole numbers 0 … n_classes - 1.
+        Validation uses the test samples, with true labels. ``fingerprint`` as for :func:`deepmech.trainers.train`.
     seed : int or DataArray
         An integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.
@@ -93,6 +94,8 @@ def train_lenet(
     call = Call("train_lenet", engine="compiled", seed=seed, experiment=experiment, threads=threads, on_gpu=False)
     data = samples("train_lenet", data, training.dtype, image="LeNet")
     _check(training, data)
+    if record is not None and data.x_test is None:
+        raise ValueError("train_lenet: record: there are no test samples to validate on; give (x, y, x_test, y_test)")
     steps = training.iterations
     at = np.zeros(0, np.int64)
     if record is not None:
@@ -100,8 +103,11 @@ def train_lenet(
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
-    x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, data.x_test))
-    y, y_val = data.y_train, data.y_test
+    specs.steps("SingleSample.iterations", steps, float(steps))
+    specs.fitting("SingleSample.iterations", steps, 1.0 * steps * batch.n * (k + 4))
+    validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
+    x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
+    y, y_val = data.y_train, validation[1]
     spoilt = Stream.of(experiment, "labels", str(data.fingerprint))
     labels = {p: wrong_labels(y, k, p, spoilt) for p in set(batch.flat["label_error"].tolist())}
     members = batch.members()
@@ -127,7 +133,7 @@ def train_lenet(
         variables["validation_loss"] = measured[..., 0], ("at_iteration",)
         variables["validation_accuracy"] = measured[..., 1], ("at_iteration",)
         coords["at_iteration"] = at
-    return call.result(variables, coords, WORDS, data, dtype, ["compiled"], training=training)
+    return call.result(variables, coords, WORDS, data, dtype, ["compiled"], {"record": at}, training=training)
 
 
 def _until_lost(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -369,16 +369,63 @@ GENERATORS = threading.Lock()
 def made(factory: Callable[..., nn.Module], stream: Stream, **arguments: Any) -> nn.Module:
     """What ``factory`` makes, with the same random numbers of torch for the same stream.
 
+    It is a copy, so that the factory's own module stays as it is.
+    """
+    return copy.deepcopy(_built(factory, stream, arguments))
+
+
+def _built(factory: Callable[..., nn.Module], stream: Stream, arguments: Mapping[str, Any]) -> nn.Module:
+    """What ``factory`` returns for these arguments; a ValueError if that is no module.
+
     While it runs, torch's generator is seeded with the first 63 bits of the stream's purpose "module"; its state is put
-    back. What is returned is a copy, so that the factory's own module stays as it is. A ValueError if there is none.
+    back.
     """
     low, high = stream.bits("module", 0, 2).tolist()
     with GENERATORS, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed((high << 32 | low) >> 1)
-        module = factory(**arguments)
+        try:
+            module = factory(**arguments)
+        except (TypeError, ValueError, RuntimeError, MemoryError) as error:
+            if "allocate" in str(error):
+                raise ValueError(f"train: {name_of(factory)} makes a network that no memory holds: {error}") from error
+            several = [
+                name for name, value in arguments.items() if isinstance(value, list | tuple | range | np.ndarray)
+            ]
+            if not several:
+                raise
+            raise ValueError(
+                f"train: {name_of(factory)} does not take {several[0]} = {arguments[several[0]]!r} ({error}); to train "
+                f"a network for each of several values, give {several[0]}=over({several[0]!r}, values)"
+            ) from error
     if not isinstance(module, nn.Module):
         raise ValueError(f"train: the network's factory returned a {type(module).__name__}: must be an nn.Module")
-    return copy.deepcopy(module)
+    return module
+
+
+def name_of(factory: Any) -> str:
+    """What a factory is called, for messages and records."""
+    return str(getattr(factory, "__qualname__", None) or type(factory).__qualname__)
+
+
+def require_new(members: Sequence[Member]) -> None:
+    """A ValueError if networks of different seeds, made by a user's factory, have modules or trained parameters in
+    common: they would all start from the same weights."""
+    first = members[0]
+    assert isinstance(first.network, Own)
+    others = [m for m in members if m.seed != first.seed]
+    alike = [m for m in others if repr(m.network.arguments) == repr(first.network.arguments)]  # type: ignore[union-attr]
+    if not others:
+        return
+    one, two = (_built(m.network.factory, m.stream, m.network.arguments) for m in (first, (alike or others)[0]))  # type: ignore[union-attr]
+    parts = {id(p): name for name, p in one.named_parameters() if p.requires_grad}
+    common = [parts[id(p)] for p in two.parameters() if id(p) in parts]
+    if one is two or common:
+        what = "the same module" if one is two else f"modules with one and the same parameter {common[0]!r}"
+        raise ValueError(
+            f"train: {name_of(first.network.factory)} returns {what} for the seeds {first.seed} and "
+            f"{(alike or others)[0].seed}: make a new module in every call; if all are to start from equal weights, "
+            "return copy.deepcopy(module)"
+        )
 
 
 def _subtracted(*layers: nn.Module) -> None:

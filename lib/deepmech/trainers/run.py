@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -25,7 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from deepmech.core import provenance, specs
-from deepmech.core.specs import Batch, Spec, align
+from deepmech.core.specs import Batch, Spec, align, encode
 
 T = TypeVar("T")
 
@@ -100,7 +101,7 @@ class Call:
             raise ValueError(
                 f"{caller}: engine = 'compiled' knows no GPU; use engine='auto' or 'torch', or device='cpu'"
             )
-        self.memory = room(memory, self.device, caller)
+        self.memory, self.limited = room(memory, self.device, caller), memory is not None
         self.workers = 1 if self.on_gpu else threads or provenance.cores()
 
     def align(self, own: Sequence[str], **fields: Any) -> Batch:
@@ -127,18 +128,23 @@ class Call:
         why = "it runs on CPUs" if self.on_gpu else f"it does not know {unknown}" if unknown else slow
         return ("torch", why) if why else ("compiled", "")
 
-    def jobs(self, kinds: Sequence[Hashable], need: Callable[[int], int], most: int | None = None) -> list[list[int]]:
+    def jobs(self, kinds: Sequence[Hashable], needs: Mapping[int, int], most: int | None = None) -> list[list[int]]:
         """Members by number, cut into what is trained at once: those of one kind, at most so many, as the memory holds.
 
-        A member whose kind is None is trained alone. ``need`` says how many bytes a member takes, about.
+        A member whose kind is None is trained alone. ``needs`` says how many bytes a member takes, about. Jobs that run
+        beside one another share the memory: there are as many workers as it has room for.
         """
+        largest = max(needs.values(), default=0)
+        if largest:
+            batches([0], largest, self.memory, self.caller)
+            self.workers = min(self.workers, int(self.memory // largest))
         alike: dict[Hashable, list[int]] = {}
         for i, kind in enumerate(kinds):
             if kind is not None:
                 alike.setdefault(kind, []).append(i)
         cut = [[i] for i, kind in enumerate(kinds) if kind is None]
         for own in alike.values():
-            for some in batches(own, need(own[0]), self.memory, self.caller):
+            for some in batches(own, needs[own[0]], self.memory / self.workers, self.caller):
                 size = most or len(some)
                 cut += [some[i : i + size] for i in range(0, len(some), size)]
         return cut
@@ -179,12 +185,14 @@ class Call:
 
     def result(
         self, variables: Mapping[str, tuple[Any, tuple[str, ...]]], coords: Mapping[Any, Any],
-        words: Mapping[str, str], data: Any, dtype: str, engines: Sequence[str], **specs: Spec,
+        words: Mapping[str, str], data: Any, dtype: str, engines: Sequence[str], asked: Mapping[str, Any],
+        **specs: Spec,
     ) -> xr.Dataset:  # fmt: skip
         """The labelled result and where it comes from.
 
         ``variables`` are values with a first axis of members and the names of their other axes; ``words`` are their
-        ``long_name``. None has a unit other than steps, in which times are counted.
+        ``long_name``. None has a unit other than steps, in which times are counted. ``asked`` are all arguments of the
+        call on which a number may depend, besides specs and what every caller takes.
         """
         made = xr.Dataset(
             {name: self.batch.unflatten(values, *axes) for name, (values, axes) in variables.items()},
@@ -205,6 +213,8 @@ class Call:
             engine=", ".join(sorted(set(engines))),
             experiment=self.experiment,
             data=str(data.fingerprint),
+            samples=data.numbers,
+            call=json.dumps({name: encode(value) for name, value in {**asked, "seed": self.seed}.items()}),
         )
 
 
@@ -313,11 +323,15 @@ def samples(
 
     Parameters
     ----------
-    data : Data
-        Anything with ``fingerprint`` and either ``x_train``, ``y_train``, ``x_test``, ``y_test`` and ``n_classes``
-        (whole numbers 0 … n_classes - 1 as labels; real targets if that is 0 or None), or, with ``signs``, ``x`` and
-        ``y`` of -1 and 1. Samples have shape (n, numbers), targets (n,). NumPy arrays, lists or torch tensors, of any
-        real type; labels of any integer type.
+    data : Data or tuple
+        Anything with either ``x_train``, ``y_train``, ``x_test``, ``y_test`` and ``n_classes`` (whole numbers 0 …
+        n_classes - 1 as labels; real targets if that is 0 or None), or, with ``signs``, ``x`` and ``y`` of -1 and 1.
+        Or a tuple (x, y), with test samples (x, y, x_test, y_test), or a ``TensorDataset`` of these: whole numbers are
+        then labels, as many classes as the largest says, and other numbers real targets. Samples have shape (n,
+        numbers), targets (n,); of a tuple images may have their own shape where ``image`` is asked for. NumPy arrays,
+        lists or torch tensors, of any real type; labels of any integer type. ``fingerprint`` says which samples they
+        are; without it, it is computed: equal for equal numbers, whatever holds them. As ``numbers`` it is computed
+        in any case, since an object may keep its fingerprint when its arrays are replaced.
     dtype : str
         The least precision that samples have to fit into, ``"float32"`` or ``"float64"``.
     every_class : bool
@@ -331,18 +345,23 @@ def samples(
         Naming what is not there, or is not finite, and where; labels out of range, of another type, or all alike;
         shapes that do not fit.
     """
+    data = _named(caller, data, signs, image)
     pairs = [("x", "y")] if signs else [("x_train", "y_train"), ("x_test", "y_test")]
-    needed = [*(name for pair in pairs for name in pair), *["n_classes"] * (not signs), "fingerprint"]
+    needed = [*(name for pair in pairs for name in pair), *["n_classes"] * (not signs)]
     if lacking := [name for name in needed if not hasattr(data, name)]:
+        several = "(x, y)" if signs else "(x, y) or (x, y, x_test, y_test)"
         raise ValueError(
-            f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give an object with arrays "
-            f"{', '.join(needed)}" + ("" if signs else ", such as deepmech.data.load(name)")
+            f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give arrays {several}, or an object "
+            f"with {', '.join(needed)}" + ("" if signs else ", such as deepmech.data.load(name)")
         )
-    found: dict[str, Any] = {"fingerprint": data.fingerprint}
+    found: dict[str, Any] = {}
     classes = 0
     if not signs and data.n_classes not in (None, 0):
         classes = specs.whole(f"{caller}: data.n_classes", data.n_classes, 2, allowed=CLASSES)
     for x_name, y_name in pairs:
+        if getattr(data, x_name) is None and isinstance(data, _Tuple):
+            found |= {x_name: None, y_name: None}
+            continue
         x, y = (_numbers(f"{caller}: data.{name}", getattr(data, name)) for name in (x_name, y_name))
         what = f"{caller}: data.{y_name}"
         if x.ndim != 2 or 0 in x.shape:
@@ -351,9 +370,10 @@ def samples(
                 "flatten images first"
             )
         if y.shape != (len(x),) and (classes or signs or y.shape != (len(x), 1)):
+            hot = "; y.argmax(1) makes labels of rows with a 1" if y.ndim == 2 and y.shape[1] > 1 else ""
             raise ValueError(
                 f"{what} has shape {y.shape}, data.{x_name} {x.shape}: must be one number for each sample, shape "
-                f"({len(x)},)"
+                f"({len(x)},){hot}"
             )
         y = y.reshape(len(x))
         _require_finite(f"{caller}: data.{x_name}", x, dtype)
@@ -373,14 +393,68 @@ def samples(
             _require_every_class(what, y, classes)
         found |= {x_name: x, y_name: y}
     if not signs:
-        width, other = (found[name].shape[1] for name in ("x_train", "x_test"))
+        width = found["x_train"].shape[1]
+        other = width if found["x_test"] is None else found["x_test"].shape[1]
         if width != other:
             raise ValueError(
                 f"{caller}: data.x_train has {width} numbers in a sample, data.x_test {other}: must be equal"
             )
         shape = _shape(caller, getattr(data, "shape", (width,)), width, image) if image else (width,)
         found |= {"n_classes": classes, "shape": shape}
-    return SimpleNamespace(**found)
+    numbers, mark = fingerprint(found), getattr(data, "fingerprint", None)
+    return SimpleNamespace(**found, fingerprint=numbers if mark is None else mark, numbers=numbers)
+
+
+class _Tuple(SimpleNamespace):
+    """What a tuple of arrays holds, by the names that it would have as attributes."""
+
+
+def _named(caller: str, data: Any, signs: bool, image: str) -> Any:
+    """``data``, or what it holds by name if it is a tuple of arrays."""
+    arrays = data.tensors if isinstance(data, torch.utils.data.TensorDataset) else data
+    if not isinstance(arrays, tuple | list):
+        return data
+    if len(arrays) not in ((2,) if signs else (2, 4)):
+        wanted = "2, (x, y)" if signs else "2 or 4, (x, y) or (x, y, x_test, y_test)"
+        raise ValueError(f"{caller}: data = {type(data).__name__} of {len(arrays)} arrays: must be {wanted}")
+    names = ("x", "y") if signs else ("x_train", "y_train", "x_test", "y_test")
+    found: dict[str, Any] = dict.fromkeys(names)
+    found |= {n: _numbers(f"{caller}: data.{n}", a) for n, a in zip(names, arrays, strict=False)}
+    if signs:
+        return _Tuple(**found)
+    labels = [found[name] for name in ("y_train", "y_test") if found[name] is not None]
+    counted = all(y.dtype.kind in "iub" and y.size for y in labels)
+    found["n_classes"] = max(2, *(int(y.max()) + 1 for y in labels)) if counted else 0
+    if image and found["x_train"].ndim == 4:
+        found["shape"] = found["x_train"].shape[1:]
+        for name in ("x_train", "x_test"):
+            if found[name] is not None and found[name].ndim == 4:
+                found[name] = found[name].reshape(len(found[name]), -1)
+    return _Tuple(**found)
+
+
+def fingerprint(found: Mapping[str, Any]) -> str:
+    """Sixteen hexadecimal digits of the numbers in all arrays: equal if and only if these and their shapes are.
+
+    Examples
+    --------
+    >>> fingerprint({"x": np.array([[0.0]])}) == fingerprint({"x": np.array([[-0.0]], "float32")})
+    True
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for name, value in sorted(found.items()):
+        if not isinstance(value, np.ndarray):
+            digest.update(repr((name, value)).encode())
+            continue
+        digest.update(repr((name, value.shape)).encode())
+        for start in range(0, len(value), 1024):
+            part = value[start : start + 1024]
+            # Whole numbers up to 2⁵³ are floats as well, and 0.0 is -0.0.
+            if part.dtype.kind in "iu" and part.itemsize == 8 and (part.max() > 2**53 or part.min() < -(2**53)):
+                digest.update(repr(part.tolist()).encode())
+            else:
+                digest.update((part.astype("<f8") + 0.0).tobytes())
+    return digest.hexdigest()
 
 
 def _numbers(what: str, value: Any) -> np.ndarray:
@@ -396,7 +470,8 @@ def _numbers(what: str, value: Any) -> np.ndarray:
             f"{what} is a {type(value).__name__}{of}: must be an array of real numbers (NumPy, a list of rows of one "
             "length, or a torch tensor)"
         )
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array.copy() if min(array.strides, default=0) < 0 else array  # torch takes no reversed views
 
 
 def _refuse(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:

@@ -4,13 +4,19 @@ and :class:`Member`, one network of them, with plain numbers and what it draws f
 
 from __future__ import annotations
 
+import hashlib
+import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
+from pathlib import Path
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import torch
 import xarray as xr
 
 from deepmech.core import specs
@@ -296,6 +302,91 @@ class SingleSample(Spec):
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 
+def code_of(value: Any) -> str:
+    """Sixteen hexadecimal digits of what a function or class does.
+
+    They stand for its code, for its defaults and what it closes over, and for all that it names: functions, classes and
+    values, in modules of the user's own too. For installed packages their versions stand.
+
+    Examples
+    --------
+    >>> code_of(lambda x: x + 1) == code_of(lambda x: x + 1) != code_of(lambda x: x + 2)
+    True
+    """
+    return specs.digest(_content(value, {}))
+
+
+def _content(value: Any, seen: dict[int, Any]) -> Any:
+    """``value`` as lists and texts; ``seen`` keeps alive all that was met, so that no two have one ``id``."""
+    if value is None or isinstance(value, str | bytes | int | float | complex):
+        return repr(value)
+    if not isinstance(value, tuple | frozenset | CodeType):  # which may be shared, and hold no circle
+        if id(value) in seen:
+            return f"met as number {list(seen).index(id(value))}"
+        seen[id(value)] = value
+
+    def parts(*values: Any) -> list[Any]:
+        return [_content(v, seen) for v in values]
+
+    name = str(getattr(value, "__qualname__", None) or type(value).__qualname__)
+    if isinstance(value, dict):
+        return [name, *([str(k), *parts(v)] for k, v in value.items())]
+    if isinstance(value, set | frozenset):
+        return [name, sorted(map(str, parts(*value)))]
+    if isinstance(value, tuple | list):
+        return [name, *parts(*value)]
+    if torch.is_tensor(value):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray | np.generic):
+        return [str(value.dtype), list(value.shape), hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if isinstance(value, CodeType):
+        return [value.co_code.hex(), *parts(value.co_consts), list(value.co_names), list(value.co_varnames)]
+    if isinstance(value, partial):
+        return ["partial", *parts(value.func, value.args, value.keywords)]
+    if isinstance(value, property | staticmethod | classmethod):
+        return [name, *parts(*(getattr(value, part, None) for part in ("fget", "fset", "__func__")))]
+    if isinstance(value, MethodType):
+        return ["method", *parts(value.__func__, value.__self__)]
+    if isinstance(value, torch.nn.Module):
+        return [repr(value), *parts(dict(value.state_dict()), *map(type, value.modules()))]
+    home = str(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None))
+    if isinstance(value, ModuleType) or _installed(home):
+        said = name if isinstance(value, type | FunctionType) else repr(value)
+        return [home, name if " at 0x" in said or isinstance(value, ModuleType) else said]
+    if isinstance(value, FunctionType):
+        return parts(value.__code__, value.__defaults__, value.__kwdefaults__, *_named(value))
+    if isinstance(value, type):
+        told = ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__")
+        return [name, *parts({k: v for k, v in vars(value).items() if k not in told}, *value.__bases__)]
+    return [name, *parts(getattr(value, "__dict__", {}), type(value))]
+
+
+def _named(function: FunctionType) -> list[Any]:
+    """What a function closes over, and what else its names mean, also within functions inside it."""
+    names, codes = list[str](), [function.__code__]
+    while codes:
+        code = codes.pop()
+        names += code.co_names
+        codes += [const for const in code.co_consts if isinstance(const, CodeType)]
+    held = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    named = [function.__globals__[name] for name in names if name in function.__globals__]
+    for module in [value for value in named if isinstance(value, ModuleType) and not _installed(value.__name__)]:
+        named += [getattr(module, name) for name in names if hasattr(module, name)]
+    return held + named
+
+
+@cache
+def _installed(module: str) -> bool:
+    """Whether a module comes with Python or with a package, and not from a user's own folder or notebook."""
+    top = module.partition(".")[0]
+    if top == "__main__":
+        return False
+    if top == "deepmech" or top in sys.stdlib_module_names:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and any(Path(file).is_relative_to(sysconfig.get_path(p)) for p in ("purelib", "platlib"))
+
+
 @dataclass(frozen=True, eq=False)
 class Own(Spec):
     """A network of a user's own: a factory of an ``nn.Module`` and its arguments, which may be labelled arrays."""
@@ -304,9 +395,18 @@ class Own(Spec):
     arguments: Mapping[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """The factory by its name alone."""
-        name = getattr(self.factory, "__qualname__", repr(self.factory))
-        return {"spec": "Own", "factory": name, "arguments": {k: encode(v) for k, v in self.arguments.items()}}
+        """The factory by its name, and sixteen hexadecimal digits of its code; nothing turns this back."""
+        name = str(getattr(self.factory, "__qualname__", None) or type(self.factory).__qualname__)
+        arguments = {k: encode(v) for k, v in self.arguments.items()}
+        return {"spec": "Own", "factory": name, "code": code_of(self.factory), "arguments": arguments}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """A ValueError: a record names a function, and what it names is not to be run."""
+        raise ValueError(
+            f"Own.from_json: the record names the factory {data.get('factory')!r}, whose code it does not hold: call "
+            "train with that function and the arguments in the record"
+        )
 
     def labelled(self, prefix: str = "network.") -> dict[str, Any]:
         """Its arguments that are labelled arrays."""

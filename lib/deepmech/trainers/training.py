@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from deepmech.core.specs import Number, Spec
 from deepmech.metrics.separation import ClassMoments, data_separation
 from deepmech.trainers.engines.compiled.mlp import Fused, unknown
 from deepmech.trainers.engines.torch_func import Torch
+from deepmech.trainers.modules import require_new
 from deepmech.trainers.run import Call, go_on, moments, require_spec, samples
 from deepmech.trainers.specs import CNN, MLP, Member, Own, Training
 
@@ -57,7 +58,8 @@ def train(
     device: str | None = None,
     memory: float | None = None,
     experiment: str = "train",
-    **arguments: Any,
+    arguments: Mapping[str, Any] | None = None,
+    **more: Any,
 ) -> xr.Dataset:
     """Train one network for every combination of the labels in ``network``, ``training``, ``seed`` and ``arguments``.
 
@@ -75,10 +77,13 @@ def train(
         biases (see :class:`MLP`).
     training : Training
         A spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
-    data : Data
-        ``deepmech.data.Data``, or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test`` (samples along the
-        first axis), ``n_classes`` and ``fingerprint``; for CNN also ``shape``, that of one image. Arrays, lists or
-        torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None.
+    data : Data or tuple
+        ``deepmech.data.Data``; or arrays (x, y) or (x, y, x_test, y_test), or a ``TensorDataset``, in which whole
+        numbers are labels and other numbers real targets; or any object with ``x_train``, ``y_train``, ``x_test``,
+        ``y_test`` (samples along the first axis) and ``n_classes``; for CNN also ``shape``, that of one image. Arrays,
+        lists or torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or
+        None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none; their
+        attribute ``samples`` is always computed.
     seed : int or DataArray
         An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
         (nested) dropout masks.
@@ -105,12 +110,14 @@ def train(
         ``"cpu"``, ``"cuda"`` or ``"cuda:1"`` and so on. None takes what the environment variable ``DEEPMECH_DEVICE``
         names, so that any experiment or sweep can be sent to a GPU, or else the CPU.
     memory : float, optional
-        Bytes that the members trained at once may take, by estimate; they are cut into as many groups as that needs.
-        None takes 2 GiB on a CPU, 70 % of what is free on a GPU.
+        Bytes that all members trained at once may take, by estimate: they are cut into as many groups as that needs,
+        and trained on fewer threads if there is no room for all. None takes 2 GiB for members that are trained
+        ``together`` on a CPU, and 70 % of what is free on a GPU.
     experiment : str
         Name that enters the random streams: another name gives independent draws for the same seeds.
-    **arguments : number, str or DataArray
-        For a network of your own, what it is called with: numbers, names, or labelled arrays of them.
+    arguments, **more : number, str or DataArray
+        For a network of your own, what it is called with: numbers, names, or labelled arrays of them. As a mapping
+        ``arguments`` they may have any name, that of an argument of ``train`` too: ``arguments={"layers": 3}``.
 
     Returns
     -------
@@ -118,9 +125,10 @@ def train(
         With the dimensions of all labelled fields, and
 
         - ``load_curve`` and/or ``load_curve_hat`` (…, [at_epoch,] split, layer): D_ℓ and D̂_ℓ in evaluation mode on the
-          training and the test set, of the normalised input (layer 0) and of each hidden layer before dropout; NaN
-          beyond the depth of shallower networks, and for members that diverged; for a network of your own, of its
-          ``layers``, with their names as the coordinate ``layer_name`` if they are the same for all members;
+          training and the test set (on the training set alone if there is no other), of the normalised input (layer 0)
+          and of each hidden layer before dropout; NaN beyond the depth of shallower networks, and for members that
+          diverged; for a network of your own, of its ``layers``, with their names as the coordinate ``layer_name`` if
+          they are the same for all members;
         - ``accuracy`` (…, [at_epoch,] split): fraction of correct answers; NaN without classes or if diverged;
         - with ``class_means``: ``class_mean`` (…, [at_epoch,] layer, class, unit), the mean features of the training
           samples of each class in evaluation mode, NaN beyond the units of narrower layers (the maps of a CNN lie
@@ -131,7 +139,9 @@ def train(
           ``epochs_run`` the loss was not finite, or after it, the last, the network; numbers from there on are NaN);
         - ``epochs_run`` (…).
 
-        The attribute ``engine`` says which trained, ``not_compiled`` why it was not the compiled one.
+        The attribute ``engine`` says which trained, ``not_compiled`` why it was not the compiled one. With the
+        attributes ``spec``, ``call`` (other arguments), ``data``, ``samples`` and ``experiment`` it says all on which
+        the numbers depend.
 
     Raises
     ------
@@ -160,7 +170,7 @@ def train(
     >>> result["load_curve"].sizes, result.layer_name.values.tolist()
     (Frozen({'width': 2, 'seed': 2, 'split': 2, 'layer': 2}), ['input', '1'])
     """
-    spec = _network(network, arguments, layers)
+    spec = _network(network, _arguments(arguments, more), layers)
     require_spec("train: training", training, Training)
     if together is not None:
         specs.whole("train: together", together)
@@ -168,6 +178,8 @@ def train(
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
     rows = call.align(own, **spec.labelled(), **training.labelled()).members()
     members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]
+    if isinstance(spec, Own):
+        require_new(members)
     metrics = _metrics(metrics, class_means)
     data = samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
@@ -212,10 +224,15 @@ def train(
         return records
 
     most = together or (len(members) if call.on_gpu else 1)
-    kinds, needs = _groups(members, engines, common) if most > 1 else ([None] * len(members), {})
-    records = call.run(fit, call.jobs(kinds, needs.__getitem__, most))
+    kinds, needs = _groups(members, engines, common) if most > 1 or call.limited else ([], {})
+    records = call.run(fit, call.jobs(kinds if most > 1 else [None] * len(members), needs, most))
     precision = ", ".join(sorted({str(m.training.dtype) for m in members}))
-    result = call.result(*recorded(records, at), WORDS, data, precision, engines, network=spec, training=training)
+    asked = {
+        "record": at, "metrics": metrics, "class_means": class_means, "layers": layers, "together": together,
+        "memory": memory,
+    }  # fmt: skip
+    made = *recorded(records, at), WORDS, data, precision, engines, asked
+    result = call.result(*made, network=spec, training=training)
     why = sorted({why for _, why in chosen if why})
     return result.assign_attrs(not_compiled=", ".join(why)) if why else result
 
@@ -235,6 +252,14 @@ def _network(network: Any, arguments: dict[str, Any], layers: Sequence[str] | No
     return network
 
 
+def _arguments(arguments: Mapping[str, Any] | None, more: dict[str, Any]) -> dict[str, Any]:
+    named = isinstance(arguments, Mapping | None) and all(isinstance(name, str) for name in arguments or ())
+    specs.require("train: arguments", arguments, named, "a dictionary of the factory's arguments by name, or None")
+    if twice := sorted({*(arguments or ())} & more.keys()):
+        raise ValueError(f"train: {specs.listed(twice)}: given in arguments and by itself; give each argument once")
+    return {**(arguments or {}), **more}
+
+
 def _slow(member: Member) -> str:
     """Why torch is the better choice though the compiled engine knows the specs."""
     wide = isinstance(member.network, MLP) and member.network.width > Fused.WIDEST
@@ -244,13 +269,17 @@ def _slow(member: Member) -> str:
 def _groups(
     members: list[Member], engines: Sequence[str], common: list[dict[str, Any]]
 ) -> tuple[list[Any], dict[int, int]]:
-    """For every member that torch trains what its group has in common, and about how many bytes it takes."""
+    """For every member that torch trains what its group has in common; and about how many bytes each member takes."""
     kinds: list[Any] = [None] * len(members)
     needs: dict[int, int] = {}
     known: dict[str, Any] = {}
     for i, (member, shared) in enumerate(zip(members, common, strict=True)):
-        if engines[i] == "torch":
-            alike = json.dumps([member.network.to_json(), member.training.to_json()], default=repr)
+        if engines[i] != "torch":
+            needs[i] = Fused.bytes_per_member(member, shared)
+        else:
+            own = isinstance(member.network, Own)
+            spec = member.network.arguments if own else member.network.to_json()  # type: ignore[union-attr]
+            alike = json.dumps([spec, member.training.to_json()], default=repr)
             if alike not in known:  # networks that differ in their seed alone
                 module = Torch.module(member, shared)
                 known[alike] = Torch.shape(member, module), Torch.bytes_per_member(member, module, shared)
@@ -267,8 +296,13 @@ def _metrics(metrics: Sequence[str], class_means: bool) -> tuple[str, ...]:
 
 def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means: bool) -> None:
     n = len(data.x_train)
+    epochs = max(int(m.training.epochs) for m in members)
+    specs.fitting("Training.epochs", epochs, 1.0 * epochs * len(members))
     for m in members:
         size = m.training.batch_size
+        steps = -(-n // min(n, int(size or n)))
+        specs.steps("Training.epochs", int(m.training.epochs), 1.0 * int(m.training.epochs) * steps)
+        _require_room(m, data)
         normed = isinstance(m.network, MLP) and m.network.batch_norm
         if normed and (n if size is None or size >= n else min(size, n % size or size)) < 2:
             raise ValueError(
@@ -284,8 +318,22 @@ def _check(data: Any, members: list[Member], metrics: Sequence[str], class_means
         if not data.n_classes and (m.training.loss != "mse" or metrics or class_means):
             raise ValueError(
                 f"train: data.n_classes = {data.n_classes}: without classes Training.loss must be 'mse', with "
-                "metrics=() and class_means=False"
+                "metrics=() and class_means=False; if the targets are labels, y.astype(int) makes them whole numbers"
             )
+
+
+def _require_room(member: Member, data: Any) -> None:
+    """A ValueError if the weights of one network, their gradient and what Adam keeps of it do not fit into memory."""
+    spec, classes, inputs = member.network, max(1, int(data.n_classes)), data.x_train.shape[1]
+    if isinstance(spec, MLP):
+        width = int(spec.width)
+        weights = 1.0 * width * (inputs + (int(spec.depth) - 2) * width + classes)
+        specs.fitting(f"MLP.depth = {spec.depth}, MLP.width", width, 4 * weights)
+    elif isinstance(spec, CNN):
+        channels = int(spec.channels)
+        inner = 9.0 * channels * (data.shape[0] + (int(spec.convolutions) - 1) * channels)
+        outer = 1.0 * channels * data.shape[1] * data.shape[2] * classes
+        specs.fitting(f"CNN.convolutions = {spec.convolutions}, CNN.channels", channels, 4 * (inner + outer))
 
 
 class Record:
@@ -296,6 +344,7 @@ class Record:
 
     def __init__(self, member: Member, data: Any, epochs: np.ndarray | None, metrics: Sequence[str], class_means: bool):
         self.training, self.data, self.class_means = member.training, data, class_means
+        self.splits = [split for split in SPLITS if getattr(data, f"x_{split}") is not None]
         self.wanted = np.array([int(member.training.epochs)] if epochs is None else epochs, dtype=int)
         self.loss = np.full(int(member.training.epochs), np.nan)
         self.state, self.epoch = "finished", 0
@@ -310,8 +359,9 @@ class Record:
         """To be called before the first epoch."""
         n, (layers, _) = len(self.wanted), features(self.data.x_train[:2])
         self.names = list(layers) if isinstance(layers, dict) else []
-        self.accuracy = np.full((n, 2), np.nan)
-        self.curves: dict[Any, np.ndarray] = {name: np.full((n, 2, len(layers)), np.nan) for name in self.metrics}
+        shape = n, len(self.splits)
+        self.accuracy = np.full(shape, np.nan)
+        self.curves: dict[Any, np.ndarray] = {name: np.full((*shape, len(layers)), np.nan) for name in self.metrics}
         self.spread = np.full((n, len(layers), self.data.n_classes), np.nan)
         self.mean = np.full((*self.spread.shape, 0), np.nan, np.float32)
         self._measure(self.wanted == 0, features)
@@ -332,7 +382,7 @@ class Record:
         """Measure at ``places``; at the end of training in any case whether the network is finite still."""
         if not places.any() and not self.over:
             return
-        for s, split in enumerate(SPLITS):
+        for s, split in enumerate(self.splits):
             x, y = getattr(self.data, f"x_{split}"), getattr(self.data, f"y_{split}")
             layers, output = features(x)
             layers = list(layers.values()) if isinstance(layers, dict) else layers
@@ -397,7 +447,7 @@ def recorded(
     variables["epochs_run"] = np.array([r.epoch for r in records]), ()
     points = max(r.spread.shape[1] for r in records)
     coords: dict[str, Any] = {
-        "split": list(SPLITS), "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
+        "split": records[0].splits, "layer": np.arange(points), "epoch": np.arange(1, loss.shape[1] + 1),
     }  # fmt: skip
     longest = max((r.names for r in records), key=len)
     if longest and all(r.names == longest[: len(r.names)] for r in records):

@@ -269,6 +269,11 @@ class ElasticSDE(Spec):
         out = xr.DataArray(data, dims=dims, coords={**batch.coords, "time": times})
         return out if np.ndim(t) else out.isel(time=0, drop=True)
 
+    def require_room(self) -> None:
+        """A ValueError if matrices over all classes, and features where they mix, are larger than the memory."""
+        size = 1.0 * self.n_classes * (1 if self.isotropic else int(self.n_features or 1))
+        specs.fitting("ElasticSDE.n_classes", self.n_classes, 4 * self.batch().n * size**2)
+
     def blocks(self) -> np.ndarray:
         """H as an array (K, K, p, p) of blocks H_kl."""
         k, p = self.n_classes, self.n_features

@@ -149,6 +149,8 @@ def train_discrete(
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
     specs.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
+    number = specs.steps("train_discrete: step", step, t[-1] / step if step > t[-1] / 1e300 else np.inf)
+    specs.fitting("train_discrete: step", step, 1.0 * number * (model.batch().n * (2 + n_runs / 8) + 1))
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")

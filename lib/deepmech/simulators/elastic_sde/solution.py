@@ -82,6 +82,7 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
     if has_closed_form(model):
         values = (_isotropic if model.isotropic else _logits)(model, batch, t, x0)
     else:
+        model.require_room()
         ends = np.concatenate([[0.0], t])
         state = x0 if model.isotropic else x0.reshape(-1, 1)
         state = np.broadcast_to(state, (batch.n, *state.shape))
@@ -89,7 +90,7 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
         for i, (step, _) in enumerate(transitions(model, batch, ends, covariance=False)):
             state = step @ state
             values[:, i] = state.reshape(batch.n, *x0.shape)
-    return labelled(model, batch, t, began, mean=(values, "time", "class", "feature"))
+    return labelled(model, batch, t, began, {"start": x0.tolist()}, mean=(values, "time", "class", "feature"))
 
 
 def has_closed_form(model: ElasticSDE) -> bool:
@@ -257,7 +258,8 @@ def beginnings(
     for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
         specs.whole(f"{caller}: {name}", value, least)
     name, value = max(("n_samples", n_samples), ("n_runs", n_runs), key=lambda size: size[1])
-    specs.fitting(f"{caller}: {name}", value, float(n_samples) * n_runs * len(t) * x0.size)
+    specs.fitting(f"{caller}: {name}", value, float(n_samples) * n_runs * (len(t) * model.batch().n + 1) * x0.size)
+    model.require_room()
     specs.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (len(x0), n_samples, x0.shape[1])

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from deepmech.core import specs
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
-from deepmech.core.specs import Batch, Number, described
+from deepmech.core.specs import Batch, Number, described, encode
 from deepmech.simulators.spring_block import kernels
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
@@ -89,7 +89,7 @@ def simulate(
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
     setting = {
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
-        "truncation": truncation, "start": x0.tolist(),
+        "truncation": truncation, "noise_decay": encode(noise_decay), "start": x0.tolist(),
     }  # fmt: skip
     made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed)
     return made if record is not None else made.isel(time=0, drop=True)
@@ -121,6 +121,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     """
     batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
     substeps = specs.whole("averaged: substeps", substeps)
+    specs.steps("averaged: substeps", substeps, 1.0 * substeps * steps[-1])
     began = time.perf_counter()
     p = _arrays(batch, dt)
     h = dt / substeps
@@ -135,7 +136,7 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
         return v
 
     out = np.empty((batch.n, 1, len(steps), chain.n_blocks + 2))
-    for s in range(steps[-1] + 1):
+    for s in tqdm(range(steps[-1] + 1), disable=None, leave=False):
         out[:, 0, steps == s] = x[:, None]
         for _ in range(substeps):
             a = velocity(x)
@@ -166,13 +167,14 @@ def _prepare(
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
     specs.require("simulate: dt", dt, dt <= limit, stable)
-    n_steps = round(t_end / dt)
+    n_steps = specs.steps("simulate: t_end", t_end, t_end / dt if dt > t_end / 1e300 else np.inf)
     if record is None:
         return batch, np.array([n_steps])
     times = np.atleast_1d(specs.array("simulate: record", record))
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
     specs.require("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
+    specs.fitting("simulate: n_runs", n_runs, 1.0 * n_runs * batch.n * len(steps) * (chain.n_blocks + 2))
     return batch, steps
 
 

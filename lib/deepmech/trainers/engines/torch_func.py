@@ -67,8 +67,15 @@ def probe(module: nn.Module, x: torch.Tensor) -> float:
                 output = module(x.clone())
             with torch.no_grad(), _Draws(plain, x.device) as measured:
                 plain(x.clone())
-        except (RuntimeError, IndexError, TypeError) as error:
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
             said = str(error).strip().splitlines() or [type(error).__name__]
+            if said[0].startswith("train: "):
+                raise
+            if "more than 1 value per channel" in said[0] and len(x) == 1:
+                raise ValueError(
+                    f"Training.batch_size: leaves a batch of one sample, which a BatchNorm of {type(module).__name__} "
+                    "cannot normalise; choose a size that leaves at least two"
+                ) from error
             raise ValueError(
                 f"train: {type(module).__name__} does not take samples of shape {tuple(x.shape)}: {said[0]}"
             ) from error
@@ -140,6 +147,8 @@ def structure(module: nn.Module) -> tuple[Any, ...]:
     parts = []
     for name, part in module.named_modules():
         own = {k: v for k, v in vars(part).items() if k not in ("_parameters", "_buffers", "_modules")}
+        # Hooks are kept by numbers that count all hooks ever set.
+        own |= {k: list(v.values()) for k, v in own.items() if "_hooks" in k and isinstance(v, dict)}
         tensors = [
             (k, None if t is None else (tuple(t.shape), t.dtype, t.requires_grad))
             for k, t in chain(part._parameters.items(), part._buffers.items())
@@ -320,9 +329,12 @@ class Torch:
         self.chosen: tuple[str, ...] | None = None
         modules = [self.module(m, shared) for m in members]
         self.together = StackedModules(modules, self.dtype, self.device)
+        first, n = members[0].training, len(shared["x"])
         if isinstance(members[0].network, Own):
             probe(self.together.module, shared["x"][:4])
-        first = members[0].training
+            size = n if first.batch_size is None else min(n, int(first.batch_size))
+            if 1 in (size, n % size):
+                probe(self.together.module, shared["x"][:1])
         self.loss, self.optimizer = LOSSES[str(first.loss)], OPTIMIZERS[str(first.optimizer)]
         # Members with the same seed see the same numbers: they are drawn once for each seed.
         keys = [m.stream.key for m in members]

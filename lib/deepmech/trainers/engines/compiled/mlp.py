@@ -24,6 +24,7 @@ activation); each kind is compiled when a network first wants it.
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -816,6 +817,16 @@ class Fused:
             "targets": np.zeros((0, 1), dtype) if classes else y.astype(dtype).reshape(-1, 1),
             "std": float(np.std(data.x_train, dtype=np.float64)),
         }  # fmt: skip
+
+    @staticmethod
+    def bytes_per_member(member: Member, shared: dict[str, Any]) -> int:
+        """About what one member takes at the height of an epoch, in bytes."""
+        sizes, n = member.sizes(shared["n_inputs"], shared["n_classes"] or 1), len(shared["raw"])
+        size = member.training.batch_size
+        batch, item = n if size is None else min(n, int(size)), np.dtype(str(member.training.dtype)).itemsize
+        weights, units = sum(a * b for a, b in pairwise(sizes)), sum(sizes) + 3 * max(sizes)
+        noise = 8 * n * sizes[0] if np.any(member.training.data_noise) else 0
+        return item * (6 * weights + batch * units) + noise + n * sum(sizes[1:-1]) // 8
 
     def __init__(self, member: Member, shared: dict[str, Any]):
         assert isinstance(member.network, MLP)
