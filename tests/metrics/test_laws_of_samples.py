@@ -155,7 +155,9 @@ def test_labels_of_another_form_are_named_with_the_remedy(labels, message):
             load_curve(mlp(), *source)
 
 
-@pytest.mark.parametrize("build", [mlp, lambda: nn.Sequential(nn.Conv1d(1, 4, 3), nn.ReLU(), nn.Flatten())])
+@pytest.mark.parametrize(
+    "build", [mlp, lambda: nn.Sequential(nn.Conv1d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(24, 3))]
+)
 def test_whole_numbers_for_a_network_of_real_ones(build):
     pixels = np.clip(40 * X + 128, 0, 255).astype(np.uint8)
     pixels = pixels if build is mlp else pixels[:, None]

@@ -231,5 +231,5 @@ def test_a_reading_refuses_what_chance_shows_as_well(sample):
         assert "what chance shows, too" in str(said)
         assert read(load_curve(quiet(), x, y, debias=debias)).verdict != "too few samples"
     assert load_curve(quiet(), x, shuffled).attrs.get("unresolved", "").split(", ")[0] in ("", *null.layer.values)
-    constant = load_curve(nn.Sequential(nn.Linear(WIDTH, 2), nn.Threshold(1e9, 0.0), nn.ReLU()), x, y)
+    constant = load_curve(nn.Sequential(nn.Linear(WIDTH, 2), nn.Threshold(1e9, 0.0), nn.ReLU(), nn.Linear(2, 2)), x, y)
     assert np.isnan(constant[1:]).all() and read(constant).verdict == "no shape"

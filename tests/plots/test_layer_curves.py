@@ -21,7 +21,7 @@ matplotlib.use("agg")
 def curve():
     data = load("digits", n_train=200)
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 20), nn.ReLU())
+    model = nn.Sequential(nn.Linear(64, 20), nn.ReLU(), nn.Linear(20, 20), nn.ReLU(), nn.Linear(20, 10))
     return load_curve(model, data.x_train, data.y_train)
 
 

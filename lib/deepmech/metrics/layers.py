@@ -29,25 +29,33 @@ _NOT_HIDDEN = {"MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoft
 _ACTIVATIONS = tuple(getattr(nn, n) for n in nn.modules.activation.__all__ if n not in _NOT_HIDDEN)
 _NORMALISATIONS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
-# Activation classes outside torch.nn go by their names: NewGELUActivation, QuickGELU, Swish, HardMish, …
-_ACTIVATION_NAME = re.compile(r"(relu|gelu|silu|swish|mish|tanh|sigmoid|elu|softplus|snake|activation)", re.I)
-_NO_ACTIVATION = re.compile(r"linearactivation|softmax", re.I)
+# Activation classes outside torch.nn go by the words of their names, as NewGELUActivation, QuickGELU, Swish, HardMish,
+# quick_gelu: a word begins after a small letter or none, and ends before one that is not small.
+_ACTIVATION_NAME = re.compile(
+    r"(?:^|(?<=[^A-Za-z])|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]))"
+    r"(?i:(?:leaky)?[a-z]{0,2}relu|[a-z]?elu|silu|swish|mish|tanh|sigmoid|softplus|softsign|snake|activation$)"
+    r"(?=[^a-z]|$)"
+)
+_NO_ACTIVATION = re.compile(r"linear|softmax|loss|norm|pool", re.I)
 _FUNCTIONS = {
     *("relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "prelu", "rrelu", "elu", "elu_", "selu", "selu_", "celu"),
     *("gelu", "silu", "mish", "glu", "tanh", "tanh_", "sigmoid", "sigmoid_", "hardtanh", "hardswish", "hardsigmoid"),
     *("softplus", "softsign", "logsigmoid", "tanhshrink", "softshrink", "hardshrink", "threshold"),
 }
+_CLAMPS = {"clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "clip_"}
+_PRODUCTS = {"mul", "mul_", "multiply", "multiply_", "__mul__", "__rmul__", "__imul__"}
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The layers of a curve by name, and in words what of the model they leave out.
+    """The layers of a curve by name; in words, what a layer is and what of the model they leave out.
 
     ``blocks`` tells that they are blocks, whose outputs may be tuples, and that the curve begins with what enters the
     first of them.
     """
 
     names: tuple[str, ...]
+    layers_are: str
     left_out: str = ""
     blocks: bool = False
 
@@ -82,6 +90,9 @@ class Watch(TorchFunctionMode):
     def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
         """A module, or a function, has made this."""
 
+    def multiplied(self, one: torch.Tensor, other: torch.Tensor) -> None:
+        """Two tensors were multiplied, number by number."""
+
     def __enter__(self) -> Self:
         for name, module in self.modules.items():
             self.handles.append(module.register_forward_pre_hook(partial(self._begin, name), with_kwargs=True))
@@ -103,13 +114,23 @@ class Watch(TorchFunctionMode):
         self.ended(name, (*args, *kwargs.values()), made)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
         function = getattr(func, "__name__", "").partition(".")[0]
-        if function in _FUNCTIONS:
+        if function in _PRODUCTS and len(args) == 2 and all(isinstance(a, torch.Tensor) for a in args):
+            self.multiplied(*args)
+        made = func(*args, **(kwargs or {}))
+        if function in _FUNCTIONS or (function in _CLAMPS and _from_zero(args, kwargs or {})):
             around = self.inside[-1] if self.inside else ""
-            if not around or not is_activation(self.modules[around]):
-                self.ended(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), (), made)
+            # Of a parameter it makes another, no features.
+            of_features = not isinstance(_first(args), nn.Parameter)
+            if of_features and (not around or not is_activation(self.modules[around])):
+                self.ended(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, made)
         return made
+
+
+def _from_zero(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call of clamp cuts numbers off below zero, as ReLU does."""
+    low = kwargs.get("min", args[1] if len(args) > 1 else None)
+    return isinstance(low, int | float) and low == 0
 
 
 class LayerProbe(Watch):
@@ -211,7 +232,7 @@ def keep(into: dict[str, torch.Tensor]) -> Callable[[str, torch.Tensor], None]:
     return collect
 
 
-@dataclass
+@dataclass(eq=False)
 class _Call:
     """The end of a call of a module, or of an activation function."""
 
@@ -219,6 +240,24 @@ class _Call:
     first: Any  # tensor that it was given
     made: Any
     inside: tuple[str, ...]  # modules around it
+    version: int  # of what it made, at that time
+    gate: int = 0  # positions of the features that it is multiplied into, if it has fewer numbers than they
+
+    @property
+    def positions(self) -> int:
+        """Over how many places what it made extends."""
+        return self.made.shape[2:].numel() if isinstance(self.made, torch.Tensor) else 0
+
+    def makes(self, output: Any) -> bool:
+        """Whether what it made, and nobody has overwritten, is this output: as it is, reshaped or copied."""
+        made = self.made
+        if not (isinstance(made, torch.Tensor) and isinstance(output, torch.Tensor)) or _version(made) != self.version:
+            return False
+        if _shares(made, output):
+            return True
+        same = made.layout == output.layout == torch.strided and made.device == output.device
+        same = same and made.numel() == output.numel() and made.shape[:1] == output.shape[:1]
+        return same and bool((made.reshape(-1) == output.reshape(-1)).all())
 
 
 class _Log(Watch):
@@ -229,11 +268,20 @@ class _Log(Watch):
         self.all, self.main = modules, main
         self.calls: list[_Call] = []
         with self:
-            self.output = run()
+            self.output = stream(run())
         self.often = Counter(call.name for call in self.calls)
 
     def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
-        self.calls.append(_Call(name, _first(given), made, tuple(self.inside)))
+        self.calls.append(_Call(name, _first(given), made, tuple(self.inside), _version(made)))
+
+    def multiplied(self, one: torch.Tensor, other: torch.Tensor) -> None:
+        """Mark calls whose result, one number for many, scales features."""
+        for small, large in ((one, other), (other, one)):
+            for call in reversed(self.calls):
+                if isinstance(call.made, torch.Tensor) and _shares(call.made, small):
+                    features = large.shape[:1] == call.made.shape[:1] and not isinstance(large, nn.Parameter)
+                    if features and call.made.numel() < large.numel():
+                        call.gate = large.shape[2:].numel()
 
     def named(self, keep: Callable[[_Call], bool] = lambda call: True) -> dict[str, int]:
         """Calls by the names of layers, with the number of the call where there are several, and their places."""
@@ -265,7 +313,7 @@ def choose(
                 f"between two token numbers means nothing: leave {INPUT!r} out, and begin with the embedding. (Whole "
                 "numbers that are quantities, such as pixels: give them as floating point numbers.)"
             )
-        return Selection(tuple(layers))
+        return Selection(tuple(layers), "as named")
     return (_blocks if layers else _default)(_Log(modules, run, main))
 
 
@@ -273,35 +321,71 @@ def _default(seen: _Log) -> Selection:
     """The input, or what a normalisation or an embedding makes of it, and every activation in order."""
     modules, main = seen.all, seen.main
     active = {name for name, module in modules.items() if is_activation(module)}
-    _require_called([name for name in modules if name in active - seen.often.keys()], "give layers=[...] without it")
+    silent = [f"{name!r} ({type(modules[name]).__name__})" for name in modules if name in active - seen.often.keys()]
     real = main is not None and main.is_floating_point()
     kinds = _NORMALISATIONS if real else (nn.Embedding, nn.EmbeddingBag)
-
-    def hidden(call: _Call) -> bool:
-        if call.name.endswith(CALL):  # a sigmoid at the very end makes probabilities of what the model returns
-            return not (call.name.endswith(f"sigmoid{CALL}") and call.made is seen.output)
-        return call.name in active
-
-    found = seen.named(hidden)
+    calls = [call for call in seen.calls if call.name.endswith(CALL) or call.name in active]
+    last = [call for call in calls if call.makes(seen.output)]
+    gates = _gates([call for call in calls if call not in last], seen)
+    found = seen.named(lambda call: call in calls and call not in last and call not in gates)
     ends = [INPUT] if real else []
     if not found:
         trained = {name for name, m in modules.items() if next(m.parameters(recurse=False), None) is not None}
-        own = seen.named(lambda call: call.name in trained)
+        own = seen.named(lambda call: call.name in trained or call in last)
+        only = f"; {_named(seen, last)} makes the output, which is no layer by default" if last else ""
         raise ValueError(
             "load_curve: this model has no activation to choose by default; give layers='blocks', or name the layers, "
-            f"layers={[*ends, *own]}, say; there are {_listing(modules)}"
+            f"layers={[*ends, *own]}, say; there are {_listing(modules)}{only}"
         )
     first = seen.named(lambda call: isinstance(modules.get(call.name), kinds) and _is_view(call.first, main))
     # What a curve over activations leaves out: those inside of modules that compute out of sight.
     recurrent = [name for name, module in modules.items() if name in seen.often and isinstance(module, nn.RNNBase)]
-    left_out = ""
+    left_out = [f"activations that are never called: {_few(silent)}"] if silent else []
     if recurrent:
         places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: specs.FEW])
-        left_out = (
+        left_out.append(
             f"what {places} computes inside is out of sight and left out, beside {len(found)} activations: "
             f"layers=[…, {recurrent[0]!r}, …] takes what it returns"
         )
-    return Selection((*(first or ends), *found), left_out)
+    begin = "what a first normalisation or embedding makes of the input" if first else "the input" if real else ""
+    told = [", then ".join(filter(None, [begin, "each activation in the order of calls"]))]
+    told += [f"without {_named(seen, last)}, which makes the output"] if last else []
+    told += [f"without gates, which scale features: {_named(seen, gates)}"] if gates else []
+    return Selection((*(first or ends), *found), "; ".join(told), "; ".join(left_out))
+
+
+def _gates(calls: Sequence[_Call], seen: _Log) -> list[_Call]:
+    """Of activations those that only make numbers by which features are scaled, as in squeeze-and-excitation.
+
+    A gate, or a module around it alone, is multiplied into features of more numbers than it has; with one that has a
+    single position, and features of many, go the activations of a single position that come right before it. Modules
+    of a class that holds nothing else somewhere hold nothing else anywhere: features of a single position have as many
+    numbers as their gates.
+    """
+    around = {call.name: call.gate for call in seen.calls if call.gate}
+    alone = {name for name in around if len({call.name for call in calls if name in call.inside}) == 1}
+    found: list[_Call] = []
+    for at, call in enumerate(calls):
+        if gate := call.gate or max((around[name] for name in call.inside if name in alone), default=0):
+            found.append(call)
+            before = at - 1
+            while gate > call.positions == 1 and before >= 0 and calls[before].positions == 1:
+                found.append(calls[before])
+                before -= 1
+    kinds = {call: [type(seen.all[name]) for name in call.inside] for call in calls}
+    kind = {call: own[-1] for call, of in kinds.items() if (own := [k for k in of if k not in _CONTAINERS])}
+    only = {kind[call] for call in found if call in kind}
+    only -= {of for call, of in kind.items() if call not in found and call.positions > 1}
+    return [call for call in calls if call in found or kind.get(call) in only]
+
+
+def _named(seen: _Log, calls: Sequence[_Call]) -> str:
+    return _few([repr(name) for name in seen.named(lambda call: call in calls)])
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - specs.FEW
+    return ", ".join(names[: specs.FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _blocks(seen: _Log) -> Selection:
@@ -329,7 +413,10 @@ def _blocks(seen: _Log) -> Selection:
     if len(found) < 2:
         listing = _listing(modules)
         raise ValueError(f"load_curve: layers = 'blocks': no blocks are repeated here; name the layers: {listing}")
-    return Selection((BEFORE, *found), blocks=True)
+    classes = Counter(type(modules[call.name]).__name__ for call in seen.calls if call.name in names)
+    each = _few([f"{number} calls of a {kind}" for kind, number in classes.items()])
+    told = f"what enters the first block, then what each block returns: {each}"
+    return Selection((BEFORE, *found), told, blocks=True)
 
 
 def _inside(name: str, others: Sequence[str]) -> bool:
@@ -376,11 +463,22 @@ def call_of(name: str, modules: Mapping[str, nn.Module]) -> tuple[str, int]:
     return name, 0
 
 
+def _version(value: Any) -> int:
+    """How often a tensor was written to."""
+    return value._version if isinstance(value, torch.Tensor) and not value.is_inference() else 0
+
+
+def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors lie in the same memory."""
+    plain = one.layout == other.layout == torch.strided and one.numel() > 0
+    return plain and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
 def _is_view(value: Any, of: Any) -> bool:
     """Whether a tensor is another, or a reshaped view of it (nn.Flatten gives one)."""
     if not (isinstance(value, torch.Tensor) and isinstance(of, torch.Tensor) and value.numel() == of.numel()):
         return False
-    return value.untyped_storage().data_ptr() == of.untyped_storage().data_ptr()
+    return _shares(value, of)
 
 
 def _require_called(silent: Sequence[str], remedy: str) -> None:

@@ -85,7 +85,9 @@ def load_curve(
         returns. By default as paper A measures: first the input, or the output of a normalisation layer if the model
         applies one directly to it (for token numbers, of the embedding); then every activation, a module of torch's or
         by its name of somebody else's, or a function (``F.relu`` in module ``fc``: ``"fc.relu()"``), in the order of
-        their calls, hence before dropout. The output (logits) is left out. What is called several times in a pass is
+        their calls, hence before dropout. Left out are the output, which is what the model returns, however it was
+        made, also by an activation; gates, which only scale features; and activations that are never called. The
+        result says so in ``layers_are``. What is called several times in a pass is
         several layers: ``"act:1"``, ``"act:2"``, … in the order of calls.
     metric
         ``"D"`` or ``"D_hat"``.
@@ -137,8 +139,8 @@ def load_curve(
     Warns
     -----
     Partial
-        If the default leaves out what an ``nn.LSTM`` computes inside; if the first samples of a source are not of all
-        of its classes, or are sorted by class.
+        If the default leaves out what an ``nn.LSTM`` computes inside, or activations that are never called; if the
+        first samples of a source are not of all of its classes, or are sorted by class.
 
     Examples
     --------
@@ -265,7 +267,7 @@ class LoadCurve:
                 self._through(model, batch, probe, found)
         if probe is not None:
             self.layer = {name: probe.kind(name) for name in probe.wanted}
-            words = {"left_out": found.left_out, "stream": int(found.blocks)}
+            words = {"left_out": found.left_out, "stream": int(found.blocks), "layers_are": found.layers_are}
             self.words = {name: word for name, word in words.items() if word}
         self._tell(batches)
 
@@ -293,7 +295,7 @@ class LoadCurve:
             with evaluation(model):  # what is measured must not depend on whether somebody looked before
                 for some in (batch if self.forward else batch.head(), batch):
                     look = some.to(device, None)  # a copy: the model may work in place
-                    through = partial(look.through, model, self.forward)
+                    through = partial(_output, look, model, self.forward)
                     try:
                         found = choose(model, self.layers, through, look.main(model))
                         break
@@ -321,9 +323,9 @@ class LoadCurve:
             self._label(batch.labels)
         main, pool = batch.main(model), pooled if self.pool is not None or found.blocks else None
         inputs = torch.zeros(0) if main is None else main
-        through = partial(batch.through, model, self.forward)
+        through = partial(_output, batch, model, self.forward)
         collect = keep(kept) if wait else self._collect
-        output = probe.run(inputs, len(batch), lambda: _logits(through()), collect, pool)
+        output = probe.run(inputs, len(batch), through, collect, pool)
         if wait:
             self._label(batch.labels(output, batch.whole))
         for layer, features in kept.items():
@@ -466,6 +468,11 @@ def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
         )
     kept = (mask != 0)[..., None].to(features.dtype)
     return (features * kept).sum(1) / kept.sum(1).clamp(min=1)
+
+
+def _output(batch: Batch, model: nn.Module, forward: Forward | None) -> Any:
+    """What counts as the output of a model for a batch."""
+    return _logits(batch.through(model, forward))
 
 
 def _logits(output: Any) -> Any:

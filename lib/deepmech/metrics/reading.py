@@ -125,7 +125,7 @@ class Reading:
         if self.verdict == "no shape":
             return f"no shape: {_WORDS['no shape']}."
         if self.verdict == "too few samples":
-            where = ", ".join(map(repr, self.chance))
+            where = specs.listed(self.chance)
             return (
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
                 "Take more samples, or layers that separate better."
@@ -137,7 +137,7 @@ class Reading:
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
         if self.rising:
-            text += f" D rises at {', '.join(map(repr, self.rising))}."
+            text += f" D rises at {specs.listed(self.rising)}."
         return f"{text} Of a part of the model only: {self.left_out}." if self.left_out else text
 
     def _repr_markdown_(self) -> str:
