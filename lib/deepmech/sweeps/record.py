@@ -27,7 +27,7 @@ from deepmech.core import provenance, specs
 from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
-from deepmech.sweeps.store import checksum, read_manifest, read_netcdf
+from deepmech.sweeps.store import checksum, read_netcdf, sweep_at
 from deepmech.sweeps.sweep import Sweep, allowed, compute_cells, equal_bits, load, sweep_of
 
 FILE = "record.json"
@@ -239,7 +239,7 @@ def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collecti
     store = file.is_dir()
     if not store:
         entry_of(file)
-    dataset = load(Sweep.from_json(read_manifest(file)["sweep"]), file) if store else read_netcdf(file)
+    dataset = load(sweep_at(file), file) if store else read_netcdf(file)
     sweep = sweep_of(dataset, trust)
     chosen = secrets.randbelow(10**6) if seed is None else seed
     report = compare(file.name, sweep, dataset, n, chosen, part=not whole)

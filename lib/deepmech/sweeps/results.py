@@ -26,7 +26,7 @@ from deepmech.core import provenance, specs
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Stale, verify
-from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
+from deepmech.sweeps.store import checksum, read_netcdf, sweep_at, write_netcdf
 from deepmech.sweeps.sweep import Sweep, connect, run, sweep_of
 
 #: Entry points of packages in which results ship, in their folder "results".
@@ -204,7 +204,7 @@ def cli_run(
     if specs.whole("sweep: workers", workers) > 1 and scheduler is not None:
         raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
     if sweep is None:
-        spec = Sweep.from_json(read_manifest(store)["sweep"], trust)
+        spec = sweep_at(store, trust)
     else:
         spec = specs.named(sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one")
         if callable(spec):
