@@ -229,6 +229,7 @@ def over(name: str, values: Any) -> xr.DataArray:
             f"over({name!r}): values", values,
             "a one-dimensional sequence of real numbers, of texts (without NUL), or of booleans, not mixed",
         )  # fmt: skip
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
     _require_labels(f"over({name!r})", found)
     return found

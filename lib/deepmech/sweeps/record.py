@@ -316,7 +316,7 @@ def compare(source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: in
 
 def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: xr.Dataset, part: bool) -> list[str]:
     """Coordinates that are not those of the grid or of the cells computed again, and variables that nobody computes."""
-    grid = xr.Dataset(coords={**sweep.grid.coords, **sweep.cells}).coords
+    grid = xr.Dataset(coords={**sweep.cells, **sweep.grid.coords}).coords
     wrong = []
     for name, values in dataset.coords.items():
         expected = grid.get(name, again.coords.get(name))

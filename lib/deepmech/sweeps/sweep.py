@@ -218,9 +218,8 @@ class Sweep(Spec):
 
 def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:
     """A varied parameter as JSON and files give it back, so that a sweep that was read is the one that was written."""
-    for name, one in {key: value.variable, **{k: v.variable for k, v in value.coords.items()}}.items():
-        own = name in value.dims
-        if wrong := unkept(name, one, aside=not own) or ("takes a name of ours" if name in OWN else ""):
+    for name, one in [(key, value.variable), *((k, v.variable) for k, v in value.coords.items())]:
+        if wrong := unkept(name, one, aside=name not in value.dims) or ("takes a name of ours" if name in OWN else ""):
             raise ValueError(f"Sweep.cells[{key!r}]: {name!r} {wrong}")
     if {*value.dims} & OWN:
         raise ValueError(f"Sweep.cells[{key!r}]: a dimension takes a name of ours, {min(OWN & {*value.dims})!r}")
