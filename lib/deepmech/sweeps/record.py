@@ -221,18 +221,27 @@ def verify(
             yield _verified(file, n, seed, whole, trust)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
-    entries = {file: read(file.parent).get(file.name, {"seconds": np.inf}) for file in files}
+    entries = {file: _entry(file) for file in files}
     costs = {file: max(min(e["seconds"], e.get("part_seconds", np.inf)), 0.05) for file, e in entries.items()}
     draw = Stream.of("verify", secrets.randbelow(10**6))
     for turn in itertools.count():
-        if end - time.monotonic() < share / 2:
+        if end - time.monotonic() < max(share / 2, min(costs.values())):
             return
         chances = draw.uniform("chance", turn, len(files))
         for i in draw.permutation("files", turn, len(files)):
             # Of dear cells a share is less than one, and one is taken as often as that says.
-            count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]].get("of", 0))
+            count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]]["of"])
             if count and count * costs[files[i]] <= end - time.monotonic():
                 yield _verified(files[i], count, None, whole, trust)
+
+
+def _entry(file: Path) -> dict[str, Any]:
+    """How many cells a file or a store has, and what one costs."""
+    if not file.is_dir():
+        return entry_of(file)
+    whole = load(sweep_at(file), file)
+    cells = int(whole["diverged"].size)
+    return {"of": cells, "seconds": float(whole.attrs["wall_seconds"]) / cells}
 
 
 def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str]) -> Report:

@@ -239,7 +239,7 @@ def cli_verify(
     paths: Sequence[str | Path], *, say: Callable[[str], None] = lambda line: None, **how: Any
 ) -> tuple[str, bool]:
     """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
-    whether nothing differed."""
+    whether something was computed again, and nothing differed."""
     if how.get("minutes") is not None:
         how["minutes"] /= len(paths)
     done, skipped = [], 0
@@ -252,6 +252,11 @@ def cli_verify(
             skipped += 1
     if skipped:
         say("data sets that are not here: deepmech data says which they are, and fetches them")
+    if not done:
+        return (
+            f"nothing was verified: {'give more minutes' if not skipped else 'no result could be computed here'}",
+            False,
+        )
     bits = sum(len(r.cells) for r in done if r.largest == 0)
     worst = max((r.largest for r in done), default=0.0)
     return (
