@@ -2,9 +2,11 @@
 forgery is shown, and cells computed again find it out."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -181,6 +183,20 @@ def test_distinct_cells_add_up_from_call_to_call(place):
         assert next(verify(path, n=2)).passed
     (entry,) = record.entry_of(path)["recomputed"]
     assert len(entry["cells"]) > 30 and {0, 39} <= set(entry["cells"]), "corners are chosen more often than others"
+
+
+def test_a_store_is_verified_for_minutes_and_nothing_verified_is_an_error(place):
+    store = place / "store"
+    run(sweep(), store)
+    text, passed = cli_verify([store], minutes=0.2)
+    assert passed and re.match("[1-9][0-9]* of [1-9]", text)
+    costly = ship(run(sweep()).assign_attrs(wall_seconds=3e6), place / "results")
+    started = time.monotonic()
+    assert cli_verify([costly], minutes=0.5) == ("nothing was verified: give more minutes", False)
+    assert time.monotonic() - started < 10
+    with pytest.raises(Stale, match=r"is not in record\.json"):
+        (place / "results" / "record.json").unlink()
+        cli_verify([costly], minutes=0.01)
 
 
 def test_minutes_go_round_all_results_and_end(place):

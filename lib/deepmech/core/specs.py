@@ -15,7 +15,8 @@ import hashlib
 import json
 import operator
 import os
-from collections.abc import Hashable, Mapping
+import sys
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -256,13 +257,25 @@ def over(name: str, values: Any) -> xr.DataArray:
         array = np.asarray(values)
     except (TypeError, ValueError):
         refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
-    if array.ndim != 1 or array.dtype.kind not in "biufUS":
-        refuse(f"over({name!r}): values", values, "a one-dimensional sequence of real numbers or texts")
-    if array.dtype.kind in "US" and not all(isinstance(v, str | bytes) for v in values):
-        refuse(f"over({name!r}): values", values, "all of them numbers, or all of them texts")
+    if array.ndim != 1 or array.dtype.kind not in "biufU" or len(kinds := _kinds(values)) > 1 or "\0" in kinds:
+        refuse(
+            f"over({name!r}): values", values,
+            "a one-dimensional sequence of real numbers, of texts (without NUL), or of booleans, not mixed",
+        )  # fmt: skip
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
     _require_labels(f"over({name!r})", found)
     return found
+
+
+def _kinds(values: Any) -> set[str]:
+    """Which kinds of values a list mixes, of which NumPy would make one: all texts, say."""
+    if isinstance(values, np.ndarray | xr.DataArray):
+        values = values[:0].tolist() if values.dtype.kind != "U" else values.tolist()
+    kinds = {type(one.item() if isinstance(one, np.generic) else one) for one in values}
+    named = {"text" if issubclass(k, str) else "boolean" if k is bool else "number" for k in kinds}
+    # NumPy cuts a text's last NULs, and a file cuts a text at its first.
+    return named | {"\0"} if "text" in named and any("\0" in str(one) for one in values) else named
 
 
 def _require_labels(owner: str, array: xr.DataArray) -> None:
@@ -476,24 +489,78 @@ class Spec:
         return digest(self.to_json())
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.to_json() == self.to_json()
+        return type(other) is type(self) and canonical_text(other.to_json()) == canonical_text(self.to_json())
 
     def __hash__(self) -> int:
         return int(self.fingerprint(), 16)
 
 
 def digest(value: Any) -> str:
-    """Sixteen hexadecimal digits of the canonical JSON of ``value``."""
-    text = json.dumps(encode(value), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """Sixteen hexadecimal digits of :func:`canonical_text`."""
+    return hashlib.sha256(canonical_text(value).encode()).hexdigest()[:16]
+
+
+def canonical_text(value: Any) -> str:
+    """JSON in which equal numbers are written alike: 1, 1.0 and ``np.float32(1)``, 0 and −0.0; True is no number.
+
+    Examples
+    --------
+    >>> canonical_text({"n": 3.0, "share": [0, 0.5], "noise": -0.0}), canonical_text([1, True, float("nan")])
+    ('{"n":3,"noise":0.0,"share":[0.0,0.5]}', '[1,true,NaN]')
+    """
+    return json.dumps(_canonical(encode(value)), sort_keys=True, separators=(",", ":"))
+
+
+#: Fields whose whole numbers are written with a decimal point, and not without: so the keys of results that shipped
+#: before numbers were written alike stay what they were.
+_REAL = frozenset(
+    {
+        "chi", "dropout", "gain", "label_error", "learning_rate", "noise", "patience", "ratio", "regularisation",
+        "slope", "stop_change", "truth",
+    }
+)  # fmt: skip
+
+
+def _canonical(value: Any, name: str = "") -> Any:
+    """``value`` with its numbers in one form; those of a list are all whole, or all with a decimal point."""
+    if isinstance(value, dict):
+        inside = ("labelled", "dims", "coords", "values")  # of a labelled array, which is a value of the field itself
+        return {key: _canonical(one, name if key in inside else key) for key, one in value.items()}
+    if not isinstance(value, list):
+        return _as_numbers(value, name in _REAL) if _is_number(value) else value
+    plain = [one for one in _leaves(value) if _is_number(one)]
+    if len(plain) < sum(1 for _ in _leaves(value)):  # words, say, or specs: each on its own
+        return [_canonical(one, name) for one in value]
+    return _as_numbers(value, name in _REAL or not all(isinstance(one, int) or one.is_integer() for one in plain))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _leaves(one)
+    else:
+        yield value
+
+
+def _as_numbers(value: Any, real: bool) -> Any:
+    """Numbers, in lists or alone, with a decimal point (``real``) or, where they are whole, without."""
+    if isinstance(value, list):
+        return [_as_numbers(one, real) for one in value]
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and not real else value + 0.0
+    return float(value) if real and abs(value) < sys.float_info.max else value
 
 
 def encode(value: Any) -> Any:
     if isinstance(value, Spec):
         return value.to_json()
     if isinstance(value, xr.DataArray):
-        coords = {str(k): v.values.tolist() for k, v in value.coords.items()}
-        return {"labelled": {"dims": list(value.dims), "coords": coords, "values": value.values.tolist()}}
+        coords = {str(k): _of_variable(v.variable, plain=v.dims in ((), (k,))) for k, v in value.coords.items()}
+        return {"labelled": {"coords": coords, **_of_variable(value.variable)}}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, tuple | list):
@@ -503,8 +570,21 @@ def encode(value: Any) -> Any:
     return value
 
 
+def _of_variable(variable: xr.Variable, plain: bool = False) -> Any:
+    """Values alone of a dimension's own labels (``plain``) without attributes; else dimensions and attributes too."""
+    values = variable.values.tolist()
+    if plain and not variable.attrs:
+        return values
+    attrs = {"attrs": encode(dict(variable.attrs))} if variable.attrs else {}
+    return {"dims": list(map(str, variable.dims)), "values": values, **attrs}
+
+
 def decode(value: Any) -> Any:
     if isinstance(value, dict) and "labelled" in value:
         a = value["labelled"]
-        return xr.DataArray(np.asarray(a["values"]), dims=a["dims"], coords=a["coords"])
+        coords = {
+            name: (one["dims"], np.asarray(one["values"]), one.get("attrs")) if isinstance(one, dict) else one
+            for name, one in a["coords"].items()
+        }
+        return xr.DataArray(np.asarray(a["values"]), coords, a["dims"], attrs=a.get("attrs"))
     return value

@@ -27,7 +27,7 @@ from deepmech.core import provenance, specs
 from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
-from deepmech.sweeps.store import checksum, read_manifest, read_netcdf
+from deepmech.sweeps.store import checksum, read_netcdf, sweep_at
 from deepmech.sweeps.sweep import Sweep, allowed, compute_cells, equal_bits, load, sweep_of
 
 FILE = "record.json"
@@ -221,25 +221,34 @@ def verify(
             yield _verified(file, n, seed, whole, trust)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
-    entries = {file: read(file.parent).get(file.name, {"seconds": np.inf}) for file in files}
+    entries = {file: _entry(file) for file in files}
     costs = {file: max(min(e["seconds"], e.get("part_seconds", np.inf)), 0.05) for file, e in entries.items()}
     draw = Stream.of("verify", secrets.randbelow(10**6))
     for turn in itertools.count():
-        if end - time.monotonic() < share / 2:
+        if end - time.monotonic() < max(share / 2, min(costs.values())):
             return
         chances = draw.uniform("chance", turn, len(files))
         for i in draw.permutation("files", turn, len(files)):
             # Of dear cells a share is less than one, and one is taken as often as that says.
-            count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]].get("of", 0))
+            count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]]["of"])
             if count and count * costs[files[i]] <= end - time.monotonic():
                 yield _verified(files[i], count, None, whole, trust)
+
+
+def _entry(file: Path) -> dict[str, Any]:
+    """How many cells a file or a store has, and what one costs."""
+    if not file.is_dir():
+        return entry_of(file)
+    whole = load(sweep_at(file), file)
+    cells = int(whole["diverged"].size)
+    return {"of": cells, "seconds": float(whole.attrs["wall_seconds"]) / cells}
 
 
 def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str]) -> Report:
     store = file.is_dir()
     if not store:
         entry_of(file)
-    dataset = load(Sweep.from_json(read_manifest(file)["sweep"]), file) if store else read_netcdf(file)
+    dataset = load(sweep_at(file), file) if store else read_netcdf(file)
     sweep = sweep_of(dataset, trust)
     chosen = secrets.randbelow(10**6) if seed is None else seed
     report = compare(file.name, sweep, dataset, n, chosen, part=not whole)
@@ -316,7 +325,7 @@ def compare(source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: in
 
 def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: xr.Dataset, part: bool) -> list[str]:
     """Coordinates that are not those of the grid or of the cells computed again, and variables that nobody computes."""
-    grid = xr.Dataset(coords={**sweep.grid.coords, **sweep.cells}).coords
+    grid = xr.Dataset(coords={**sweep.cells, **sweep.grid.coords}).coords
     wrong = []
     for name, values in dataset.coords.items():
         expected = grid.get(name, again.coords.get(name))

@@ -26,7 +26,7 @@ from deepmech.core import provenance, specs
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Stale, verify
-from deepmech.sweeps.store import checksum, read_manifest, read_netcdf, write_netcdf
+from deepmech.sweeps.store import checksum, read_netcdf, sweep_at, write_netcdf
 from deepmech.sweeps.sweep import Sweep, connect, run, sweep_of
 
 #: Entry points of packages in which results ship, in their folder "results".
@@ -204,7 +204,7 @@ def cli_run(
     if specs.whole("sweep: workers", workers) > 1 and scheduler is not None:
         raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
     if sweep is None:
-        spec = Sweep.from_json(read_manifest(store)["sweep"], trust)
+        spec = sweep_at(store, trust)
     else:
         spec = specs.named(sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one")
         if callable(spec):
@@ -239,7 +239,7 @@ def cli_verify(
     paths: Sequence[str | Path], *, say: Callable[[str], None] = lambda line: None, **how: Any
 ) -> tuple[str, bool]:
     """:func:`verify` stores, shipped files or directories, one line to ``say`` for each; returns the sum of it, and
-    whether nothing differed."""
+    whether something was computed again, and nothing differed."""
     if how.get("minutes") is not None:
         how["minutes"] /= len(paths)
     done, skipped = [], 0
@@ -252,6 +252,11 @@ def cli_verify(
             skipped += 1
     if skipped:
         say("data sets that are not here: deepmech data says which they are, and fetches them")
+    if not done:
+        return (
+            f"nothing was verified: {'give more minutes' if not skipped else 'no result could be computed here'}",
+            False,
+        )
     bits = sum(len(r.cells) for r in done if r.largest == 0)
     worst = max((r.largest for r in done), default=0.0)
     return (

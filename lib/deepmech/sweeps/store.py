@@ -14,7 +14,7 @@ import secrets
 import sys
 import time
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +58,64 @@ def write_netcdf(dataset: xr.Dataset, path: Path, compress: bool = False) -> Non
     path.write_bytes(dataset.to_netcdf(None, engine="h5netcdf", encoding=how))
 
 
+#: Attributes that netCDF's readers and writers take for themselves: they would be lost, refused, or change numbers.
+TAKEN = {
+    "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned", "_Encoding", "coordinates", "dtype",
+    "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties",
+    "_nc3_strict",
+}  # fmt: skip
+
+
+def unkept(name: Any, variable: xr.Variable, aside: bool = False) -> str:
+    """Why a file would not give a variable back as it is, in words; nothing, if it does.
+
+    ``aside`` says that it is a coordinate, and no dimension's own: a file lists such names with blanks between them.
+
+    Examples
+    --------
+    >>> unkept("loss/train", xr.Variable("cell", [0.0])), unkept("loss", xr.Variable("cell", [0.0]))
+    ("has the name 'loss/train': a file keeps text without '/', NUL and control characters", '')
+    """
+    for one in (name, *variable.dims):
+        if not _is_text(one) or not one.isprintable() or "/" in one or not one.strip("."):
+            return f"has the name {one!r}: a file keeps text without '/', NUL and control characters"
+    if aside and name.split() != [name]:
+        return f"has the name {name!r}: a file keeps names of coordinates without blanks"
+    kind, values = variable.dtype.kind, variable.values
+    if kind in "OTU":
+        if not all(_is_text(one) for one in values.ravel().tolist()):
+            return "holds what a file does not keep: give numbers, booleans, or texts without NUL"
+    elif kind not in "fiub" or variable.dtype.itemsize > 8:
+        return f"is of type {variable.dtype}, which a file does not keep: give real numbers, booleans or texts"
+    for key, value in variable.attrs.items():
+        if not _is_text(key) or not key or key in TAKEN:
+            return f"has the attribute {key!r}, which a file takes for something else"
+        number = np.asarray(value)
+        if not (_is_text(value) or (number.dtype.kind in "fiu" and (number.ndim == 0 or number.size > 1))):
+            return f"has the attribute {key!r} = {value!r}: a file keeps texts without NUL, and numbers"
+    return ""
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a file keeps it as text: without NUL, and without halves of characters."""
+    return isinstance(value, str) and re.search("[\0\ud800-\udfff]", value) is None
+
+
+def plain(dataset: xr.Dataset) -> xr.Dataset:
+    """``dataset`` as a file gives it back: texts as wide as the longest, numbers in attributes as Python's own, and
+    no wishes how a file should hold it."""
+    dataset = dataset.drop_encoding()
+    for name, variable in dataset.variables.items():
+        attrs = {k: v.item() if np.ndim(v) == 0 and isinstance(v, np.generic) else v for k, v in variable.attrs.items()}
+        if variable.dtype.kind in "OTU":
+            text = (variable.dims, np.array(variable.values.tolist(), str).reshape(variable.shape), attrs)
+            dataset = dataset.assign_coords({name: text}) if name in dataset.coords else dataset.assign({name: text})
+        else:
+            dataset[name].attrs = attrs
+    dataset.attrs = {k: v.item() if isinstance(v, np.generic) else v for k, v in dataset.attrs.items()}
+    return dataset
+
+
 def read_netcdf(path: Path) -> xr.Dataset:
     """The whole file in memory; nothing stays open, and no number is decoded into another one or a date."""
     how = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
@@ -65,7 +123,7 @@ def read_netcdf(path: Path) -> xr.Dataset:
     for variable in found.variables.values():
         if np.isnan(variable.attrs.get("_FillValue", 0.0)):  # files of old: the not-a-number that stands for itself
             del variable.attrs["_FillValue"]
-    return found
+    return plain(found)
 
 
 @dataclass(frozen=True)
@@ -89,7 +147,9 @@ class Store:
                 write_whole(manifest, json.dumps(content, indent=1))
         found = read_manifest(path)
         if found["key"] != sweep.key:
-            other = sweep.from_json(found["sweep"])
+            other = sweep_at(path)
+            if other.key != found["key"]:
+                raise ValueError(f"{manifest} is damaged (its key is not that of its sweep); use another directory")
             raise ValueError(
                 f"{path} holds another sweep than {sweep.name!r} ({sweep.key}), {other.name!r} ({found['key']}), which "
                 f"differs in {', '.join(sweep.differences(other))}. Use another directory"
@@ -99,9 +159,14 @@ class Store:
         return store
 
     def require_code(self) -> None:
-        """A ValueError unless what is stored was made by the code that would add to it."""
-        made = read_manifest(self.path).get("code", "code that was not noted")
+        """A ValueError unless what is stored was made by the code that would add to it; where nothing is, it may."""
+        found = read_manifest(self.path)
+        made = found.get("code", "code that was not noted")
         if made != self.sweep.code:
+            if not any(CHUNK.fullmatch(file.name) for file in self.path.iterdir()):
+                with _told(self.path, "the manifest"):
+                    write_whole(self.path / "manifest.json", json.dumps({**found, "code": self.sweep.code}, indent=1))
+                return
             raise ValueError(
                 f"{self.path} holds cells of sweep {self.sweep.name!r} made by other code ({made}; this is "
                 f"{self.sweep.code}). Use another directory"
@@ -194,6 +259,16 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"{path} is no sweep's store: it has no manifest.json") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{manifest} is damaged ({error}); use another directory") from None
-    if not (isinstance(found, dict) and {"key", "sweep"} <= found.keys()):
+    if not (isinstance(found, dict) and isinstance(found.get("key"), str) and isinstance(found.get("sweep"), dict)):
         raise ValueError(f"{manifest} is damaged (no key, or no sweep); use another directory")
     return found
+
+
+def sweep_at(path: str | Path, trust: Collection[str] = ()) -> Sweep:
+    """The sweep of a store; ``trust`` as for :meth:`Sweep.from_json`."""
+    from deepmech.sweeps.sweep import Sweep  # which writes stores
+
+    try:
+        return Sweep.from_json(read_manifest(path)["sweep"], trust)
+    except ValueError as error:
+        raise ValueError(f"{Path(path) / 'manifest.json'}: {error}") from None

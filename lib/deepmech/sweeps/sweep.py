@@ -28,25 +28,19 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from deepmech.core import provenance, specs
-from deepmech.core.specs import Batch, Spec, align, decode, digest, each, named
-from deepmech.sweeps.store import Store, read_manifest
+from deepmech.core.specs import Batch, Spec, align, canonical_text, decode, digest, each, encode, named
+from deepmech.sweeps.store import Store, plain, read_manifest, unkept
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
 
 #: What the last bits of elementary functions and sums amount to, of an element.
 ROUNDING = 1e-9
-
-
-def _number(value: Any) -> Any:
-    """A number of NumPy's as one of Python's, for JSON."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,24 +92,30 @@ class Sweep(Spec):
         self.require("compute", ok, "'module:function', so that workers can import it")
         some = isinstance(self.cells, Mapping) and len(self.cells) > 0
         self.require("cells", some, "a non-empty dict of labelled arrays")
+        cells = {}
         for key, value in self.cells.items():
             specs.require(
                 f"Sweep.cells[{key!r}]", value, isinstance(value, xr.DataArray),
                 f"a labelled array; use over({key!r}, values)",
             )  # fmt: skip
+            cells[key] = _as_kept(key, value)
+        self.require("fixed", isinstance(self.fixed, Mapping), "a dict of JSON values")
+        fixed = _with_plain_numbers(dict(self.fixed))
         try:
-            same = json.loads(json.dumps(dict(self.fixed), allow_nan=False, default=_number))
+            same = json.loads(json.dumps(fixed, allow_nan=False))
         except (TypeError, ValueError) as error:
             raise ValueError(f"Sweep.fixed: must hold JSON values only ({error})") from None
-        for key, value in self.fixed.items():
+        for key, value in fixed.items():
             if key in self.cells:
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
             specs.require(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
-        self.require("version", isinstance(self.version, int) and self.version >= 1, "an integer >= 1")
+        self.require("version", type(self.version) is int and self.version >= 1, "an integer >= 1")
+        text = isinstance(self.data, str) and self.data.isprintable()
+        self.require("data", text, "text on one line, as the fingerprint of a data set is")
         # A private copy: nobody can change a spec after its key was taken.
         object.__setattr__(self, "fixed", same)
-        object.__setattr__(self, "cells", {k: v.copy(deep=True) for k, v in self.cells.items()})
+        object.__setattr__(self, "cells", cells)
         self.require("cells", self.grid.n > 0, "arrays with at least one value")
 
     @cached_property
@@ -177,8 +177,10 @@ class Sweep(Spec):
         plain = [name for name in ("name", "compute", "version", "data") if ours[name] != theirs[name]]
         found = [f"{name} ({theirs[name]!r} there, {ours[name]!r} here)" for name in plain]
         for name in ("fixed", "cells"):
-            keys = sorted({*ours[name], *theirs[name]})
-            found += [f"{name}[{key!r}]" for key in keys if ours[name].get(key) != theirs[name].get(key)]
+            for key in sorted({*ours[name], *theirs[name]}):
+                one, two = ({key: side[name][key]} if key in side[name] else {} for side in (ours, theirs))
+                if canonical_text(one) != canonical_text(two):
+                    found.append(f"{name}[{key!r}]")
         return found
 
     def holds(self, other: Sweep) -> bool:
@@ -206,9 +208,31 @@ class Sweep(Spec):
     def from_json(cls, data: dict[str, Any], trust: Collection[str] = ()) -> Self:
         """The sweep of :meth:`to_json`. Whoever wrote ``data`` may have named any function: of those that are not
         deepmech's own, only those in ``trust`` (``"module:function"``) are ever called."""
-        cells = {k: decode(v) for k, v in data["cells"].items()}
-        fields = {k: v for k, v in data.items() if k != "tolerance"}
-        return super().from_json(fields | {"cells": cells, "from_file": data.get("compute") not in trust})
+        try:
+            cells = {k: decode(v) for k, v in data["cells"].items()}
+            fields = {k: v for k, v in data.items() if k != "tolerance"}
+            return super().from_json(fields | {"cells": cells, "from_file": data.get("compute") not in trust})
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ValueError(f"this is no sweep ({type(error).__name__}: {error})") from None
+
+
+def _as_kept(key: Any, value: xr.DataArray) -> xr.DataArray:
+    """A varied parameter as JSON and files give it back, so that a sweep that was read is the one that was written."""
+    for name, one in [(key, value.variable), *((k, v.variable) for k, v in value.coords.items())]:
+        if wrong := unkept(name, one, aside=name not in value.dims) or ("takes a name of ours" if name in OWN else ""):
+            raise ValueError(f"Sweep.cells[{key!r}]: {name!r} {wrong}")
+    if {*value.dims} & OWN:
+        raise ValueError(f"Sweep.cells[{key!r}]: a dimension takes a name of ours, {min(OWN & {*value.dims})!r}")
+    return decode(json.loads(json.dumps(encode(value))))
+
+
+def _with_plain_numbers(value: Any) -> Any:
+    """NumPy's numbers as Python's, in lists and dicts too."""
+    if isinstance(value, dict):
+        return {key: _with_plain_numbers(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_plain_numbers(one) for one in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 #: Packages whose functions a file may name, if they are marked (:func:`recomputed`); one wheel holds both.
@@ -285,9 +309,8 @@ def sweep_of(dataset: xr.Dataset, trust: Collection[str] = ()) -> Sweep:
 SECONDS = 20.0
 #: After so many seconds without a chunk the connection to a cluster is looked at.
 PULSE = 5.0
-#: Attributes and kinds of numbers that netCDF would decode into other numbers, or cannot hold.
-DECODED = {"scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"}
-KINDS = "fiubU"
+#: What every result has besides; no parameter may be called so.
+OWN = {"cell", "diverged"}
 
 
 class Incomplete(ValueError):
@@ -300,11 +323,16 @@ class CellsFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a chunk: a Dataset over ``cell``, or a traceback."""
+    """What became of a chunk: a Dataset over ``cell``, or a traceback; ``unfit`` if nothing of its kind can be kept."""
 
     indices: range
     dataset: xr.Dataset | None
     traceback: str = ""
+    unfit: bool = False
+
+
+class _Unfit(ValueError):
+    """A sweep's function returned what no file keeps, and will do so for the other cells."""
 
 
 def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
@@ -312,8 +340,9 @@ def compute_chunk(sweep: Sweep, indices: range) -> Outcome:
     start = time.perf_counter()
     try:
         dataset = compute_cells(sweep, indices, sweep.fixed)
-    except (Exception, SystemExit):
-        return Outcome(indices, None, traceback.format_exc())
+    except (Exception, SystemExit) as error:
+        unfit = isinstance(error, _Unfit)
+        return Outcome(indices, None, str(error) if unfit else traceback.format_exc(), unfit)
     made = {
         "code": sweep.code,
         "versions": provenance.versions_in_words(),
@@ -339,9 +368,10 @@ def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]
     """
     with threadpool_limits(1, "blas"), xr.set_options(keep_attrs=False):
         dataset = sweep.function()(sweep.slice(indices), **fixed)
-    if wrong := _unfit(dataset, indices):
-        raise ValueError(f"{sweep.compute} returned {wrong}")
+    if wrong := _unfit(sweep, dataset, indices):
+        raise _Unfit(f"{sweep.compute} returned {wrong}")
     dataset = dataset.drop_vars([k for k, v in dataset.coords.items() if "cell" in v.dims]).transpose("cell", ...)
+    dataset = plain(dataset)
     if "diverged" in dataset:
         return dataset
     bad = np.zeros(len(indices), bool)
@@ -351,7 +381,7 @@ def compute_cells(sweep: Sweep, indices: Sequence[int], fixed: Mapping[str, Any]
     return dataset.assign(diverged=("cell", bad))
 
 
-def _unfit(dataset: Any, indices: Sequence[int]) -> str:
+def _unfit(sweep: Sweep, dataset: Any, indices: Sequence[int]) -> str:
     """What is wrong with the result of a sweep's function, in words; nothing, if a file keeps it as it is."""
     if not isinstance(dataset, xr.Dataset):
         return f"a {type(dataset).__name__}; it must return an xarray.Dataset"
@@ -362,12 +392,17 @@ def _unfit(dataset: Any, indices: Sequence[int]) -> str:
             return f"{name!r} with dims {dict(array.sizes)}; one must be 'cell', of length {len(indices)}"
     if "cell" in dataset.coords and not np.array_equal(dataset["cell"], indices):
         return f"cells {dataset['cell'].values}; it was given {list(indices)}"
-    for name, values in dataset.variables.items():
-        words = values.dtype.kind in "OT" and all(isinstance(v, str) for v in values.values.ravel())
-        if values.dtype.kind not in KINDS and not words:
-            return f"{name!r} of type {values.dtype}, which a file does not keep: give real numbers, booleans or texts"
-        if decoded := DECODED & values.attrs.keys():
-            return f"{name!r} with the attribute {min(decoded)!r}, which means another number"
+    if isinstance(dataset.indexes.get(name := next(iter(dataset.indexes), ""), None), pd.MultiIndex):
+        return f"the coordinate {name!r} of several levels, which a file does not keep: reset_index it"
+    for name, variable in dataset.variables.items():
+        if name in dataset.coords and "cell" in variable.dims:
+            continue  # the grid's own labels take its place
+        if wrong := unkept(name, variable, aside=name in dataset.coords and name not in variable.dims):
+            return f"a variable that {wrong}" if "name" in wrong[:12] else f"{name!r}, which {wrong}"
+        if name in sweep.grid.coords:
+            return f"{name!r}, which is the name of a label of the grid"
+        if taken := {*variable.dims} & {*sweep.grid.dims}:
+            return f"{name!r} with a dimension named like one of the grid, {min(map(str, taken))!r}"
     return ""
 
 
@@ -380,12 +415,19 @@ def chunks_of(indices: Sequence[int], chunk: int) -> list[range]:
     [range(0, 2), range(2, 3), range(5, 7)]
     """
     ranges: list[range] = []
-    for i in indices:
-        if ranges and ranges[-1].stop == i and len(ranges[-1]) < chunk:
-            ranges[-1] = range(ranges[-1].start, i + 1)
-        else:
-            ranges.append(range(i, i + 1))
+    position = 0
+    while position < len(indices):
+        ranges.append(_next_range(indices, position, chunk))
+        position += len(ranges[-1])
     return ranges
+
+
+def _next_range(indices: Sequence[int], position: int, chunk: int) -> range:
+    """The consecutive indices from a position on, at most ``chunk``."""
+    start = indices[position]
+    most = min(chunk, len(indices) - position)
+    count = next((k for k in range(1, most) if indices[position + k] != start + k), most)
+    return range(start, start + count)
 
 
 def run(
@@ -424,12 +466,14 @@ def run(
     ------
     CellsFailed
         Chunks that raised, by the parameters of their cells, with traceback; raised after all others were computed.
+        At once, if the function returned what no file keeps.
     StoreError
         The disk did not take a chunk.
     RuntimeError
         The executor broke down: a pool lost a process, or a cluster its scheduler.
     ValueError
-        The store belongs to another sweep or was made by other code, or chunks do not fit together.
+        The store belongs to another sweep or was made by other code, or chunks do not fit together: their variables
+        differ, in types say.
 
     Examples
     --------
@@ -445,8 +489,8 @@ def run(
     place = None if store is None else Store.open(store, sweep)
     if place is None:
         return _whole(sweep, _run(sweep, None, chunk, executor, progress), "Run it again")
-    place.require_code()
     with place.alone():
+        place.require_code()
         _run(sweep, place, chunk, executor, progress)
     return load(sweep, place.path)
 
@@ -458,10 +502,16 @@ def _run(
     done = [] if place is None else place.read()
     todo = missing(sweep, done)
     failed: list[Outcome] = []
+    first = done[0] if done else None
     quiet = not sys.stderr.isatty() if progress is None else not progress
     how: Any = {"desc": sweep.name, "unit": "cell", "disable": quiet, "file": sys.stderr}
     with tqdm(total=sweep.n_cells, initial=sweep.n_cells - len(todo), **how) as bar:
         for outcome in _outcomes(sweep, todo, chunk, executor):
+            if outcome.dataset is not None:
+                first = outcome.dataset if first is None else first
+                _require_alike(sweep, first, outcome.dataset)
+            if outcome.unfit:
+                raise CellsFailed(f"sweep {sweep.name!r}: {outcome.traceback}")
             if outcome.dataset is None:
                 failed.append(outcome)
             elif place is not None:
@@ -483,11 +533,12 @@ def _outcomes(sweep: Sweep, todo: list[int], chunk: int | None, executor: Execut
     if executor is None:
         if chunk is None and os.environ.get("DEEPMECH_DEVICE", "cpu") != "cpu":
             size = sweep.n_cells
-        while todo:
+        position = 0
+        while position < len(todo):
             start = time.perf_counter()
-            indices = chunks_of(todo, size)[0]
+            indices = _next_range(todo, position, size)
             yield compute_chunk(sweep, indices)
-            todo = todo[len(indices) :]
+            position += len(indices)
             # What a kill may cost is bounded, and whoever computes members side by side gets as many as that allows.
             if chunk is None and len(indices) == size and time.perf_counter() - start < SECONDS / 2:
                 size *= 2
@@ -563,14 +614,8 @@ def missing(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> list[int]:
 
 def join(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> xr.Dataset:
     """All cells along one dimension ``cell``, in order, each once; cells computed twice must agree to the bit."""
-    first = chunks[0]
     for chunk in chunks:
-        same = chunk.drop_dims("cell").equals(first.drop_dims("cell"))
-        if set(chunk.data_vars) != set(first.data_vars) or not same:
-            raise ValueError(
-                f"sweep {sweep.name!r}: chunks have different variables or coordinates; {sweep.compute} must "
-                f"return the same ones for all cells"
-            )
+        _require_alike(sweep, chunks[0], chunk)
     cells = xr.concat(chunks, "cell", data_vars="all", coords="minimal", compat="override", join="exact")
     numbers, once, of = np.unique(cells["cell"], return_index=True, return_inverse=True)
     for name, array in cells.data_vars.items() if len(numbers) < len(of) else ():
@@ -582,6 +627,32 @@ def join(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> xr.Dataset:
                 f"sweeps.verify, and delete one of the chunk files"
             )
     return cells.isel(cell=once)
+
+
+def _require_alike(sweep: Sweep, one: xr.Dataset, two: xr.Dataset) -> None:
+    """A ValueError unless two chunks differ in the numbers of their cells alone: joined, they would be other numbers,
+    and which depended on how cells were cut into chunks."""
+    for name in sorted({*one.variables, *two.variables} - {"cell"}, key=str):
+        said = [_in_words(chunk, name) for chunk in (one, two)]
+        if said[0] == said[1] and "cell" not in one[name].dims and not equal_bits(one[name].values, two[name].values):
+            said = ["some values", "others"]
+        if said[0] != said[1]:
+            raise ValueError(
+                f"sweep {sweep.name!r}: {name!r} is {said[0]} in cells {sweep.describe(one['cell'].values.tolist())}, "
+                f"and {said[1]} in cells {sweep.describe(two['cell'].values.tolist())}. {sweep.compute} must return "
+                f"the same variables, of the same types, for all cells"
+            )
+
+
+def _in_words(chunk: xr.Dataset, name: Any) -> str:
+    """All about a variable but the numbers of cells."""
+    if name not in chunk.variables:
+        return "missing"
+    variable = chunk.variables[name]
+    kind = "text" if variable.dtype.kind in "OTU" else str(variable.dtype)
+    sizes = ", ".join(f"{d}: {n}" if d != "cell" else "cell" for d, n in variable.sizes.items())
+    said = "; ".join(f"{key} = {value!r}" for key, value in sorted(variable.attrs.items()))
+    return f"{'a coordinate ' * (name in chunk.coords)}of type {kind} ({sizes}{'; ' * bool(said)}{said})"
 
 
 def equal_bits(one: np.ndarray, two: np.ndarray) -> bool:
@@ -601,10 +672,6 @@ def unfold(sweep: Sweep, cells: xr.Dataset) -> xr.Dataset:
     variables = {}
     for name, array in cells.data_vars.items():
         dims, values = sweep.grid.unflatten(array.values, *map(str, array.dims[1:]))
-        if len(set(dims)) < len(dims):
-            raise ValueError(
-                f"sweep {sweep.name!r}: variable {name!r} has a dimension named like one of the grid, {sweep.grid.dims}"
-            )
         variables[name] = (dims, values, array.attrs)
     coords: dict[Any, Any] = {k: v for k, v in cells.coords.items() if "cell" not in v.dims} | dict(sweep.grid.coords)
     coords |= {name: varied for name, varied in sweep.cells.items() if name not in coords and name not in variables}

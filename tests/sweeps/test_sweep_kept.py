@@ -1,0 +1,298 @@
+"""What is computed is what is kept: memory and store give one dataset, whatever the chunks, or refuse it at once; and a
+sweep that was read from a file is the one that was written."""
+
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+import sweep_functions
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deepmech import over
+from deepmech.core.specs import canonical_text
+from deepmech.simulators.spring_block import Chain
+from deepmech.sweeps import CellsFailed, Sweep, load, run, ship, verify
+from deepmech.sweeps import sweep as sweeps
+from deepmech.sweeps.store import Store, read_netcdf, unkept, write_netcdf
+from deepmech.sweeps.sweep import chunks_of, sweep_of
+
+N = 4
+NAMES = st.sampled_from(
+    ["loss", "my loss", "a/b", "a\0b", ".", "é", " ", "", "step", "x", "coordinates", "\ud800", "_v"]
+)
+TEXTS = st.sampled_from(["", "a", "bb", "a\0b", "é", "\ud800", "a much longer text"])
+ATTRS = st.dictionaries(
+    st.sampled_from(["units", "long_name", "dtype", "coordinates", "_Encoding", "scale_factor", "CLASS", "a b", ""]),
+    st.one_of(TEXTS, st.sampled_from(["bool", 3, 2.5, True, None, 2**70, [1, 2], [1], np.float32(0.1), np.int64(3)])),
+    max_size=2,
+)  # fmt: skip
+TYPES = ["f4", "f8", "i1", "i4", "i8", "u1", "u8", "?", "U", "O", "S3", "c16", "f2", "longdouble", "M8[s]", ">f8"]
+
+
+@st.composite
+def variables(draw, dims):
+    kind = draw(st.sampled_from(TYPES))
+    shape = (N, *(2 for _ in dims[1:])) if dims[:1] == ("cell",) else tuple(2 for _ in dims)
+    size = int(np.prod(shape))
+    if kind in ("U", "O"):
+        values = np.array(draw(st.lists(TEXTS, min_size=size, max_size=size)), object if kind == "O" else None)
+    else:
+        values = np.arange(size).astype(kind)
+    return dims, values.reshape(shape), draw(ATTRS)
+
+
+@st.composite
+def datasets(draw):
+    """Datasets over ``cell`` with variables, coordinates, names, types and attributes of many kinds."""
+    other = draw(NAMES.filter(bool))
+    found = {draw(NAMES): draw(variables(draw(st.sampled_from([("cell",), ("cell", other)])))) for _ in range(2)}
+    coords = (
+        {draw(st.sampled_from([other, "beside", "be side"])): draw(variables((other,)))} if draw(st.booleans()) else {}
+    )
+    try:
+        return xr.Dataset(found, coords)
+    except (ValueError, TypeError):  # names that contradict one another
+        return xr.Dataset({"plain": ("cell", np.arange(N))})
+
+
+def grid():
+    return Sweep("held", "sweep_functions:held", {"x": over("x", [0.5, 1.5]), "y": over("y", ["p", "q"])})
+
+
+def identical(one, two):
+    """Also in types, and in the kinds of attributes."""
+    assert set(one.variables) == set(two.variables) and set(one.coords) == set(two.coords)
+    for name, variable in one.variables.items():
+        other = two.variables[name]
+        assert variable.identical(other) and variable.dtype == other.dtype, name
+        assert {k: type(v) for k, v in variable.attrs.items()} == {k: type(v) for k, v in other.attrs.items()}
+    return True
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much])
+@given(datasets(), st.integers(1, N))
+def test_memory_and_store_give_one_dataset_or_refuse_it_at_once(tmp_path_factory, dataset, chunk):
+    sweep_functions.HELD.update(dataset=dataset, called=0)
+    store = tmp_path_factory.mktemp("store")
+    try:
+        kept = run(grid(), chunk=chunk)
+    except CellsFailed as refused:
+        assert "returned" in str(refused) and "Traceback" not in str(refused)
+        # No other cell is computed: texts alone are the cells' own.
+        assert sweep_functions.HELD["called"] == 1 or "texts without NUL" in str(refused)
+        with pytest.raises(CellsFailed, match=re.escape(str(refused))):
+            run(grid(), store, chunk=chunk)
+        return
+    assert identical(run(grid(), store, chunk=N), kept)
+    assert identical(read_netcdf(ship(kept, store)), kept)
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_what_a_file_does_not_keep_is_known(tmp_path_factory, data):
+    """``unkept`` refuses all that does not come back, and hardly more."""
+    dataset = data.draw(datasets())
+    wrong = [unkept(k, v, k in dataset.coords and k not in v.dims) for k, v in dataset.variables.items()]
+    if any(wrong):
+        return
+    path = tmp_path_factory.mktemp("file") / "a.nc"
+    write_netcdf(dataset, path)
+    assert read_netcdf(path).identical(dataset)
+
+
+KINDS = {
+    "int64": lambda i: np.int64(2**60 + i), "float64": lambda i: float("nan") if i == 2 else 1.0 + i,
+    "int32": lambda i: np.int32(i), "float32": lambda i: np.float32(i), "text": lambda i: "t" * i,
+    "bool": lambda i: i > 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_answer_does_not_depend_on_the_chunks(kind, other):
+    """Each cell by itself has one of two types; where both meet, the types are named."""
+    types = [kind, kind, other, other]
+
+    def made(cells):  # a chunk has one type: that of its last cell
+        return xr.Dataset({"v": ("cell", np.array([KINDS[types[cells[-1]]](int(i)) for i in cells]))})
+
+    sweep_functions.HELD["dataset"] = made
+    whole = [None if i == N else i for i in range(1, N + 1)]
+    for chunk in whole[:2]:
+        if kind == other:
+            assert run(grid(), chunk=chunk)["v"].dtype.kind == run(grid())["v"].dtype.kind
+        else:
+            with pytest.raises(ValueError, match=rf"of type {kind}.* of type {other}.*same types"):
+                run(grid(), chunk=chunk)
+
+
+@pytest.mark.parametrize("change", ["attribute", "coordinate", "variable", "length", "order"])
+def test_chunks_that_do_not_fit_are_refused_before_the_last(change):
+    def made(cells):
+        one, late = xr.Dataset({"v": (("cell", "k", "m"), np.zeros((len(cells), 2, 3)))}, {"k": [1, 2]}), cells[0] == 1
+        if late and change == "attribute":
+            one["v"].attrs["units"] = "s"
+        if late and change == "coordinate":
+            one = one.assign_coords(k=[1, 3])
+        if late and change == "variable":
+            one["w"] = ("cell", np.zeros(len(cells)))
+        if late and change == "length":
+            one = one.isel(m=slice(2))
+        return one.transpose("cell", "m", "k") if late and change == "order" else one
+
+    sweep_functions.HELD.update(dataset=made, called=0)
+    with pytest.raises(ValueError, match="must return the same variables"):
+        run(grid(), chunk=1)
+    assert sweep_functions.HELD["called"] == 2
+
+
+NUMBERS = st.one_of(
+    st.integers(-(2**60), 2**60), st.floats(allow_nan=False), st.booleans(), st.sampled_from([0.0, -0.0])
+)
+
+
+def alike(value):
+    """All ways in which programs and papermill write one number."""
+    yield value
+    if isinstance(value, bool):
+        return
+    if value == 0:
+        yield from (0, 0.0, -0.0, np.int8(0), np.float32(0))
+    if value == int(value) if np.isfinite(value) else False:
+        yield int(value)
+        if float(int(value)) == int(value):
+            yield float(value)
+    yield np.asarray(value)[()]
+
+
+@given(NUMBERS, st.sampled_from(["n", "noise"]))
+def test_equal_numbers_have_equal_keys(value, name):
+    texts = {canonical_text({name: one}) for one in alike(value)} | {
+        canonical_text({name: one}) for one in alike(value)
+    }
+    assert len(texts) == 1
+    lists = {canonical_text({name: [one, 0.5]}) for one in alike(value) if abs(value) < 2**53}
+    assert len(lists) <= 1
+    sweep = grid()
+    if np.isfinite(value):
+        keys = {Sweep("s", sweep.compute, sweep.cells, {name: one}).key for one in alike(value)}
+        assert len(keys) == 1
+
+
+@given(NUMBERS, NUMBERS)
+def test_other_numbers_have_other_keys(one, two):
+    same = one == two and isinstance(one, bool) == isinstance(two, bool)
+    assert (canonical_text(one) == canonical_text(two)) == same
+
+
+@pytest.mark.parametrize("zero", [0, -0.0, np.float32(0), np.int64(0)])
+def test_specs_that_are_equal_have_equal_hashes(zero):
+    assert Chain(noise=zero) == Chain(noise=0.0) and hash(Chain(noise=zero)) == hash(Chain(noise=0.0))
+    assert Chain(noise=over("noise", [0, 1])) == Chain(noise=over("noise", [0.0, 1.0]))
+    assert hash(Chain(noise=over("noise", [0, 1]))) == hash(Chain(noise=over("noise", [0.0, 1.0])))
+
+
+def test_a_store_takes_equal_numbers_and_names_what_differs(tmp_path):
+    def powers(x, **more):
+        return Sweep("s", "deepmech.sweeps.example:powers", {"base": over("base", x)}, {"highest": 2, **more})
+
+    assert powers([1, 2]).key == powers([1.0, 2.0]).key and powers([1, 2]) == powers([1.0, 2.0])
+    run(powers([1.0, 2.0]), tmp_path)
+    assert load(powers([1, 2]), tmp_path)["power"].shape == (2, 3)
+    for other in (powers([1.0, 3.0]), powers([1.0, 2.0], also=True), powers([1.0, 2.0], highest=True)):
+        with pytest.raises(ValueError, match=r"differs in (cells|fixed)\["):
+            run(other, tmp_path)
+
+
+def test_a_second_coordinate_stays_through_memory_and_store(tmp_path):
+    base = over("base", [1.0, 2.0]).assign_coords(label=("base", ["one", "two"]), scale=3.0)
+    base.attrs["long_name"] = "base of the power"
+    base["base"].attrs["units"] = "1"
+    sweep = Sweep("second", "deepmech.sweeps.example:powers", {"base": base}, {"highest": 2})
+    again = Sweep.from_json(json.loads(json.dumps(sweep.to_json())))
+    assert again == sweep and again.key == sweep.key and again.cells["base"].identical(sweep.cells["base"])
+    kept = run(sweep)
+    assert kept["label"].values.tolist() == ["one", "two"] and kept["scale"] == 3.0
+    assert identical(run(sweep, tmp_path / "store", chunk=1), kept)
+    assert identical(load(again, tmp_path / "store"), kept)
+    shipped = ship(kept, tmp_path / "results")
+    assert identical(read_netcdf(shipped), kept) and sweep_of(kept) == sweep
+    assert [report.passed for report in (*verify(shipped), *verify(tmp_path / "store"))] == [True, True]
+
+
+@pytest.mark.parametrize("type", ["f4", "i2", "u8", ">f8", "?"])
+def test_a_sweep_that_was_read_is_the_one_that_was_written(type):
+    values = np.array([0.1, 1.0] if "f" in type else [0, 1]).astype(type)
+    sweep = Sweep("s", "sweep_functions:held", {"x": over("x", values)})
+    again = Sweep.from_json(json.loads(json.dumps(sweep.to_json())))
+    assert again.cells["x"].dtype == sweep.cells["x"].dtype and again.slice([0, 1]).identical(sweep.slice([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"x": over("a/b", [1])}, "a/b"),
+        ({"a\0b": over("x", [1])}, "name"),
+        ({"my x": over("x", [1])}, "without blanks"),
+        ({"x": over("cell", [1])}, "a name of ours"),
+        ({"cell": over("x", [1])}, "a name of ours"),
+        ({"diverged": over("x", [1])}, "a name of ours"),
+        ({"x": over("x", [1]).assign_coords({"my label": ("x", ["a"])})}, "without blanks"),
+        ({"x": over("x", [1]).assign_attrs(dtype="bool")}, "dtype"),
+        ({"x": over("x", np.array([1], "c16").real) * 1j}, "type"),
+    ],
+)
+def test_a_grid_that_no_file_keeps_is_refused_before_the_first_cell(cells, said):
+    with pytest.raises(ValueError, match=said):
+        Sweep("s", "sweep_functions:held", cells)
+
+
+def test_a_name_with_a_blank_is_kept_where_a_file_keeps_it(tmp_path):
+    sweep = Sweep("s", "sweep_functions:held", {"learning rate": over("learning rate", [0.5, 1.0])})
+    sweep_functions.HELD["dataset"] = xr.Dataset({"my loss": ("cell", [1.0, 2.0])})
+    assert identical(run(sweep), run(sweep, tmp_path))
+
+
+def test_a_store_without_a_chunk_serves_the_code_of_the_day(tmp_path):
+    store = Store.open(tmp_path, grid())
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "code": "0" * 16}))
+    sweep_functions.HELD["dataset"] = xr.Dataset({"v": ("cell", np.arange(N))})
+    assert run(grid(), tmp_path)["v"].size == N
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["code"] == grid().code
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "code": "0" * 16}))
+    with pytest.raises(ValueError, match="made by other code"):
+        run(grid(), store.path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "3", "{}", '{"key": 3, "sweep": {}}', '{"key": "a", "sweep": 3}', '{"key": "a", "sweep": {}}', "\\xff",
+     '{"key": "a", "sweep": {"name": "s", "compute": "a:b", "cells": 5}}', '{"key": "a", "sweep": {"cells": {"x": 1}}}',
+     '{"key": "a", "sweep": {"name": "s", "compute": "a:b", "cells": {"x": {"labelled": {}}}}}',
+     '{"key": "a", "sweep": {"name": "s", "compute": 5, "cells": {}, "more": 1}}'],
+)  # fmt: skip
+def test_a_manifest_of_another_shape_is_named(tmp_path, text):
+    from deepmech.sweeps import cli_run, cli_verify
+
+    (tmp_path / "manifest.json").write_text(text)
+    for door in (
+        lambda: cli_run(store=tmp_path), lambda: cli_verify([tmp_path]), lambda: load(grid(), tmp_path),
+        lambda: run(grid(), tmp_path),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=re.escape(str(tmp_path))):
+            door()
+
+
+def test_small_chunks_cost_no_more_the_more_there_are(monkeypatch):
+    """Twenty thousand of them are dealt out in a second or two; when each made the whole list anew, in minutes."""
+    monkeypatch.setattr(sweeps, "compute_chunk", lambda sweep, indices: indices)
+    started = time.perf_counter()
+    assert sum(len(i) for i in sweeps._outcomes(grid(), list(range(20_000)), 1, None)) == 20_000
+    assert chunks_of(list(range(20_000)), 1)[-1] == range(19_999, 20_000)
+    assert time.perf_counter() - started < 20
