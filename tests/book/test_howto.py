@@ -109,7 +109,7 @@ def test_a_strangers_path(tmp_path, monkeypatch, capsys):
     index = ROOT / re.search(r"The site is `([^`]*index\.html)`", README)[1]
     start = index.parent / re.search(r'url=([^"]*)"', index.read_text())[1]
 
-    page = Reader(start).follow("Springs and friction: the other figures").follow("What if there are no classes?")
+    page = Reader(start).follow("Springs and friction: the supplement").follow("What if there are no classes?")
     numbers = page.target("CSV of Figure")
 
     (command,) = {code.get_text() for code in page.soup.select(".dm-results code")}

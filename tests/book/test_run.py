@@ -47,14 +47,14 @@ def test_parameters_come_from_a_profile_or_a_file_and_then_the_command(own, tmp_
     found = run.parameters_of(own, source, str(mine), {"n": 6, "bases": [3.0]})
     assert found == {"profile": "mine", "n": 6, "highest": 7, "bases": [3.0]}
     assert run.parameters_of(own, source, "laptop") == {"profile": "laptop"}
-    assert re.search(r"n +number +3 +springs\n(.*\n)+ +what +anything +None", run.describe(source))
+    assert re.search(r"n +whole number +3 +springs\n(.*\n)+ +what +anything +None", run.describe(source))
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["-p", "m", "4"], "has no parameter 'm'; its parameters are n, highest, bases, what"),
-        (["-p", "n", "four"], "n = 'four': must be a number"),
+        (["-p", "n", "four"], "n = 'four': must be a whole number"),
         (["--profile", "gigantic"], "gigantic: cannot be read.*quick, laptop, paper"),
     ],
 )

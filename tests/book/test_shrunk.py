@@ -23,6 +23,10 @@ DIAGRAMS = {
     "data_noises": [0.0, 0.3, 0.7],
     "datasets_s6": [SMALL, SMALL],
     "dataset_s7": SMALL | {"name": "fashion-mnist"},
+    "photographs": SMALL,  # of the stand-in's photographs so few have not all classes
+    "n_train": 60,
+    "wide_dropouts": [0.0, 0.28],
+    "wide_learning_rates": [0.0001, 0.01],
 }
 
 #: So few steps teach networks only from a wide start; temperatures are two and those that pages say they speak of.

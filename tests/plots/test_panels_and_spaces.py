@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from deepmech import plots
 from deepmech.plots import lines, style, trajectories
 from deepmech_book import figures
 
@@ -21,10 +22,10 @@ def curves(n=3):
 @pytest.mark.parametrize("theme", style.THEMES)
 def test_every_panel_shows_its_own_curves(theme):
     data = curves()
-    picture = figures.curve_panels(
-        data, x="t", by="c", panel="p", interval=(data - 1, data + 1), theory=data + 0.5, level=0.0, **WORDS
+    drawing = plots.curve_panels(
+        data, x="t", by="c", panel="p", interval=(data - 1, data + 1), theory=data + 0.5, level=0.0, theme=theme
     )
-    axes = [ax for ax in picture.render(theme).axes if ax.get_visible()]
+    axes = [ax for ax in drawing.axes if ax.get_visible()]
     assert [ax.get_title(loc="left") for ax in axes] == ["a", "b", "c"]
     for i, ax in enumerate(axes):
         drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 5]
@@ -84,10 +85,11 @@ def cloud():
 @pytest.mark.parametrize("theme", style.THEMES)
 def test_every_point_is_drawn_with_its_group(theme):
     points, group = cloud()
-    picture = figures.clouds(
-        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", **WORDS
-    )
-    axes = picture.render(theme).axes
+    drawing = plots.clouds(
+        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", theme=theme,
+        x_label="x", y_label="y",
+    )  # fmt: skip
+    axes = drawing.axes
     assert [ax.get_title(loc="left") for ax in axes] == ["iteration 0", "iteration 10"]
     for i, ax in enumerate(axes):
         (dots,), colours = ax.collections, style.categories(3, theme)

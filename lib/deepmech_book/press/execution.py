@@ -22,7 +22,6 @@ from typing import Any
 
 import nbformat
 import papermill
-import psutil
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import Engine, papermill_engines
@@ -108,6 +107,8 @@ logging.getLogger("papermill").setLevel(logging.ERROR)  # parameters have been c
 
 def end(mark: str) -> None:
     """End all processes of a page: its kernel, and what cells started, in sessions of their own too."""
+    import psutil  # which does not import on every system that the rest of the book is read on
+
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.environ().get(MARK) == mark:
@@ -196,12 +197,19 @@ def _executed(
         raise NotebookFailed(place(cells, bad) + _trace(error.traceback)) from None
     except (OSError, RuntimeError) as error:  # a full disk, a kernel that does not start
         raise NotebookFailed(f"its execution ended early: {error}\n{short(_text(said))}".rstrip()) from None
+    except NotebookFailed:  # a kernel that lost an output may wait for it until its time is over
+        _require_no_lost_output(said)
+        raise
     finally:
         end(alone[MARK])
         _running.discard(alone[MARK])
-    if "UnicodeEncodeError" in (lost := _text(said)):
-        raise NotebookFailed(f"an output was lost, as it cannot be sent as UTF-8:\n{lost.splitlines()[-1]}")
+    _require_no_lost_output(said)
     return json.loads(nbformat.writes(done))
+
+
+def _require_no_lost_output(said: Path) -> None:
+    if "UnicodeEncodeError" in (lost := _text(said)):
+        raise NotebookFailed(f"an output was lost, as it cannot be sent as UTF-8:\n{lost.splitlines()[-1]}") from None
 
 
 def _text(path: Path) -> str:
