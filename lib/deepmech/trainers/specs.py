@@ -310,7 +310,8 @@ def code_of(value: Any) -> str:
 
     Examples
     --------
-    >>> code_of(lambda x: x + 1) == code_of(lambda x: x + 1) != code_of(lambda x: x + 2)
+    >>> one, same, other = (eval(f"lambda x: x + {n}", {"__name__": "mine"}) for n in (1, 1, 2))
+    >>> code_of(one) == code_of(same) != code_of(other)
     True
     """
     return specs.digest(_content(value, {}))
