@@ -198,14 +198,16 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"],
 print(child.pid)"""
 
 
-def test_what_a_cell_started_ends_with_its_page(checkout):
+def test_what_a_cell_started_ends_with_its_page(checkout, monkeypatch):
     """In a session of its own too, which no signal to a group of processes reaches."""
+    monkeypatch.setenv("DEEPMECH_TEST", str(checkout.root))
     write_notebooks(checkout, a=notebook_text(ORPHAN), b=notebook_text(ORPHAN + "\nraise ValueError"))
     with pytest.raises(BookError, match="1 of 2 notebooks failed"):
         run(checkout)
     (a,) = [s for s in press.sheets(Checkout(checkout.root), "quick") if s.notebook]
     assert not psutil.pid_exists(int(outputs(a))) or psutil.Process(int(outputs(a))).status() == psutil.STATUS_ZOMBIE
-    assert not [p for p in psutil.process_iter() if execution.MARK in environment_of(p)]
+    family = [p for p in psutil.process_iter() if environment_of(p).get("DEEPMECH_TEST") == str(checkout.root)]
+    assert not family
 
 
 def environment_of(process):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,9 +122,10 @@ def executions(
         return replace(sheet, notebook=keys.executed(target), fresh=True)
 
     pool, failures = ThreadPoolExecutor(jobs), []
-    futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
+    futures: dict[Future[PageBuild], str] = {}
     try:
-        for number, future in enumerate(as_completed(futures), 1):
+        futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
+        for number, future in enumerate(completed(futures), 1):
             words = futures[future]
             place = f"[{number}/{len(todo)}] {words}"
             try:
@@ -150,6 +151,15 @@ def executions(
     if failures:
         many, reports = f"{len(failures)} of {len(todo)} notebooks", "\n\n".join(failures)
         raise BookError(f"{many} failed; the others' results are kept\n\n{reports}")
+
+
+def completed(futures: Iterable[Future[Any]]) -> Iterator[Future[Any]]:
+    """Futures as they are done. Python hears of an interrupt that comes just before a wait only when the wait is over,
+    so that none here is long."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+        yield from done
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, int]]:
