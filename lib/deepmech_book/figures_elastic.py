@@ -7,9 +7,23 @@ import xarray as xr
 from deepmech import plots
 from deepmech_book.figures import Picture, pictured
 
-__all__ = ["distance_from_limit", "simplex_distance", "two_classes"]
+__all__ = [
+    "all_times",
+    "distance_from_limit",
+    "effect_plane",
+    "fading_effects",
+    "fading_exponents",
+    "gaps_along_directions",
+    "separable_by_chance",
+    "share_separated",
+    "simplex_distance",
+    "threshold",
+    "two_classes",
+]
 
 _curve_panels = pictured(plots.curve_panels)
+_dots = pictured(plots.dots)
+_heat = pictured(plots.heat)
 _lines = pictured(plots.lines)
 
 # --- model ------------------------------------------------------------------------------------------------------------
@@ -60,4 +74,134 @@ def simplex_distance(distance: xr.DataArray) -> Picture:
         y_label="distance from a simplex",
         alt="Two curves fall exponentially, for negative effects between classes; two stay of order one, for positive "
         "ones.",
+    )
+
+
+# --- separation -------------------------------------------------------------------------------------------------------
+
+
+def share_separated(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray], theory: xr.DataArray) -> Picture:
+    """Theorem 2.1: shares of separated runs over ``gap``, a curve for each ``n``, beside the closed form."""
+    return _lines(
+        share,
+        x="gap",
+        by="n",
+        label="$n$ = {}",
+        interval=interval,
+        theory=theory,
+        theory_label="closed form",
+        x_label=r"$\alpha - \beta$",
+        y_label="share of separated runs",
+        legend=True,
+        alt="Curves over the difference of effects, one for each number of samples: flat at a chance level for "
+        "negative differences and rising to one for positive ones.",
+    )
+
+
+def effect_plane(probability: xr.DataArray) -> Picture:
+    """Probability of separation over the two effects, ``intra`` and ``inter``, on equal grids."""
+    return _heat(
+        probability,
+        x="inter",
+        y="intra",
+        label="probability of separation",
+        x_label=r"effect between classes $\beta$",
+        y_label=r"effect within classes $\alpha$",
+        limits=(0, 1),
+        boundary=(probability["inter"].values, probability["intra"].values),
+        boundary_label=r"$\alpha = \beta$",
+        alt="A square of two effects, split along its diagonal: separation is certain above it and impossible below.",
+    )
+
+
+def separable_by_chance(share: xr.DataArray, theory: xr.DataArray) -> Picture:
+    """Shares of draws that are separable by chance over ``n``, a curve for each ``p``; ``theory`` for p = 1."""
+    return _lines(
+        share,
+        x="n",
+        by="p",
+        label="$p$ = {}",
+        theory=theory,
+        theory_label=r"$2/\binom{2n}{n}$",
+        x_label="samples per class $n$",
+        y_label="share separable by chance",
+        alt="Falling curves over the number of samples, one for each number of dimensions, higher for more dimensions.",
+    )
+
+
+def fading_effects(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
+    """Theorem 3.1: shares of separable runs over ``time``, a panel for each ``model``, a curve for each ``r``."""
+    return _curve_panels(
+        share,
+        x="time",
+        by="r",
+        panel="model",
+        label="$r$ = {}",
+        log="x",
+        columns=3,
+        interval=interval,
+        x_label="time $t$",
+        y_label="share of separable runs",
+        alt="Three panels of four curves over logarithmic time: those of slowly fading effects rise to one, those of "
+        "fast fading ones fall to zero.",
+    )
+
+
+def fading_exponents(probability: xr.DataArray) -> Picture:
+    """Probability of separation late in training over the exponent ``r``, a curve for each strength ``a``."""
+    return _lines(
+        probability,
+        x="r",
+        by="a",
+        label="$a$ = {}",
+        points=False,
+        legend=True,
+        x_label="exponent $r$",
+        y_label="probability of separation",
+        alt="Curves that fall from one to zero over the exponent, further to the right for stronger effects.",
+    )
+
+
+def threshold(share: xr.DataArray) -> Picture:
+    """Shares of separable runs over the strength ``factor``, a curve for each ``time``."""
+    return _lines(
+        share,
+        x="factor",
+        by="time",
+        label="$t$ = {}",
+        x_label="strength $a$ over $K/2$",
+        y_label="share of separable runs",
+        legend=True,
+        alt="Three rising curves over the strength that cross in one point at one and become steeper with time.",
+    )
+
+
+def all_times(since: xr.DataArray, now: xr.DataArray) -> Picture:
+    """Shares of runs that have been separated at all times so far, and at the threshold at each ``time``.
+
+    ``since`` has three strengths (``factor``), of which the middle one is the threshold; ``now`` likewise.
+    """
+    share = xr.concat([since, now.isel(factor=[1])], "factor").rename(factor="curve")
+    return _lines(
+        share.assign_coords(curve=["0.9 · $K/2$", "$K/2$", "1.1 · $K/2$", "at that time"]),
+        x="time",
+        by="curve",
+        log="x",
+        points=False,
+        x_label="time $t$",
+        y_label="share of runs",
+        alt="Four curves over logarithmic time: at the lowest strength a fast fall to zero, at the threshold a slow "
+        "fall while the share at each time stays level, above it a level line at one.",
+    )
+
+
+def gaps_along_directions(gap: xr.DataArray) -> Picture:
+    """Smallest gaps between projected class means, over ``draw`` and ``choice``: mean and middle half of the draws."""
+    return _dots(
+        gap.mean("draw"),
+        row="choice",
+        interval=tuple(gap.quantile(q, "draw").drop_vars("quantile") for q in (0.25, 0.75)),
+        x_label="smallest gap over the best possible",
+        alt="Four rows: the best direction at one, the difference of the best two classes below it, then an arbitrary "
+        "pair, then random directions.",
     )

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 SIDES = {2: 3.4, 3: 3.8, 4: 4.0, 5: 4.1}
-"""By number of classes: sides of the polygon of class means, in widths, at which about half of the runs are separable."""
+"""By number of classes: side of the polygon of class means, in widths; about half of the runs are separable then."""
 
 
 def two_classes(gaps: Any) -> ElasticSDE:
@@ -86,7 +86,7 @@ def share_separated(gaps: Any, n_samples: Sequence[int], n_runs: int) -> xr.Data
 
 
 def probability_at(
-    model: ElasticSDE, time: float, n: int, distance: float = 1.0, start_spread: float = 0.5
+    model: ElasticSDE, time: float, n: int | Sequence[int], distance: float = 1.0, start_spread: float = 0.5
 ) -> xr.DataArray:
     """Probability that two classes are separated along the line of their means, in closed form.
 
@@ -96,7 +96,7 @@ def probability_at(
         Isotropic, with classes that are all alike.
     time : float
         When, t > 0.
-    n : int
+    n : int or sequence of int
         Samples of each class.
     distance, start_spread : float
         Of the class means, and width of a class, at t = 0.
@@ -104,7 +104,7 @@ def probability_at(
     Returns
     -------
     DataArray
-        Over the dimensions of the model, from 0 to 1.
+        Over the dimensions of the model, from 0 to 1; over ``n`` too, if there are several.
 
     Examples
     --------
@@ -113,7 +113,10 @@ def probability_at(
     """
     with np.errstate(over="ignore"):
         signal = mean_over_noise(model, [time], distance=distance, start_spread=start_spread)
-    return separation_probability(signal.isel(time=0, drop=True).clip(max=1e300), n)
+    signal = signal.isel(time=0, drop=True).clip(max=1e300)
+    if isinstance(n, int):
+        return separation_probability(signal, n)
+    return xr.concat([separation_probability(signal, k) for k in n], over("n", list(n)))
 
 
 def separable_by_chance(dimensions: Sequence[int], n_samples: Sequence[int], n_draws: int) -> xr.DataArray:

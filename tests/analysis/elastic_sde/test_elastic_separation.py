@@ -1,0 +1,110 @@
+"""Measures of separation against closed forms, chance, and curves whose crossing is known."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepmech import ElasticSDE
+from deepmech.simulators.elastic_sde import PowerLaw, separated_by_chance
+from deepmech_book.analysis.elastic_sde import separation
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=5, unique=True))
+def test_effects_of_two_classes_differ_by_the_gap_and_add_up(gaps):
+    model = separation.two_classes(gaps)
+    np.testing.assert_allclose(model.intra - model.inter, gaps, atol=1e-12)
+    np.testing.assert_allclose(model.intra + model.inter, 0.2)
+
+
+def test_simulated_shares_are_those_of_the_closed_form():
+    gaps, n_runs = [-0.05, 0.0, 0.05, 0.1], 4000
+    share = separation.share_separated(gaps, [2, 5], n_runs)
+    for n in (2, 5):
+        exact = separation.probability_at(separation.two_classes(gaps), 100.0, n)
+        error = np.sqrt(exact * (1 - exact) / n_runs)
+        assert (abs(share.sel(n=n) - exact) < 5 * error + 1e-9).all()
+
+
+def test_without_distance_only_chance_separates_and_far_apart_all_are():
+    model = ElasticSDE(0.3, 0.1)
+    assert float(separation.probability_at(model, 50.0, 3, distance=0.0)) == pytest.approx(separated_by_chance(3))
+    assert float(separation.probability_at(model, 50.0, 3, distance=1e9)) == 1.0
+    assert float(separation.probability_at(ElasticSDE(1e4, 0.0), 1e6, 3)) == 1.0  # beyond the largest number
+
+
+def test_chance_on_a_line_is_the_formula_and_few_points_are_always_separable():
+    n_draws = 3000
+    share, formula = separation.separable_by_chance([1], [1, 2, 3], n_draws), separation.chance_on_a_line([1, 2, 3])
+    assert (abs(share.sel(p=1) - formula) <= 4 * np.sqrt(formula * (1 - formula) / n_draws)).all()
+    always = separation.separable_by_chance([3, 5], [1, 2, 3], 30)
+    assert always.sel(p=3, n=[1, 2]).values.tolist() == [1.0, 1.0]
+    assert always.sel(p=5).values.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_fading_effects_move_classes_apart_by_the_closed_form():
+    """Runs of two exponents share all random numbers, so that they differ by their means alone: in the I-model class
+    differences grow as e^((A − B)/K), with A − B = 1.2 ∫ (1 + t)^−r."""
+    times = [1.0, 10.0]
+    x = separation.fading_features([0.5, 2.0], times, 2).sel(model="I-model")
+    moved = (x.sel(r=0.5) - x.sel(r=2.0)).transpose("run", "time", "class", "sample", "feature").values
+    np.testing.assert_allclose(moved, moved[..., :1, :].repeat(15, -2), atol=1e-12)  # all samples of a class alike
+    first, last = (moved[:, i, 0, 0] - moved[:, i, 1, 0] for i in (0, 1))
+    integrals = np.stack([PowerLaw.flat(1.0, r, 0.0)[1](np.array(times)) for r in (0.5, 2.0)])
+    grown = np.exp(0.4 * integrals[0]) - np.exp(0.4 * integrals[1])
+    np.testing.assert_allclose(last / first, grown[1] / grown[0], rtol=1e-9)
+
+
+def test_noise_of_fading_features_grows_as_brownian_motion_and_is_shared():
+    x = separation.fading_features([1.5], [0.5, 8.0], 60, n_samples=40).isel(r=0)
+    assert x["model"].values.tolist() == ["I-model", "L-model", "random $H$"]
+    for name in x["model"].values:
+        spread = x.sel(model=name).var("sample").mean(("run", "class", "feature"))
+        np.testing.assert_allclose(spread, np.array([1.5, 9.0]) * 39 / 40, rtol=0.03)
+    inner = x - x.mean("sample")
+    assert np.allclose(inner.sel(model="L-model"), inner.sel(model="random $H$"))
+
+
+def curves(crossing, slope, n_runs, factors):
+    """Runs that are true at first with a share of a half, and at last with 1/2 + slope (factor − crossing)."""
+    last = 0.5 + slope * (np.asarray(factors) - crossing)
+    rank = (np.arange(n_runs) + 0.5) / n_runs
+    at_last = rank < last[:, None]
+    at_first = np.broadcast_to(rank[::-1] < 0.5, at_last.shape)
+    return xr.DataArray(np.stack([at_first, at_last], -1), {"factor": factors}, ("factor", "run", "time"))
+
+
+@given(st.floats(0.93, 1.07), st.floats(0.5, 3.0))
+def test_the_crossing_of_straight_curves_is_found(crossing, slope):
+    found = separation.crossing_strength(curves(crossing, slope, 100, [0.9, 1.0, 1.1]))
+    assert found.value == pytest.approx(crossing, abs=0.02 / slope)
+    assert found.low < found.value < found.high and found.n == 100
+
+
+def test_changes_are_counted_run_by_run():
+    runs = xr.DataArray([[[True, True, False], [False, True, True]]], dims=("factor", "run", "time"))
+    assert separation.change_in_time(runs).values.tolist() == [[-1.0, 1.0]]
+
+
+def test_strong_effects_keep_classes_apart_and_weak_ones_do_not():
+    for apart in (
+        separation.separable_at_the_edge(3, [0.2, 4.0], [1e2, 1e8], 20),
+        separation.separated_on_a_line([0.2, 4.0], np.array([1e2, 1e8]), 20),
+    ):
+        late = apart.isel(time=-1).mean("run")
+        assert float(late.sel(factor=0.2)) == 0.0 and float(late.sel(factor=4.0)) == 1.0
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_ever_since_is_true_while_nothing_has_failed(rows):
+    found = separation.ever_since(xr.DataArray(rows, dims=("run", "time")))
+    assert found.values.tolist() == [[all(row[: i + 1]) for i in range(3)] for row in rows]
+
+
+def test_no_direction_beats_the_best_and_the_best_pair_beats_the_first():
+    gap = separation.gaps_along_directions(60)
+    assert gap.sel(choice="best").values.tolist() == [1.0] * 60
+    assert float(gap.min()) >= 0 and float(gap.max()) <= 1 + 1e-9
+    assert (gap.sel(choice="two classes") >= gap.sel(choice="first pair")).all()
+    assert np.array_equal(separation.gaps_along_directions(5), gap[:5])
