@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import xarray as xr
 
 from deepmech import plots
 from deepmech_book.figures import Picture, pictured
 
 __all__ = [
+    "accuracies",
     "all_times",
     "distance_from_limit",
     "effect_plane",
     "fading_effects",
     "fading_exponents",
     "gaps_along_directions",
+    "logit_clouds",
+    "plane_angles",
+    "projected_logits",
     "separable_by_chance",
+    "shapes",
     "share_separated",
     "simplex_distance",
     "threshold",
+    "training_losses",
     "two_classes",
 ]
 
+_clouds = pictured(plots.clouds)
 _curve_panels = pictured(plots.curve_panels)
 _dots = pictured(plots.dots)
 _heat = pictured(plots.heat)
+_images = pictured(plots.images)
 _lines = pictured(plots.lines)
 
 # --- model ------------------------------------------------------------------------------------------------------------
@@ -204,4 +216,107 @@ def gaps_along_directions(gap: xr.DataArray) -> Picture:
         x_label="smallest gap over the best possible",
         alt="Four rows: the best direction at one, the difference of the best two classes below it, then an arbitrary "
         "pair, then random directions.",
+    )
+
+
+# --- logits -----------------------------------------------------------------------------------------------------------
+
+
+def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str], **how: Any) -> Picture:
+    """Single logits in the plane across (1, 1, 1), a panel for each ``moment``, a point per ``trial``.
+
+    ``points`` has the dimension ``axis``, ``label`` is the class of each point, ``names`` name the classes; ``how``
+    holds ``alt`` and ``figure`` of :class:`~deepmech_book.figures.Picture`.
+    """
+    return _clouds(
+        points.rename(trial="point"),
+        label.rename(trial="point"),
+        axes="axis",
+        panel="moment",
+        names=names,
+        title="iteration {}",
+        x_label=r"$(X_1 - X_2)/\sqrt{2}$",
+        y_label=r"$(X_1 + X_2 - 2X_3)/\sqrt{6}$",
+        **how,
+    )
+
+
+def training_losses(loss: xr.DataArray) -> Picture:
+    """Training loss of single networks over ``iteration``, a curve for each ``trial``; ln 3 is what guessing costs."""
+    return _lines(
+        loss.assign_coords(trial=loss["trial"] + 1),
+        x="iteration",
+        by="trial",
+        label="network {}",
+        legend=True,
+        level=float(np.log(3)),
+        level_label="ln 3",
+        points=False,
+        y_label="training loss",
+        x_label="iteration",
+        alt="Five curves that stay on a line at ln 3 for a while, each for its own time, and then fall.",
+    )
+
+
+def projected_logits(quantiles: xr.Dataset, simulated: xr.DataArray) -> Picture:
+    """Logits along the difference of two class means over ``time``, a panel for each ``pair``, beside the L-model.
+
+    ``quantiles`` has ``low``, ``median`` and ``high``.
+    """
+    return _curve_panels(
+        quantiles["median"],
+        x="time",
+        by="class",
+        panel="pair",
+        interval=(quantiles["low"], quantiles["high"]),
+        theory=simulated,
+        theory_label="L-model",
+        x_label="iteration",
+        y_label="projected logits",
+        alt="Two panels of three bands over training that start together at zero and part.",
+    )
+
+
+def accuracies(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
+    """Training and validation accuracy (``set``) in per cent over ``iteration``, a panel for each ``name``."""
+    return _curve_panels(
+        accuracy,
+        x="iteration",
+        by="set",
+        panel="name",
+        interval=interval,
+        level=90.0,
+        x_label="iteration",
+        y_label="accuracy (%)",
+        alt="Two panels of two curves. Training accuracy passes 90 % in both; validation accuracy stays above 90 % "
+        "with two classes and below with three.",
+    )
+
+
+def shapes(images: xr.DataArray) -> Picture:
+    """Figure 2: drawn shapes, a row for each ``shape``, over ``sample``; images have ``row`` and ``column``."""
+    return _images(
+        images,
+        x="sample",
+        y="shape",
+        x_label="sample",
+        figure="B.2",
+        alt="Three rows of small grey images: white triangles, rectangles and ellipses on black, turning further from "
+        "left to right.",
+    )
+
+
+def plane_angles(angles: xr.Dataset) -> Picture:
+    """Figure D.10: angles ``turn`` and ``tilt`` of the normal of the plane of the class means, over ``time``."""
+    names = xr.Variable("angle", ["to the final normal", "to (1, 1, 1)"])
+    return _lines(
+        xr.concat([angles["turn"], angles["tilt"]], names),
+        x="time",
+        by="angle",
+        x_label="iteration",
+        y_label="angle (degrees)",
+        points=False,
+        legend=True,
+        figure="B.D10",
+        alt="Two curves of angle over iteration that lie on one another, large and jumping at first, near zero later.",
     )
