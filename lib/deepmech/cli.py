@@ -82,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="which sample is drawn (default: another one each time)")
     add("--whole", action="store_true", help="dear cells wholly, also where a part of each would do")
     add("--minutes", type=float, help="go round all results with other cells until the time is up")
+    add("--accept", action="store_true", help="note also what differs more than was ever seen, if its function may")
     add("--trust", **trust, help="may be called although only a result names it; see SECURITY.md")
 
     add = verb(commands, "data", _data, "say which data sets are here, or fetch some: deepmech data fetch mnist")

@@ -14,8 +14,8 @@ import json
 import secrets
 import tempfile
 import time
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
 from deepmech.sweeps.store import checksum, read_netcdf, sweep_at
-from deepmech.sweeps.sweep import Sweep, allowed, compute_cells, equal_bits, load, sweep_of
+from deepmech.sweeps.sweep import Sweep, allowed, compute_cells, equal_bits, load, seed_in_words, sweep_of
 
 FILE = "record.json"
 
@@ -52,9 +52,12 @@ class Report:
     seconds
         What that took.
     largest
-        The largest relative difference of a number (0: equal bits).
+        The largest relative difference of a number (0: equal bits). What is smaller cannot be told.
+    differences
+        The same by variable, of those that differ.
     wrong
-        What is different and may not be, in words: numbers, dimensions, coordinates, names and units.
+        What is different and may not be, in words: numbers, types, dimensions, coordinates, names and units, and what
+        the file or its entry say of themselves.
     where
         The first of the cells.
     """
@@ -66,6 +69,7 @@ class Report:
     in_part: bool = False
     seconds: float = 0.0
     largest: float = 0.0
+    differences: Mapping[str, float] = field(default_factory=dict)
     wrong: tuple[str, ...] = ()
     reason: str = ""
     where: str = ""
@@ -75,11 +79,13 @@ class Report:
         return not self.wrong
 
     def __str__(self) -> str:
-        if not self.cells:
+        if self.reason:
             return f"{self.source}: not recomputed here: {self.reason}"
         whole = "a part of each of " if self.in_part else ""
         said = "equal" if self.largest == 0 else f"equal to {self.largest:.1g} of each number"
         said = f"DIFFERENT: {'; '.join(self.wrong)}" if self.wrong else said
+        if not self.cells:
+            return f"{self.source}: {said}"
         return f"{self.source}: recomputed {whole}{len(self.cells)} of {self.of} cells (seed {self.seed}): {said}"
 
 
@@ -87,14 +93,54 @@ def read(folder: Path) -> dict[str, dict[str, Any]]:
     """All entries by file name; a :class:`Stale` if the record is damaged."""
     try:
         entries = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        sound = all({"file", "of", "seconds", "recomputed"} <= set(entry) for entry in entries.values())
     except FileNotFoundError:
         return {}
-    except (ValueError, AttributeError, TypeError):
-        sound = False
-    if not sound:
-        raise Stale(f"{folder / FILE} is damaged; restore it from version control")
+    except (OSError, ValueError) as error:
+        raise Stale(f"{folder / FILE} is damaged ({error}); restore it from version control") from None
+    if not isinstance(entries, dict):
+        raise Stale(f"{folder / FILE} is damaged (no entries by name); restore it from version control")
+    for name, entry in entries.items():
+        if not _is_entry(entry):
+            raise Stale(f"{folder / FILE} is damaged (the entry of {name}); restore it from version control")
     return entries
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether it has the form of an entry; whether it is true, :func:`verify` says."""
+    try:
+        made, source = entry.get("made", {"on": "", "versions": ""}), entry.get("source", ["", ""])
+        of = entry["of"]
+        return (
+            isinstance(entry["file"], str)
+            and isinstance(source, list)
+            and type(of) is int
+            and all(_is_number(entry.get(name, 0)) for name in ("seconds", "part_seconds"))
+            and all(isinstance(word, str) for word in (made["on"], made["versions"], *source, *_texts_of(entry)))
+            and len(source) == 2
+            and all(
+                all(isinstance(one[word], str) for word in ("code", "on"))
+                and all(type(cell) is int and 0 <= cell < of for cell in (*one["cells"], *one["parts"]))
+                and all(map(_is_number, _by_variable(one.get("largest", 0.0)).values()))
+                for one in entry["recomputed"]
+            )
+            and "seconds" in entry
+        )
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
+def _texts_of(entry: Mapping[str, Any]) -> list[Any]:
+    types = entry.get("variables", {})
+    return [*types.keys(), *types.values(), *entry.get("left_out", [])]
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < np.inf
+
+
+def _by_variable(largest: float | dict[str, float]) -> dict[str, float]:
+    """Largest differences by variable; entries of old have one for all, under ``"*"``."""
+    return largest if isinstance(largest, dict) else {"*": largest}
 
 
 def entry_of(path: Path) -> dict[str, Any]:
@@ -111,15 +157,36 @@ def entry_of(path: Path) -> dict[str, Any]:
     return entry
 
 
-def enter(path: Path, dataset: xr.Dataset, of: int) -> None:
+def enter(path: Path, dataset: xr.Dataset, of: int, left_out: Collection[str] = ()) -> None:
     """A new entry for a file that was just written; entries of files that are gone go.
 
-    Of a result of a shipped result the entry names the latter and its bytes.
+    It says on what the result was made, with which versions, and which variables of which types it holds; ``left_out``
+    are computed and not kept. Of a result of a shipped result the entry names the latter and its bytes.
     """
-    fresh = {"file": checksum(path), "of": of, "seconds": round(float(dataset.attrs.get("wall_seconds", 0)) / of, 4)}
+    fresh: dict[str, Any] = {"file": checksum(path), "of": of, "seconds": _cost(dataset, of), **described(dataset)}
+    if left_out:
+        fresh["left_out"] = sorted(left_out)
     if (key := dataset.attrs.get("data")) and (found := next(path.parent.glob(f"*-{key}.nc"), None)):
         fresh |= {"source": [found.name, checksum(found)]}
     _change(path, lambda old: {**fresh, "recomputed": []})
+
+
+def described(dataset: xr.Dataset) -> dict[str, Any]:
+    """What an entry says of a result besides its bytes: where it was made, and the types of its variables."""
+    kinds = {one.partition(",")[0] for one in str(dataset.attrs.get("machine", "unknown")).split(" | ")}
+    versions = str(dataset.attrs.get("versions", "unknown"))
+    types = {str(name): _type(array.dtype) for name, array in sorted(dataset.data_vars.items(), key=str)}
+    return {"made": {"on": " | ".join(sorted(kinds)), "versions": versions}, "variables": types}
+
+
+def _type(dtype: np.dtype) -> str:
+    return "text" if dtype.kind in "OTU" else str(dtype)
+
+
+def _cost(dataset: xr.Dataset, of: int) -> float:
+    """Seconds that a cell took."""
+    wall = dataset.attrs.get("wall_seconds", 0)
+    return round(float(wall) / of, 4) if _is_number(wall) and of > 0 else 0.0
 
 
 def add(path: Path, report: Report, code: str) -> None:
@@ -130,14 +197,17 @@ def add(path: Path, report: Report, code: str) -> None:
     today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
 
     def with_cells(entry: dict[str, Any]) -> dict[str, Any]:
-        mine: dict[str, Any] = {"code": code, "on": place, "cells": [], "parts": [], "largest": 0.0}
+        mine: dict[str, Any] = {"code": code, "on": place, "cells": [], "parts": [], "largest": {}}
         others = []
         for one in entry["recomputed"]:
             if (one["code"], one["on"]) == (code, place):
                 mine = one
             else:
                 others.append(one)
-        mine = {**mine, kind: sorted({*mine[kind], *report.cells}), "largest": max(mine["largest"], report.largest)}
+        largest = dict(_by_variable(mine["largest"]))
+        for name, gap in report.differences.items():
+            largest[name] = max(gap, largest.get(name, 0.0))
+        mine = {**mine, kind: sorted({*mine[kind], *report.cells}), "largest": largest}
         took = {"part_seconds": round(report.seconds / len(report.cells), 2)} if report.in_part else {}
         return {**entry, **took, "recomputed": [*others, {**mine, "date": today}]}
 
@@ -179,11 +249,15 @@ def verify(
     whole: bool = False,
     minutes: float | None = None,
     trust: Collection[str] = (),
+    accept: bool = False,
 ) -> Iterator[Report]:
     """Compute randomly chosen cells again, compare them with what is stored, and note in the record what passed.
 
-    Allowed is what the function itself states (:func:`~deepmech.sweeps.sweep.recomputed`); if it states nothing, bits
-    are equal on the kind of processor and with the versions that made the result, and numbers to rounding elsewhere.
+    Where the entry of the record says that a result was made on this kind of processor with these versions, bits are
+    equal. Elsewhere, and for a function that states a tolerance (:func:`~deepmech.sweeps.sweep.recomputed`), a
+    variable may differ by :data:`NEAR` times the largest difference that the record has ever seen of it, and never by
+    more than is stated. What a file and its entry say of themselves is checked too: key and name, numbers of cells,
+    types, variables, origin.
 
     Parameters
     ----------
@@ -202,6 +276,9 @@ def verify(
     trust : list of str
         Functions, as ``"module:function"``, that may be called if a result names them. Those of deepmech and its book
         that compute sweeps always may.
+    accept : bool
+        Let also pass, and note, what is more than was ever seen but not more than the function states: on a processor
+        that sums in another order, say, after a look at it.
 
     Yields
     ------
@@ -218,7 +295,7 @@ def verify(
     files = found_at(path)
     if minutes is None:
         for file in files:
-            yield _verified(file, n, seed, whole, trust)
+            yield _verified(file, n, seed, whole, trust, accept)
         return
     end, share = time.monotonic() + 60 * minutes, 60 * minutes / len(files)
     entries = {file: _entry(file) for file in files}
@@ -232,7 +309,7 @@ def verify(
             # Of dear cells a share is less than one, and one is taken as often as that says.
             count = min(int(share / costs[files[i]] + chances[i]), entries[files[i]]["of"])
             if count and count * costs[files[i]] <= end - time.monotonic():
-                yield _verified(files[i], count, None, whole, trust)
+                yield _verified(files[i], count, None, whole, trust, accept)
 
 
 def _entry(file: Path) -> dict[str, Any]:
@@ -244,17 +321,51 @@ def _entry(file: Path) -> dict[str, Any]:
     return {"of": cells, "seconds": float(whole.attrs["wall_seconds"]) / cells}
 
 
-def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str]) -> Report:
+def _verified(file: Path, n: int, seed: int | None, whole: bool, trust: Collection[str], accept: bool) -> Report:
     store = file.is_dir()
-    if not store:
-        entry_of(file)
-    dataset = load(sweep_at(file), file) if store else read_netcdf(file)
-    sweep = sweep_of(dataset, trust)
+    entry = {} if store else entry_of(file)
+    try:
+        dataset = load(sweep_at(file), file) if store else read_netcdf(file)
+        sweep = sweep_of(dataset, trust)
+        sweep.function()
+    except (OSError, KeyError, ValueError) as error:
+        raise Stale(f"{file}: cannot be verified: {error}") from None
     chosen = secrets.randbelow(10**6) if seed is None else seed
-    report = compare(file.name, sweep, dataset, n, chosen, part=not whole)
+    if not store and (wrong := wrong_words(file.name, sweep, dataset, entry)):
+        return Report(file.name, sweep.n_cells, seed=chosen, wrong=wrong)
+    report = compare(file.name, sweep, dataset, n, chosen, part=not whole, entry=entry, accept=accept)
     if report.cells and report.passed and not store:
         add(file, report, sweep.code)
     return report
+
+
+def wrong_words(name: str, sweep: Sweep, dataset: xr.Dataset, entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a shipped file or its entry say of themselves that is not so, in words; no cell is computed for it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the file.
+    sweep, dataset, entry : Sweep, xarray.Dataset, dict
+        What the file holds, and its entry in the record.
+    """
+    said = described(dataset)
+    true: dict[str, tuple[Any, Any]] = {
+        "the file's name": (name, f"{sweep.name}-{sweep.key}.nc"),
+        "attribute 'sweep'": (dataset.attrs.get("sweep"), sweep.name),
+        "attribute 'sweep_key'": (dataset.attrs.get("sweep_key"), sweep.key),
+        "attribute 'data'": (dataset.attrs.get("data"), sweep.data),
+        "attribute 'seed'": (dataset.attrs.get("seed"), seed_in_words(sweep)),
+        "the grid": (tuple(dataset.sizes.get(d) for d in sweep.grid.dims), sweep.grid.shape),
+        "the record's number of cells": (entry["of"], sweep.n_cells),
+        "the record's seconds a cell": (entry["seconds"], _cost(dataset, sweep.n_cells)),
+        "where it was made": (said["made"], entry.get("made", said["made"])),
+        "the types of variables": (said["variables"], entry.get("variables", said["variables"])),
+    }
+    wrong = [f"{what} is {is_so!r}, not {should!r}" for what, (is_so, should) in true.items() if is_so != should]
+    needed = ("device", "dtype", "wall_seconds", "machine", "versions")
+    wrong += [f"the attribute {one!r} is missing" for one in needed if one not in dataset.attrs]
+    return tuple(wrong)
 
 
 def found_at(path: str | Path) -> list[Path]:
@@ -280,47 +391,104 @@ def sample(sweep: Sweep, count: int, seed: int) -> list[int]:
     return sorted(order[:count])
 
 
-def compare(source: str, sweep: Sweep, dataset: xr.Dataset, count: int, seed: int, *, part: bool = False) -> Report:
-    """Compute ``count`` cells drawn at random again (with ``part``, what their function names of each); compare."""
+def compare(
+    source: str,
+    sweep: Sweep,
+    dataset: xr.Dataset,
+    count: int,
+    seed: int,
+    *,
+    part: bool = False,
+    entry: Mapping[str, Any] | None = None,
+    accept: bool = False,
+) -> Report:
+    """Compute ``count`` cells drawn at random again (with ``part``, what their function names of each); compare.
+
+    ``entry`` is that of the record; without one, a store's say, the dataset's own words count for where it was made.
+    """
     cells, function, fixed = sample(sweep, count, seed), sweep.function(), sweep.fixed
-    names = [str(name) for name in dataset.data_vars]
+    names = {str(name) for name in dataset.data_vars}
     part = part and getattr(function, "part", None) is not None
-    report, here = Report(source, sweep.n_cells, (), seed, part), made_here(dataset)
+    entry = {**described(dataset), **(entry or {})}
+    report, here = Report(source, sweep.n_cells, (), seed, part), _made_here(entry)
     if getattr(function, "chaotic", False) and not here:
-        return replace(report, reason=f"its last bits grow, and it was made on {dataset.attrs.get('machine')}")
-    if part:
-        fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
-        names = [name for name in names if name in comparable]
+        return replace(report, reason=f"its last bits grow, and it was made on {entry['made']['on']}")
     started = time.perf_counter()
     try:
+        if part:
+            fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
         again = compute_cells(sweep, cells, fixed)
     except DataMissing as missing:  # the folder that it names is nobody's business on a published page
         return replace(report, reason=f"{str(missing).split(':')[0]} is not on this machine")
-    seconds = time.perf_counter() - started
+    except Exception as error:  # whatever a function raises: it did not compute what is stored
+        return replace(report, wrong=(f"computing it again raised {type(error).__name__}: {error}",))
+    seconds, computed = time.perf_counter() - started, {str(name) for name in again.data_vars}
+    if part:
+        names, computed = names & set(comparable), computed & set(comparable)
     stored = dataset.stack(cell=sweep.grid.dims, create_index=False).transpose("cell", ...)
     stored = stored.drop_vars([name for name, values in stored.coords.items() if "cell" in values.dims])
-    wrong, largest = _wrong_labels(sweep, dataset, stored, again, part), 0.0
-    for name in names:
-        if name not in again or set(stored[name].dims) != set(again[name].dims):
-            made = list(again[name].dims) if name in again else "nothing"
-            wrong.append(f"{name!r} has dimensions {list(stored[name].dims)}, computed is {made}")
+    wrong, differences = _wrong_labels(sweep, dataset, stored, again, part), {}
+    wrong += [f"{name!r} is computed and missing" for name in sorted(computed - names - {*entry.get("left_out", [])})]
+    for name in sorted(names & computed):
+        old, new = stored[name], again[name]
+        if words := _otherwise(old, new):
+            wrong.append(f"{name!r} {words}")
             continue
-        old, new = stored[name].isel(cell=cells), again[name]
-        if old.attrs != new.attrs:
-            wrong.append(f"{name!r} is said to be {old.attrs}, computed is {new.attrs}")
+        old, scale = old.isel(cell=cells), _typical(old.values)
         if part:
             labelled = {d: new[d] for d in old.dims[1:] if d in new.coords and d in old.coords}
+            if not all(np.isin(values, old[d]).all() for d, values in labelled.items()):
+                continue  # which the coordinates' own lines say
             old = old.sel(labelled).isel({d: slice(new.sizes[d]) for d in old.dims[1:] if d not in labelled})
-        one, two, scale = old.values, new.transpose(*old.dims).values, _typical(stored[name].values)
+        one, two = old.values, new.transpose(*old.dims).values
         gaps = [_difference(a, b, scale) for a, b in zip(one, two, strict=True)]
-        rounding = float(np.finfo(one.dtype).eps) if one.dtype.kind == "f" and not here else 0.0
-        limit, worst = max(allowed(function, name, here), rounding), int(np.argmax(gaps))
-        largest = max(largest, gaps[worst])
-        if gaps[worst] > limit:
+        worst = int(np.argmax(gaps))
+        if gaps[worst] > 0:
+            differences[name] = gaps[worst]
+        limit, most, words = _limits(function, name, one.dtype, here, entry)
+        if gaps[worst] > (most if accept else limit):
+            can = f", and up to {most:g} can be noted with --accept after a look at it" if gaps[worst] <= most else ""
             where = f"in cell {sweep.describe([cells[worst]])}"
-            wrong.append(f"{name!r} by {gaps[worst]:.3g} of a number, allowed {limit:g}, {where}")
-    where = f"cell {sweep.describe(cells[:1])}"
-    return replace(report, cells=tuple(cells), seconds=seconds, largest=largest, wrong=tuple(wrong), where=where)
+            wrong.append(f"{name!r} by {gaps[worst]:.3g} of a number, allowed {limit:g}{words}{can}, {where}")
+    return replace(
+        report, cells=tuple(cells), seconds=seconds, largest=max(differences.values(), default=0.0),
+        differences=differences, wrong=tuple(wrong), where=f"cell {sweep.describe(cells[:1])}",
+    )  # fmt: skip
+
+
+#: So many times the largest difference that was ever seen of a variable it may differ where it was not made.
+NEAR = 5.0
+#: What counts as rounding once a result was recomputed somewhere: of what our engines compute, and of torch's sums.
+LAST_BITS, LAST_BITS_OF_TORCH = 1e-12, 2.5e-7
+
+
+def _limits(
+    function: Any, name: str, dtype: np.dtype, here: bool, entry: Mapping[str, Any]
+) -> tuple[float, float, str]:
+    """How much a variable may differ, how much it may at the very most, and a word on the former."""
+    stated = set(getattr(function, "tolerance", {})) & {name, "*"}
+    most = allowed(function, name, here)
+    if not stated and here:
+        return most, most, ""
+    if dtype.kind == "f":
+        most = max(most, float(np.finfo(dtype).eps))
+    seen = [_by_variable(one.get("largest", 0.0)) for one in entry.get("recomputed", [])]
+    if not stated and not seen:
+        return most, most, ""
+    largest = max((one.get(name, one.get("*", 0.0)) for one in seen), default=0.0)
+    near = max(NEAR * largest, LAST_BITS_OF_TORCH if stated else LAST_BITS)
+    if dtype.kind == "f":
+        near = max(near, float(np.finfo(dtype).eps))
+    return min(near, most), most, f" (the largest ever seen is {largest:.2g})"
+
+
+def _otherwise(old: xr.DataArray, new: xr.DataArray) -> str:
+    """What a variable or a coordinate is said to be otherwise than computed: its dimensions, type or attributes."""
+    if set(old.dims) != set(new.dims):
+        return f"has dimensions {list(old.dims)}, computed is {list(new.dims)}"
+    if _type(old.dtype) != _type(new.dtype):
+        return f"is of type {_type(old.dtype)}, computed is {_type(new.dtype)}"
+    return f"is said to be {old.attrs}, computed is {new.attrs}" if old.attrs != new.attrs else ""
 
 
 def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: xr.Dataset, part: bool) -> list[str]:
@@ -337,8 +505,8 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
                 wrong.append(f"coordinate {name!r} lacks values that are computed")
         elif values.dims != expected.dims or not equal_bits(values.values, expected.values):
             wrong.append(f"coordinate {name!r} is not as computed")
-        if expected is not None and values.attrs != expected.attrs:
-            wrong.append(f"coordinate {name!r} is said to be {values.attrs}, computed is {expected.attrs}")
+        if expected is not None and (words := _otherwise(values, expected)):
+            wrong.append(f"coordinate {name!r} {words}")
     if not part:
         of_these = {name for name, one in again.coords.items() if one.dims and set(one.dims) <= set(stored.dims)}
         wrong += [f"the coordinate {name!r} is missing" for name in sorted(of_these - set(dataset.coords), key=str)]
@@ -346,10 +514,9 @@ def _wrong_labels(sweep: Sweep, dataset: xr.Dataset, stored: xr.Dataset, again: 
     return wrong
 
 
-def made_here(dataset: xr.Dataset) -> bool:
+def _made_here(entry: Mapping[str, Any]) -> bool:
     """Whether a result was made on such a processor with these versions: then bits must be equal."""
-    made = {one.partition(",")[0] for one in str(dataset.attrs.get("machine")).split(" | ")}
-    return made == {provenance.processor()} and dataset.attrs.get("versions") == provenance.versions_in_words()
+    return bool(entry["made"] == {"on": provenance.processor(), "versions": provenance.versions_in_words()})
 
 
 def _typical(everything: np.ndarray) -> float:

@@ -37,13 +37,14 @@ class NotShipped(ValueError):
     """The folder of shipped results that is named is none."""
 
 
-def ship(dataset: xr.Dataset, directory: str | Path) -> Path:
+def ship(dataset: xr.Dataset, directory: str | Path, without: Collection[str] = ()) -> Path:
     """Write a sweep's whole result as one compressed, lossless netCDF file named by sweep and key; returns its path.
 
-    ``dataset`` is what :func:`~deepmech.sweeps.run` returned; variables that need not ship may be dropped before. The
-    file holds the sweep itself, so it can be recomputed and verified from the file alone; the record beside it gets
-    its entry.
+    ``dataset`` is what :func:`~deepmech.sweeps.run` returned, of which the variables ``without`` are left out; one
+    that is missing otherwise is a difference when the file is verified. The file holds the sweep itself, so it can be
+    recomputed and verified from the file alone; the record beside it gets its entry.
     """
+    dataset = dataset.drop_vars(list(without))
     sweep = sweep_of(dataset)
     sizes = {str(d): dataset.sizes.get(d) for d in sweep.grid.dims}
     if tuple(sizes.values()) != sweep.grid.shape:
@@ -53,7 +54,7 @@ def ship(dataset: xr.Dataset, directory: str | Path) -> Path:
     path = _place(sweep, directory)
     with atomically(path) as temporary:
         write_netcdf(dataset, temporary, compress=True)
-    record.enter(path, dataset, sweep.n_cells)
+    record.enter(path, dataset, sweep.n_cells, without)
     _read.pop(path, None)
     return path
 
@@ -244,12 +245,12 @@ def cli_verify(
         how["minutes"] /= len(paths)
     done, skipped = [], 0
     for report in (report for path in paths for report in verify(path, **how)):
-        outcome = "skipped" if not report.cells else "verified" if report.passed else "FAILED"
+        outcome = "skipped" if report.reason else "verified" if report.passed else "FAILED"
         say(f"{outcome}: {report}")
-        if report.cells:
-            done.append(report)
-        else:
+        if report.reason:
             skipped += 1
+        else:
+            done.append(report)
     if skipped:
         say("data sets that are not here: deepmech data says which they are, and fetches them")
     if not done:

@@ -596,7 +596,7 @@ def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Datase
 
     made = provenance.attributes(
         spec=json.dumps(sweep.to_json()),
-        seed=str(sweep.fixed.get("seed", "in cells" if "seed" in sweep.cells else "none")),
+        seed=seed_in_words(sweep),
         device=of_chunks("device"),
         dtype=chunks[0].attrs.get("dtype", "as computed"),
         wall_seconds=sum(chunk.attrs.get("wall_seconds", 0.0) for chunk in chunks),
@@ -604,6 +604,11 @@ def _whole(sweep: Sweep, chunks: Sequence[xr.Dataset], remedy: str) -> xr.Datase
     made |= {name: of_chunks(name) for name in ("code", "versions", "machine")}
     made |= {"sweep": sweep.name, "sweep_key": sweep.key, "data": sweep.data, "chunks": len(chunks)}
     return unfold(sweep, join(sweep, chunks)).assign_attrs(made)
+
+
+def seed_in_words(sweep: Sweep) -> str:
+    """The seed of all cells, or where it is found."""
+    return str(sweep.fixed.get("seed", "in cells" if "seed" in sweep.cells else "none"))
 
 
 def missing(sweep: Sweep, chunks: Sequence[xr.Dataset]) -> list[int]:

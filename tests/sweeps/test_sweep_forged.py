@@ -1,0 +1,271 @@
+"""Laws of verification: whatever is changed in a shipped file, whose checksum is then made to fit, is found or told.
+
+The forger may write the entry of the record anew, as :func:`deepmech.sweeps.record.enter` does; what a result was
+recomputed with before, if it was, stays.
+"""
+
+import json
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deepmech import over
+from deepmech.core import provenance
+from deepmech.sweeps import Stale, Sweep, cli_verify, record, run, ship
+from deepmech.sweeps import verify as verify_any
+from deepmech.sweeps.store import checksum, read_netcdf, write_netcdf
+
+MODULE = """\
+import numpy as np
+import xarray as xr
+
+from deepmech.sweeps import recomputed
+
+OFF = 0.0
+
+
+@recomputed(tolerance={"sum": 3e-2})
+def compute(cells, steps):
+    base = cells["base"].values[:, None] + np.arange(1.0, steps + 1)
+    return xr.Dataset(
+        {
+            "loss": (("cell", "step"), np.sqrt(base), {"long_name": "loss", "units": "nat"}),
+            "single": (("cell", "step"), np.sqrt(base).astype("float32")),
+            "sum": (("cell", "step"), (1 + OFF) * np.exp(base)),
+            "count": (("cell", "step"), (10 * base).astype("int64")),
+            "word": (("cell",), np.array(["calm", "lively"])[cells["base"].values.astype(int) % 2]),
+        },
+        {"step": ("step", np.arange(steps), {"units": "step"})},
+    )
+"""
+COMPUTE = "forged_here:compute"
+verify = partial(verify_any, trust=[COMPUTE])
+FLOATS = ("loss", "single", "sum")
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.ndarray size changed")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a module that computes, and a result of it that ships."""
+    folder = tmp_path_factory.mktemp("forged")
+    (folder / "forged_here.py").write_text(MODULE)
+    sys.path.insert(0, str(folder))
+    sweep = Sweep("forged", COMPUTE, {"base": over("base", np.arange(3.0))}, {"steps": 4})
+    yield ship(run(sweep), folder / "results")
+    sys.path.remove(str(folder))
+    sys.modules.pop("forged_here", None)
+
+
+def forge(path, change, entered=True):
+    """A copy of the folder in which ``change`` was made to the dataset, or to the entry, and the checksum fits."""
+    folder = path.parents[1] / "copy"
+    folder.mkdir(exist_ok=True)
+    copy = folder / path.name
+    dataset = read_netcdf(path)
+    dataset = change(dataset) or dataset
+    write_netcdf(dataset, copy)
+    entry = record.read(path.parent)[path.name]
+    (folder / record.FILE).write_text(json.dumps({path.name: {**entry, "file": checksum(copy)}}))
+    if entered:
+        record.enter(copy, dataset, 3)
+    return copy
+
+
+def found(path, **how) -> bool:
+    """Whether verification of all cells tells a change: it fails, or refuses the file."""
+    try:
+        (report,) = verify(path, n=99, **how)
+    except Stale:
+        return True
+    assert report.passed or "DIFFERENT" in str(report)
+    return not report.passed
+
+
+def test_an_honest_copy_passes(place):
+    for entered in (True, False):
+        (report,) = verify(forge(place, lambda d: d, entered), n=99)
+        assert report.passed and report.largest == 0 and len(report.cells) == 3
+
+
+many = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+@many
+@given(st.sampled_from(FLOATS), st.integers(0, 11), st.floats(-16, 3), st.booleans(), st.booleans())
+def test_any_number_that_changes_by_any_size_is_found(place, name, where, size, up, entered):
+    """Where it was made bits are equal, however little a number changes; of torch's sums rounding is left."""
+
+    def change(dataset):
+        values = dataset[name].values.reshape(-1)
+        before = values[where]
+        values[where] = before * (1 + 10**size if up else 1 - 10**size)
+        changed.append(abs(float(values[where]) - float(before)) / abs(float(before)))
+
+    changed: list[float] = []
+    told = found(forge(place, change, entered))
+    assert told == (changed[0] > (record.LAST_BITS_OF_TORCH if name == "sum" else 0)) or changed[0] < 1e-6
+
+
+@pytest.mark.parametrize("ratio", [10, 100, 1e4, 1e6])
+def test_ten_times_what_an_honest_recomputation_differs_is_found(place, monkeypatch, ratio):
+    """Sums that differ by 1e-7 on another processor: a forgery by 1e-6 is found there, although 3e-2 is stated."""
+    monkeypatch.setattr(provenance, "processor", lambda: "another processor")
+    honest = forge(place, lambda d: d)
+    module = sys.modules["forged_here"]
+    monkeypatch.setattr(module, "OFF", 1e-7)
+    (report,) = verify(honest, n=99)
+    assert report.passed and report.differences["sum"] == pytest.approx(1e-7, rel=1e-3)
+    entry = record.read(honest.parent)
+
+    def change(dataset):
+        dataset["sum"].values[1, 2] *= 1 - ratio * 1e-7
+
+    forged = forge(place, change)
+    for kept in (entry[honest.name]["recomputed"], []):
+        (forged.parent / record.FILE).write_text(
+            json.dumps({forged.name: {**entry[honest.name], "file": checksum(forged), "recomputed": kept}})
+        )
+        (report,) = verify(forged, n=99)
+        assert not report.passed
+        assert ("--accept" in str(report)) == (ratio * 1e-7 < 3e-2)
+    assert found(forged, accept=True) == (ratio * 1e-7 > 3e-2)
+
+
+def _retype(name, kind):
+    return lambda d: d.assign({name: d[name].astype(kind)})
+
+
+def _attribute(name, value):
+    return lambda d: d.assign_attrs({name: value})
+
+
+def _without(name):
+    def change(dataset):
+        del dataset.attrs[name]
+
+    return change
+
+
+def _label(dataset):
+    dataset["loss"].attrs["units"] = "bit"
+
+
+CHANGES = {
+    **{f"{name} as {kind}": _retype(name, kind) for name, kind in {
+        "loss": "float32", "single": "float64", "count": "int32", "diverged": "int8", "step": "int32",
+    }.items()},
+    "count as float": _retype("count", "float64"),
+    "base as float32": lambda d: d.assign_coords(base=d.base.astype("float32")),
+    **{f"without {name}": lambda d, name=name: d.drop_vars(name)
+       for name in ("loss", "single", "sum", "count", "word", "diverged", "step")},
+    "another variable": lambda d: d.assign(more=d.loss),
+    "renamed": lambda d: d.rename(loss="lost"),
+    "units of a variable": _label,
+    "a word": lambda d: d.assign(word=d.word.str.upper()),
+    "one cell less": lambda d: d.isel(base=slice(2)),
+    "cells in another order": lambda d: d.isel(base=[1, 0, 2]),
+    "dimension of the grid": lambda d: d.rename(base="ground"),
+    **{f"attribute {name}": _attribute(name, value) for name, value in {
+        "sweep": "other", "sweep_key": "0" * 16, "data": "mnist", "seed": "7", "spec": "{}",
+    }.items()},
+    **{f"without attribute {name}": _without(name) for name in (
+        "sweep", "sweep_key", "data", "seed", "spec", "machine", "versions", "device", "dtype", "wall_seconds",
+    )},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CHANGES)
+@pytest.mark.parametrize("entered", [True, False], ids=["entered anew", "checksum alone"])
+def test_any_change_of_type_name_attribute_or_variable_is_found(place, what, entered):
+    assert found(forge(place, CHANGES[what], entered))
+
+
+@pytest.mark.parametrize("name", ["machine", "versions"])
+def test_a_file_cannot_switch_equality_off(place, name):
+    """That it was made elsewhere is believed of the entry alone; elsewhere rounding is allowed, no more."""
+
+    def change(dataset):
+        dataset.attrs[name] = "another, 96 cores"
+        dataset["loss"].values[0, 0] *= 1 + 1e-8
+
+    assert found(forge(place, change, entered=False))
+    assert found(forge(place, change))
+    assert found(forge(place, lambda d: d.assign_attrs({name: "another"}), entered=False))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"of": 4}, {"seconds": 99.0}, {"made": {"on": "x", "versions": "y"}}, {"variables": {"loss": "float64"}}],
+    ids=str,
+)
+def test_what_the_record_says_of_a_file_is_checked(place, change):
+    copy = forge(place, lambda d: d)
+    entries = record.read(copy.parent)
+    entries[copy.name] |= change
+    (copy.parent / record.FILE).write_text(json.dumps(entries))
+    assert found(copy)
+
+
+@many
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+), st.sampled_from(["", "file", "of", "seconds", "part_seconds", "recomputed", "made", "variables", "source",
+                    "left_out", "cells", "largest", "on"]))  # fmt: skip
+def test_a_record_of_any_shape_is_read_or_named(place, value, field):
+    """What is wrong in its form is one line with the file's name, whatever it is."""
+    copy = forge(place, lambda d: d)
+    entries = record.read(copy.parent)
+    entry = entries[copy.name]
+    entry["recomputed"] = [{"code": "c0de", "on": "x", "cells": [0], "parts": [], "largest": 0.0}]
+    if field in ("cells", "largest", "on"):
+        entry["recomputed"][0][field] = value
+    elif field:
+        entry[field] = value
+    (copy.parent / record.FILE).write_text(json.dumps(entries if field else value))
+    try:
+        (report,) = verify(copy, n=1)
+    except Stale as error:
+        assert (record.FILE in str(error) or copy.name in str(error)) and "\n" not in str(error)
+    else:
+        assert report.passed or "DIFFERENT" in str(report)
+
+
+def test_a_cell_that_raises_today_is_a_difference(place, monkeypatch):
+    copy = forge(place, lambda d: d)
+    monkeypatch.setattr(sys.modules["forged_here"], "np", None)
+    (report,) = verify(copy)
+    assert not report.passed and "raised AttributeError" in str(report)
+    assert cli_verify([copy], trust=[COMPUTE])[1] is False
+
+
+def test_what_is_left_out_on_purpose_is_no_difference(place, tmp_path):
+    dataset = run(Sweep.from_json(json.loads(read_netcdf(place).attrs["spec"]), [COMPUTE]))
+    assert [r.passed for r in verify(ship(dataset, tmp_path, without=["count"]), n=99)] == [True]
+    assert [r.passed for r in verify(ship(dataset.drop_vars("count"), tmp_path), n=99)] == [False]
+
+
+def test_a_damaged_file_that_the_record_lists_is_named(place):
+    copy = forge(place, lambda d: d)
+    copy.write_bytes(b"no netCDF")
+    entries = json.loads((copy.parent / record.FILE).read_text())
+    entries[copy.name]["file"] = checksum(copy)
+    (copy.parent / record.FILE).write_text(json.dumps(entries))
+    with pytest.raises(Stale, match=copy.name):
+        list(verify(copy))
+
+
+def test_types_that_a_file_gives_back_are_those_that_are_computed(place):
+    assert isinstance(read_netcdf(place), xr.Dataset)
+    entry = record.read(place.parent)[place.name]
+    assert entry["variables"] == {
+        "count": "int64", "diverged": "bool", "loss": "float64", "single": "float32", "sum": "float64", "word": "text",
+    }  # fmt: skip
