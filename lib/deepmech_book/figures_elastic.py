@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,25 @@ from deepmech_book.figures import Picture, pictured
 __all__ = [
     "accuracies",
     "all_times",
+    "class_numbers",
     "distance_from_limit",
     "effect_plane",
+    "effect_rates",
     "fading_effects",
     "fading_exponents",
     "gaps_along_directions",
+    "integrated_effects",
     "logit_clouds",
     "plane_angles",
     "projected_logits",
+    "recovered_effects",
+    "sample_sizes",
     "separable_by_chance",
     "shapes",
     "share_separated",
     "simplex_distance",
+    "smoothing_windows",
+    "tail_indices",
     "threshold",
     "training_losses",
     "two_classes",
@@ -319,4 +326,153 @@ def plane_angles(angles: xr.Dataset) -> Picture:
         legend=True,
         figure="B.D10",
         alt="Two curves of angle over iteration that lie on one another, large and jumping at first, near zero later.",
+    )
+
+
+# --- effects ----------------------------------------------------------------------------------------------------------
+
+INTEGRATED = {"A": r"$\hat A$", "B": r"$\hat B$"}
+RATES = {"intra": r"$\hat\alpha$", "inter": r"$\hat\beta$"}
+MODELS = {"I": "I-model", "L": "L-model"}
+
+
+def _pair(estimated: xr.Dataset, names: Mapping[str, str]) -> xr.DataArray:
+    """Both effects, ``names``, over ``effect``, at about 500 times."""
+    some = estimated.isel(time=slice(0, None, max(1, estimated.sizes["time"] // 500)))
+    return xr.concat([some[name] for name in names], xr.Variable("effect", list(names.values())))
+
+
+def _by_share(curves: xr.DataArray) -> xr.DataArray:
+    """Curves over the share of training in place of the iteration."""
+    n = curves.sizes["time"]
+    return curves.reset_coords(drop=True).assign_coords(time=(np.arange(n) + 0.5) / n)
+
+
+def _side_by_side(curves: Mapping[str, xr.DataArray]) -> xr.DataArray:
+    """Both models and data sets as panels, over the share of training."""
+    rows: dict[str, xr.DataArray] = {}
+    for data, one in curves.items():
+        shares = _by_share(one)
+        rows |= {f"{data}, {model}": shares.sel(model=model, drop=True) for model in MODELS}
+    return xr.concat(rows.values(), xr.Variable("panel", list(rows)))
+
+
+def _effects(curves: xr.DataArray, panel: str, y_label: str, **how: Any) -> Picture:
+    how = {"x_label": "share of training", "columns": 2, "level": 0.0} | how
+    return _curve_panels(curves, x="time", by="effect", panel=panel, y_label=y_label, **how)
+
+
+def integrated_effects(shapes: xr.Dataset, photos: xr.Dataset, printed: xr.Dataset) -> Picture:
+    """Figure 3: A and B of two data sets by both models, over the share of training.
+
+    ``printed`` has A and B over ``time`` by the formula that is printed for the L-model, on shapes.
+    """
+    formula = _pair(printed, INTEGRATED)
+    dashed = xr.concat([np.nan * formula, formula], xr.Variable("model", list(MODELS)))
+    return _effects(
+        _side_by_side({"shapes": _pair(shapes, INTEGRATED), "CIFAR": _pair(photos, INTEGRATED)}),
+        "panel",
+        "integrated effect",
+        theory=_side_by_side({"shapes": dashed, "CIFAR": np.nan * dashed}),
+        theory_label="as printed",
+        shared=False,
+        figure="B.3",
+        alt="Four panels of two curves: A rises and levels off, and B stays far below it, on both data sets and by "
+        "both models. Dashed, for the L-model on shapes only: both rise.",
+    )
+
+
+def effect_rates(shapes: xr.Dataset, photos: xr.Dataset) -> Picture:
+    """Figure 3, derivatives: α and β of two data sets by both models, over the share of training."""
+    return _effects(
+        1000 * _side_by_side({"shapes": _pair(shapes, RATES), "CIFAR": _pair(photos, RATES)}),
+        "panel",
+        "effect per 1,000 iterations",
+        shared=False,
+        alt="Four panels. One effect has an early maximum; the other stays below it.",
+    )
+
+
+def smoothing_windows(estimated: xr.Dataset) -> Picture:
+    """Figure D.1: α and β over ``time`` by one model, a panel for each ``window``."""
+    return _effects(
+        1000 * _pair(estimated, RATES),
+        "window",
+        "effect per 1,000 iterations",
+        title="window {}",
+        x_label="iteration",
+        shared=False,
+        figure="B.D1",
+        alt="Four panels: noise alone with the smallest window, a hump above the noise with the largest.",
+    )
+
+
+def sample_sizes(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
+    """Figure D.3: A over the share of training, by ``model``, a curve for each number of samples, ``per_class``."""
+    curves = {"shapes": shapes, "CIFAR": photos}
+    return _curve_panels(
+        _side_by_side({name: one.isel(time=slice(0, None, 2)) for name, one in curves.items()}),
+        x="time",
+        by="per_class",
+        panel="panel",
+        columns=2,
+        shared=False,
+        label="n = {}",
+        x_label="share of training",
+        y_label=r"$\hat A$",
+        figure="B.D3",
+        alt="Four panels of four curves of the integrated intra-class effect that lie close to one another; on "
+        "CIFAR-10 that of 80 samples per class rises further.",
+    )
+
+
+def class_numbers(text: xr.Dataset, program: xr.Dataset) -> Picture:
+    """Figure D.4: A and B over ``time``, a panel for each number of ``classes``; dashed: as in the program."""
+    return _effects(
+        _pair(text, INTEGRATED),
+        "classes",
+        "integrated effect",
+        columns=2,
+        x_label="iteration",
+        theory=_pair(program, INTEGRATED),
+        theory_label="as in the program",
+        figure="B.D4",
+        alt="Two panels in which A rises and B falls, on both kinds of images; A rises further with three classes.",
+    )
+
+
+def recovered_effects(recovered: xr.Dataset) -> Picture:
+    """A and B read off a known model over ``time``, a curve for each estimator (``model``), beside the truth."""
+    some, names = recovered.isel(time=slice(0, None, 8)), xr.Variable("effect", list(INTEGRATED.values()))
+    truth = xr.concat([some["A_true"], some["B_true"]], names)
+    return _curve_panels(
+        xr.concat([some["A"], some["B"]], names),
+        x="time",
+        by="model",
+        panel="effect",
+        theory=truth.expand_dims(model=some["model"].values),
+        theory_label="truth",
+        shared=False,
+        x_label="iteration",
+        y_label="integrated effect",
+        alt="Two panels of three curves. Left two of them lie near the dashed truth, the paper's formula off it. Right "
+        "the estimator by margins follows the truth, the I-model's lies somewhat below it and the paper's formula far "
+        "away.",
+    )
+
+
+def tail_indices(tails: xr.Dataset) -> Picture:
+    """Tail ``index`` of known effects over their exponent ``r``, a curve for each ``strength``, and the ``slope``."""
+    return _lines(
+        tails["index"],
+        x="r",
+        by="strength",
+        label=r"$\alpha_0$ = {}",
+        theory=tails["slope"],
+        theory_label="local slope",
+        level=1.0,
+        x_label="true exponent $r$",
+        y_label=r"tail index $\hat r$",
+        alt="Two curves of the tail index rise much more slowly than the true exponent and differ by the strength of "
+        "the effect.",
     )

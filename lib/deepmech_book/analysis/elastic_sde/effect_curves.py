@@ -1,0 +1,295 @@
+"""What the courses of estimated effects say: Figs. 3, D.1, D.3 and D.4 of paper B.
+
+``estimated`` is what :func:`deepmech_book.experiments.elastic_sde.effects.estimate` gives: ``A``, ``B``, ``intra`` and
+``inter`` over ``model`` and ``time``. ``means`` are class means over ``time``, ``class`` and ``logit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.specs import over
+from deepmech.metrics import elasticity
+from deepmech_book.experiments.elastic_sde import effects
+
+__all__ = [
+    "course",
+    "course_of_sets",
+    "distance_by_noise",
+    "end_values",
+    "gained",
+    "growth_by_classes",
+    "last_tenth",
+    "late_growth",
+    "late_growth_ratio",
+    "norm_against_line",
+    "rms",
+    "roughness",
+    "share_below",
+    "size_distances",
+    "window_sensitivity",
+    "without_start",
+]
+
+MODELS = effects.MODELS
+
+
+def rms(gap: xr.DataArray) -> xr.DataArray:
+    """Root mean square over ``time``.
+
+    Examples
+    --------
+    >>> rms(xr.DataArray([3.0, -3.0, 3.0], dims="time")).item()
+    3.0
+    """
+    return (gap**2).mean("time") ** 0.5
+
+
+def share_below(estimated: xr.Dataset) -> xr.DataArray:
+    """Share of the first third of training in which β̂ < α̂ (Fig. 3), over the other dimensions."""
+    third = estimated.isel(time=slice(0, estimated.sizes["time"] // 3))
+    return (third["inter"] < third["intra"]).mean("time")
+
+
+def course(estimated: xr.Dataset, window: int) -> xr.Dataset:
+    """When α̂ is largest, and how large it is at the beginning and at the end, compared with that (Fig. 3).
+
+    Parameters
+    ----------
+    estimated : Dataset
+        ``intra`` over ``time`` and any others.
+    window : int
+        Of the filter that made it, in iterations: within half of it of the beginning, where the filter extrapolates,
+        no maximum is looked for.
+
+    Returns
+    -------
+    Dataset
+        ``peak``, a share of training; ``begin`` and ``end``, means over the first 3 % and the last tenth of training by
+        the maximum.
+    """
+    alpha, steps = estimated["intra"], estimated.sizes["time"]
+    edge = effects.window_of(estimated, window) // 2
+    inner = alpha.isel(time=slice(edge, None))
+    ends = {"begin": slice(3 * steps // 100), "end": slice(-(steps // 10), None)}
+    shares = {name: alpha.isel(time=at).mean("time") / inner.max("time") for name, at in ends.items()}
+    return xr.Dataset({"peak": (inner.argmax("time") + edge) / steps, **shares})
+
+
+def course_of_sets(estimated: xr.Dataset, window: int) -> dict[str, Estimate]:
+    """:func:`course` of several sets of trials, mean with its interval over sets.
+
+    Parameters
+    ----------
+    estimated : Dataset
+        Over ``per_class``, ``first_seed`` (a set for each pair), ``model`` and ``time``.
+    window : int
+        As for :func:`course`.
+
+    Returns
+    -------
+    dict
+        "peak", "begin" and "end", over ``model``.
+    """
+    sets = course(estimated, window).stack(set=["per_class", "first_seed"])
+    sets = sets.drop_vars(["set", "per_class", "first_seed"])
+    return {str(name): estimate(sets[name], "set", "symmetric") for name in sets}
+
+
+def late_growth(means: xr.DataArray) -> xr.DataArray:
+    """Growth of Â over the second half of training, by model.
+
+    Each end is a mean over a twentieth of training: from the middle on, and up to the end.
+
+    Returns
+    -------
+    DataArray
+        Over ``model`` and the other dimensions of ``means``; a pure number.
+    """
+    a = xr.concat([elasticity.integrated_effects(means, model)["A"] for model in MODELS], over("model", list(MODELS)))
+    n = a.sizes["time"]
+    width, middle = max(1, n // 20), n // 2
+    late, before = (a.isel(time=at).mean("time") for at in (slice(-width, None), slice(middle, middle + width)))
+    return late - before
+
+
+def late_growth_ratio(result: xr.Dataset) -> Estimate:
+    """By what factor Â grows faster in the L-model than in the I-model, late, with its interval over groups of trials.
+
+    No interval if one of the two does not grow.
+    """
+
+    def log_ratio(means: xr.DataArray) -> xr.DataArray:
+        growth = late_growth(means)
+        logs = xr.apply_ufunc(np.log, growth.where(growth > 0))
+        return logs.sel(model="L", drop=True) - logs.sel(model="I", drop=True)
+
+    return effects.over_groups(result, log_ratio).map(np.exp)
+
+
+def norm_against_line(means: xr.DataArray) -> xr.DataArray:
+    """How far the mean norm of class means is from the I-model's Â, by how far it is from a straight line.
+
+    All three are divided by their mean over the last tenth of training; the line starts at zero. Below 1 the norm grows
+    rather like Â than steadily.
+    """
+    norm = ((means**2).sum("logit") ** 0.5).mean("class")
+    line = xr.DataArray(np.arange(norm.sizes["time"], dtype=float), {"time": norm["time"]}, dims="time")
+    last = slice(-(norm.sizes["time"] // 10), None)
+
+    def apart(other: xr.DataArray) -> xr.DataArray:
+        one, two = (z / z.isel(time=last).mean("time") for z in (norm, other))
+        return rms(one - two)
+
+    return apart(elasticity.integrated_effects(means, "I")["A"]) / apart(line)
+
+
+def end_values(result: xr.Dataset, window: int, names: Mapping[str, str]) -> dict[str, float]:
+    """What is read off one set of networks, in one column of a table.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks.
+    window : int
+        Of the filter, in iterations.
+    names : mapping
+        Names of the models "I" and "L".
+
+    Returns
+    -------
+    dict
+        Ends of Â and B̂ (mean of the last hundred recorded times), the time of the maximum of α̂ by model, the factor of
+        :func:`late_growth_ratio`, and validation accuracy.
+    """
+    estimated = effects.estimate(result, window)
+    end = estimated[["A", "B"]].isel(time=slice(-100, None)).mean("time")
+    columns = {"Â": end["A"], "B̂": end["B"], "time of the maximum": course(estimated, window)["peak"]}
+    rows = {
+        f"{name}, {words}": float(values.sel(model=model))
+        for name, values in columns.items()
+        for model, words in names.items()
+    }
+    rows["late growth, ratio L/I"] = float(late_growth_ratio(result).value)
+    return rows | {"validation accuracy": float(result["validation_accuracy"].isel(at_iteration=-1).mean())}
+
+
+def roughness(estimated: xr.Dataset, trend: xr.DataArray) -> xr.DataArray:
+    """How far α̂ scatters about a smoother one, by the maximum of that (Fig. D.1), over the other dimensions."""
+    return ((estimated["intra"] - trend) ** 2).mean("time") ** 0.5 / trend.max("time")
+
+
+# --- numbers of samples (Fig. D.3) ------------------------------------------------------------------------------------
+
+
+def without_start(curves: xr.DataArray) -> xr.DataArray:
+    """Curves without the first twentieth of their times, where Â is zero by definition."""
+    return curves.isel(time=slice(curves.sizes["time"] // 20, None))
+
+
+def gained(a: xr.DataArray) -> xr.DataArray:
+    """What curves gain after their mean from iteration 1,000 to 1,500, from then on."""
+    return (a - a.sel(time=slice(1000, 1500)).mean("time")).sel(time=slice(1500, None))
+
+
+def size_distances(curves: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Distances between curves of different numbers of samples, and their noise.
+
+    Parameters
+    ----------
+    curves : DataArray
+        Over ``per_class``, ``first_seed`` (two sets of trials) and ``time``.
+
+    Returns
+    -------
+    noise : DataArray
+        Root mean square distance of two sets of trials over √2, the noise of their mean, over ``per_class``.
+    between : DataArray
+        Distance of the means over sets, over ``pair``, labelled "80 and 480".
+    """
+    noise = rms(curves.isel(first_seed=0, drop=True) - curves.isel(first_seed=1, drop=True)) / np.sqrt(2)
+    mean = curves.mean("first_seed")
+    by_size = {int(n): mean.sel(per_class=n, drop=True) for n in mean["per_class"].values}
+    between = {f"{a} and {b}": rms(by_size[a] - by_size[b]) for a, b in combinations(by_size, 2)}
+    return noise, xr.concat(between.values(), xr.Variable("pair", list(between)))
+
+
+def distance_by_noise(estimated: xr.Dataset, pair: str) -> Estimate:
+    """Distance of Â between two numbers of samples, by the noise, with its interval from the noise of single sizes.
+
+    Parameters
+    ----------
+    estimated : Dataset
+        ``A`` over ``per_class``, ``first_seed``, ``model`` and ``time``.
+    pair : str
+        As :func:`size_distances` labels it.
+    """
+    sets, between = size_distances(without_start(estimated["A"]))
+    noise = sets.mean("per_class")
+    value = between.sel(pair=pair, drop=True) / noise
+    logs = xr.apply_ufunc(np.log, sets)
+    ends = estimate(logs, "per_class", "symmetric", at=xr.apply_ufunc(np.log, noise))
+    low, high = (value * noise / xr.apply_ufunc(np.exp, end) for end in ends.interval[::-1])
+    return Estimate(value, low, high, ends.n, ends.why)
+
+
+def window_sensitivity(result: xr.Dataset, window: int, at: slice, wide: int = 551) -> xr.DataArray:
+    """Logarithm of how much further α̂ is from that with a wide window in the L-model than in the I-model.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks, over ``per_class`` and ``first_seed``.
+    window, wide : int
+        Of the filters, in iterations.
+    at : slice
+        Which of the recorded times.
+
+    Returns
+    -------
+    DataArray
+        Over ``set``, a pair of ``per_class`` and ``first_seed``.
+    """
+    gap = (effects.estimate(result, window)["intra"] - effects.estimate(result, wide)["intra"]).isel(time=at)
+    size = rms(gap)
+    ratio = xr.apply_ufunc(np.log, size.sel(model="L", drop=True) / size.sel(model="I", drop=True))
+    return ratio.stack(set=["per_class", "first_seed"]).drop_vars(["per_class", "first_seed", "set"])
+
+
+# --- numbers of classes (Fig. D.4) ------------------------------------------------------------------------------------
+
+
+def last_tenth(means: xr.DataArray) -> xr.Dataset:
+    """Â and B̂ by the I-model, mean over the last tenth of training."""
+    both = elasticity.integrated_effects(means, "I")
+    return both.isel(time=slice(-(both.sizes["time"] // 10), None)).mean("time")
+
+
+def growth_by_classes(few: xr.Dataset, many: xr.Dataset) -> dict[str, Estimate]:
+    """Â and B̂ at the end of training with two classes and with three, and by what factor Â is larger with three.
+
+    Parameters
+    ----------
+    few, many : Dataset
+        Results of networks of two classes and of three.
+
+    Returns
+    -------
+    dict
+        "A" and "B" over ``classes``; "times", the factor. Intervals are over groups of trials.
+    """
+    classes = xr.Variable("classes", ["2 classes", "3 classes"])
+    both = [[last_tenth(means) for means in effects.without_groups(one)] for one in (few, many)]
+    ends = {}
+    for name in ("A", "B"):
+        value, without = (xr.concat([one[i][name] for one in both], classes, combine_attrs="drop") for i in (0, 1))
+        ends[name] = jackknife(value, without, over="group", scatter="symmetric")
+    (two, some), (three, others) = ([np.log(z["A"].values) for z in one] for one in both)
+    # What does not change from group to group does not matter to the jackknife.
+    times = jackknife(float(three - two), others, three - some, scatter="symmetric")
+    return ends | {"times": times.map(np.exp)}

@@ -1,0 +1,140 @@
+"""Measures of estimated effects, on class means whose effects are known in closed form."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepmech_book.analysis.elastic_sde import effect_curves
+
+T = np.arange(0.0, 4000.0, 10.0)
+START = np.array([[1.0, -0.2, 0.1], [-0.3, 1.4, 0.2], [0.1, 0.3, 1.9]])
+
+
+def growing(growth, centre=0.0, k=3):
+    """Class means: a point that all logits of all classes share, and a part that grows as e^growth.
+
+    Without a centre Â = K g by either model. With one only differences between classes grow: Â = (K − 1) g by the
+    I-model and K g by the L-model, whose margins do not see what logits share. B̂ = 0 without a centre.
+    """
+    part = START[:k, :k]
+    if centre:
+        part = part - part.mean(0)
+    values = centre + np.exp(growth)[..., None, None] * part
+    return xr.DataArray(values, {"time": T[: len(growth)]}, ("time", "class", "logit"))
+
+
+def result_of(*means):
+    """A result of groups of trials with these class means, as networks would give it."""
+    groups = xr.concat(means, "group").rename(time="slow_time")
+    mean = xr.concat(means, "group").mean("group")
+    return xr.Dataset({"mean": mean, "group_mean": groups})
+
+
+def test_a_share_is_taken_of_the_first_third():
+    inter = np.where(np.arange(30) < 4, 0.0, 2.0)
+    estimated = xr.Dataset({"intra": ("time", np.ones(30)), "inter": ("time", inter)})
+    assert float(effect_curves.share_below(estimated)) == 0.4
+
+
+@given(st.integers(30, 330), st.floats(0.1, 5.0))
+def test_the_course_of_a_hump_is_that_of_the_hump(peak, height):
+    n = np.arange(400)
+    alpha = height * np.clip(1 - abs(n - peak) / 60, 0, None)
+    estimated = xr.Dataset({"intra": ("time", alpha)}, {"time": T})
+    found = effect_curves.course(estimated, 101)  # eleven recorded times
+    assert float(found["peak"]) == peak / 400
+    assert float(found["begin"]) == pytest.approx(alpha[:12].mean() / height)
+    assert float(found["end"]) == pytest.approx(alpha[-40:].mean() / height)
+
+
+def test_a_maximum_within_half_a_window_of_the_beginning_is_the_filters():
+    alpha = np.full(400, 1.0)
+    alpha[:5], alpha[200] = 9.0, 2.0
+    estimated = xr.Dataset({"intra": ("time", alpha)}, {"time": T})
+    assert float(effect_curves.course(estimated, 101)["peak"]) == 0.5
+
+
+def test_courses_of_sets_are_their_mean():
+    alpha = np.stack([np.clip(1 - abs(np.arange(400) - p) / 60, 0, None) for p in (100, 140, 180, 220)])
+    curves = alpha.reshape(2, 2, 1, 400)
+    dims = ("per_class", "first_seed", "model", "time")
+    estimated = xr.Dataset({"intra": (dims, curves)}, {"time": T, "per_class": [80, 480]})
+    found = effect_curves.course_of_sets(estimated.isel(model=0), 101)["peak"]
+    assert float(found.value) == pytest.approx(0.4) and found.n == 4 and float(found.low) < 0.4 < float(found.high)
+
+
+def test_late_growth_is_that_of_the_effects():
+    growth = effect_curves.late_growth(growing(0.001 * T))
+    # From the middle of the 20 times after the middle to that of the last 20: 180 times of 10 iterations.
+    np.testing.assert_allclose(growth.sel(model=["I", "L"]), 3 * 0.001 * 1800, rtol=1e-9)
+
+
+@given(st.floats(0.0002, 0.002))
+def test_models_differ_by_the_factor_of_what_logits_share(rate):
+    means = [growing(factor * rate * T, centre=5.0) for factor in (1.0, 1.2, 0.9)]
+    found = effect_curves.late_growth_ratio(result_of(*means))
+    assert float(found.value) == pytest.approx(1.5, rel=1e-6)
+    none = effect_curves.late_growth_ratio(result_of(*[growing(-rate * T)] * 3))
+    assert not none.known
+
+
+def test_a_norm_is_compared_with_the_effect_and_with_a_line():
+    """The norm is e^g, Â = 3 g and the line t: by hand for g = log(1 + t/T)."""
+    share = T / T[-1]
+    found = effect_curves.norm_against_line(growing(np.log1p(share)))
+    norm, log, line = ((z / z[-40:].mean()) for z in (1 + share, np.log1p(share), share))
+    by_hand = np.sqrt(((norm - log) ** 2).mean() / ((norm - line) ** 2).mean())
+    assert float(found) == pytest.approx(by_hand)
+
+
+def test_roughness_is_the_scatter_by_the_maximum_of_the_trend():
+    trend = xr.DataArray(np.full(100, 2.0), dims="time")
+    rough = xr.Dataset({"intra": trend + xr.DataArray(np.tile([0.5, -0.5], 50), dims="time")})
+    assert float(effect_curves.roughness(rough, trend)) == pytest.approx(0.25)
+
+
+def sizes(offsets, gap):
+    """Curves of sizes that differ by constants, and of two sets of trials that differ by ``gap``."""
+    dims = ("per_class", "first_seed", "time")
+    values = np.array(offsets)[:, None, None] + gap * np.array([0.5, -0.5])[:, None] + 0 * T
+    return xr.DataArray(values, {"per_class": [80, 480, 4800], "time": T}, dims)
+
+
+def test_distances_of_sizes_and_their_noise_are_those_laid_out():
+    noise, between = effect_curves.size_distances(sizes([0.0, 1.0, 3.0], 0.2))
+    np.testing.assert_allclose(noise, 0.2 / np.sqrt(2))
+    assert between["pair"].values.tolist() == ["80 and 480", "80 and 4800", "480 and 4800"]
+    np.testing.assert_allclose(between, [1.0, 3.0, 2.0])
+    found = effect_curves.distance_by_noise(xr.Dataset({"A": sizes([0.0, 1.0, 3.0], 0.2)}), "80 and 4800")
+    assert float(found.value) == pytest.approx(3 / 0.2 * np.sqrt(2))
+    np.testing.assert_allclose(found.interval, found.value)  # all sizes scatter alike
+
+
+def test_what_curves_gain_does_not_know_where_they_were():
+    a = xr.DataArray(np.stack([0.01 * T, 7 + 0.01 * T]), {"time": T}, ("size", "time"))
+    gained = effect_curves.gained(a)
+    np.testing.assert_allclose(gained.isel(size=0), gained.isel(size=1))
+    assert float(gained["time"][0]) == 1500 and float(gained[0, 0]) == pytest.approx(0.01 * 250)
+    assert effect_curves.without_start(a).sizes["time"] == 380
+
+
+def test_windows_matter_by_the_factor_between_the_models():
+    """Â of the L-model is 1.5 times that of the I-model here, and filters are linear."""
+    bump = 0.5 * np.exp(-(((T - 2000) / 100) ** 2))
+    means = xr.concat([growing(f * bump, centre=5.0) for f in (1.0, 2.0)], "first_seed").expand_dims(per_class=[80])
+    found = effect_curves.window_sensitivity(xr.Dataset({"mean": means}), 191, slice(100, 300))
+    np.testing.assert_allclose(found, np.log(1.5), rtol=1e-6)
+
+
+def test_effects_at_the_end_grow_with_the_number_of_classes():
+    """For the same growth g of all means Â = K g and B̂ = 0: three halves of it with three classes in place of two."""
+    growth = np.minimum(0.002 * T, 4.0)
+    few, many = ([growing(f * growth, k=k) for f in (0.9, 1.0, 1.1)] for k in (2, 3))
+    found = effect_curves.growth_by_classes(result_of(*few), result_of(*many))
+    low, high = 2 * growth[-1], 3 * growth[-1]
+    np.testing.assert_allclose(found["A"].value, [low, high], rtol=0.02)  # of a mean of exponentials
+    np.testing.assert_allclose(found["B"].value, 0.0, atol=1e-9)
+    assert float(found["times"].value) == pytest.approx(1.5)
+    np.testing.assert_allclose(effect_curves.last_tenth(many[1])["A"], high)
