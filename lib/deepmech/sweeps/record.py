@@ -457,7 +457,7 @@ def compare(
 
 
 #: So many times the largest difference that was ever seen of a variable it may differ where it was not made.
-NEAR = 5.0
+NEAR = 8.0
 #: What counts as rounding once a result was recomputed somewhere: of what our engines compute, and of torch's sums.
 LAST_BITS, LAST_BITS_OF_TORCH = 1e-12, 2.5e-7
 
