@@ -179,9 +179,9 @@ def test_notebooks_import_nothing_that_the_key_overlooks():
 
 
 def test_pages_of_the_registry_are_notebooks():
-    from deepmech_book import ledger
+    from deepmech_book import claims
 
-    promised = {x.page for x in [*ledger.figures().values(), *ledger.claims().values()]}
+    promised = {x.page for x in [*claims.figures().values(), *claims.claims().values()]}
     assert promised <= set(HOUSE.names), f"no notebook: {', '.join(sorted(promised - set(HOUSE.names)))}"
 
 
@@ -197,8 +197,8 @@ sys.meta_path.insert(0, Absent())
 import deepmech, deepmech_book
 for house in (deepmech, deepmech_book):
     for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
-        # The press, the ledger, what reads it and the live host of the explorers need the book's packages.
-        needs = ("deepmech_book.press.", "deepmech_book.ledger", "deepmech_book.explorers.widget")
+        # The press, the claims, what reads it and the live host of the explorers need the book's packages.
+        needs = ("deepmech_book.press.", "deepmech_book.claims", "deepmech_book.explorers.widget")
         needs += ("deepmech_book.bench.frozen",)
         if not module.name.startswith(needs):
             importlib.import_module(module.name)

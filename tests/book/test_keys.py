@@ -34,7 +34,7 @@ def edit(path, text="\n# changed\n"):
 
 
 SEEN = {"notebooks/springs/one.md": "notebook", "lib/deepmech/physics.py": "library",
-        "lib/deepmech_book/ledger/claims_a.yml": "library", "lib/deepmech_book/press/execution.py": "library",
+        "lib/deepmech_book/claims/claims_a.yml": "library", "lib/deepmech_book/press/execution.py": "library",
         "requirements.lock": "lock file"}  # fmt: skip
 UNSEEN = ("notebooks/springs/two.md", "book/intro.md", "lib/deepmech_book/press/site.py",
           "lib/deepmech/__pycache__/x.pyc", "book/results/sweep.nc")  # fmt: skip

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from miniature import ROOT, make_house
 from playwright.sync_api import TimeoutError
 
-from deepmech_book import ledger
+from deepmech_book import claims
 from deepmech_book.press import press, site
 from deepmech_book.press.sources import Checkout
 
@@ -328,7 +328,7 @@ def test_the_scoreboard_is_sifted_from_the_keyboard_on_a_phone(book, chromium):
     with Visit(chromium, book, viewport=PHONE, has_touch=True) as visit:
         tab = visit.open(BOARD)
         whole = shown(tab)
-        assert {claim for claim, _ in whole} == set(ledger.claims())
+        assert {claim for claim, _ in whole} == set(claims.claims())
         assert tab.evaluate("document.documentElement.scrollHeight") < 12_000, "folded, figure by figure"
         sieve = tab.locator(".dm-sieve")
         assert sieve.locator("output").inner_text() == f"{len(whole)} claims"
@@ -341,7 +341,7 @@ def test_the_scoreboard_is_sifted_from_the_keyboard_on_a_phone(book, chromium):
         assert shown(tab) == [one for one in holding if one[0].startswith("A.")] != []
         assert [h.is_visible() for h in tab.locator("section#scoreboard h2").all()] == [True, False, False]
         tab.get_by_label("Which").select_option("main claims")
-        assert {claim for claim, _ in shown(tab)} == {c for c, _ in holding if c[0] == "A" and ledger.claim(c).main}
+        assert {claim for claim, _ in shown(tab)} == {c for c, _ in holding if c[0] == "A" and claims.claim(c).main}
         tab.get_by_label("Words").fill("A.3.eq8")
         assert [claim for claim, _ in shown(tab)] == ["A.3.eq8"]
         assert tab.locator("#claim-A\\.3\\.eq8 summary").is_visible(), "its fold opens"
@@ -382,7 +382,7 @@ def test_the_scoreboard_is_taken_away_as_csv_and_json(book):
     rows = json.loads(files[".json"].read_text(encoding="utf-8"))
     with open(files[".csv"], newline="", encoding="utf-8") as file:
         table = list(csv.DictReader(file))
-    assert {row["claim"] for row in rows} == set(ledger.claims())
+    assert {row["claim"] for row in rows} == set(claims.claims())
     assert [(r["claim"], r["verdict"]) for r in table] == [(r["claim"], r["verdict"]) for r in rows]
     (eq8,) = (row for row in rows if row["claim"] == "A.3.eq8")
     assert eq8["verdict"] == "holds" and isinstance(eq8["measured"], float)

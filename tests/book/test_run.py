@@ -15,11 +15,11 @@ PAGE = """\
 import xarray as xr
 from deepmech import over
 from deepmech.sweeps import Sweep, result
-from deepmech_book import figures, ledger
+from deepmech_book import claims, figures
 
 powers = result(Sweep("powers", "deepmech.sweeps.example:powers", {"base": over("base", bases)}, {"highest": highest}))
 display(figures.lines(xr.DataArray([0.0, n], {"x": [0, 1]}, "x"), x="x", alt="A line that rises.", figure="A.3"))
-ledger.check("A.3.eq8", measured=float(n), expected=3.0, null=0.0)"""
+claims.evaluate("A.3.eq8", measured=float(n), expected=3.0, null=0.0)"""
 OWN = 'profile = "quick"\nn = 3  # springs\nhighest = 2\nbases = [1.0, 2.0]\nwhat = None'
 
 

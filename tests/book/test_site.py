@@ -13,8 +13,8 @@ from miniature import ROOT, notebook_text, write_notebooks
 from sphinx.util.inventory import InventoryFile
 
 import deepmech
-from deepmech_book import ledger
-from deepmech_book.ledger.citations import citations
+from deepmech_book import claims
+from deepmech_book.claims.citations import citations
 from deepmech_book.press import api, press, site
 from deepmech_book.press.sources import BookError, Checkout
 
@@ -60,7 +60,7 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     assert {path.name for path in (html / "_static" / "mathjax").glob("tex-*.js")} == {"tex-chtml.js"}, (
         "what pages load"
     )
-    assert "deepmech.css" in page and "ledger.css" in page and "stray" not in page, "listed styles and scripts only"
+    assert "deepmech.css" in page and "claims.css" in page and "stray" not in page, "listed styles and scripts only"
     build()
     assert lines == ["a partial build: 1 of 2 notebooks are left out", "the site is up to date"]
 
@@ -181,7 +181,7 @@ def test_what_leads_nowhere_stops_the_build_again_and_again(ready):
 
 
 def test_a_promised_figure_that_nobody_drew_stops_the_build(ready):
-    promised = next(iter(ledger.figures().values()))
+    promised = next(iter(claims.figures().values()))
     checkout = Checkout(ready.root)
     with pytest.raises(BookError, match=f"figure {promised.id}: not drawn by {promised.page}"):
         site.build(checkout, press.press(checkout), "quick", whole=True)
@@ -216,8 +216,8 @@ def test_the_reference_names_the_library_and_formulas_lead_there(ready):
 
 
 def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
-    rows = [ledger.check("A.theory.eq7", 0.0, expected=0.0), ledger.check("A.S1.jerky", 1.2)]
-    shown = [rows[0], ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1), rows[1]]
+    rows = [claims.evaluate("A.theory.eq7", 0.0, expected=0.0), claims.evaluate("A.S1.jerky", 1.2)]
+    shown = [rows[0], claims.evaluate("A.3.eq8", -0.05, expected=-0.05, null=0.1), rows[1]]
     outputs = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in shown]
     outputs.insert(0, {"output_type": "display_data", "data": {"text/html": "a table"}})
     cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}

@@ -10,9 +10,9 @@ from miniature import ROOT, notebook_text, write_notebooks
 from deepmech import cli
 from deepmech.core.estimates import Estimate
 from deepmech.core.files import write_whole
-from deepmech_book import ledger
+from deepmech_book import claims
 from deepmech_book.bench.frozen import COMMITS, prediction
-from deepmech_book.ledger import registry, tables
+from deepmech_book.claims import registry, tables
 from deepmech_book.press import site, verdicts
 from deepmech_book.press.sources import BookError
 from deepmech_book.press.verdicts import Row
@@ -24,7 +24,7 @@ def record(claim="A.3.eq8", measured=-0.0497, page=PAGE, interval=None, **number
     if claim == "A.3.eq8":
         numbers = {"expected": -0.05, "null": 0.1, **numbers}
     measured = measured if interval is None else Estimate(measured, *interval)
-    return {"page": page, "profile": "quick", "claim": ledger.check(claim, measured, **numbers).to_json()}
+    return {"page": page, "profile": "quick", "claim": claims.evaluate(claim, measured, **numbers).to_json()}
 
 
 SOUND = [record(), record("A.3.concave", 0.164), {"page": PAGE, "figure": "A.3"}]
@@ -170,7 +170,7 @@ def test_the_table_of_this_repository_is_whole_and_as_it_is_written(tmp_path):
     """Every claim that the registry promises, sorted, in the form that --accept gives it, head included."""
     path = ROOT / "book" / verdicts.FILE
     rows = verdicts.read(path)
-    assert set(rows) == set(ledger.claims())
+    assert set(rows) == set(claims.claims())
     verdicts.write(tmp_path / "again.tsv", rows)
     assert path.read_text() == (tmp_path / "again.tsv").read_text()
 
@@ -186,7 +186,7 @@ def test_the_numbers_of_a_row_have_its_verdict():
             assert tables.verdict_of(line) == row.verdict, row.claim
 
 
-CLAIM = "from deepmech_book import ledger\n\nledger.check('A.3.concave', measured={})"
+CLAIM = "from deepmech_book import claims\n\nclaims.evaluate('A.3.concave', measured={})"
 
 
 def test_a_flipped_verdict_stops_the_build_until_it_is_accepted(checkout, monkeypatch, capsys):

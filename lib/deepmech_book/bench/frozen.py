@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.sweeps.results import folder
-from deepmech_book.ledger.registry import written
+from deepmech_book.claims.registry import written
 
 COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer"), "e3c385d")
 """In which each prediction was committed, before anything was trained on which it is judged."""
@@ -18,7 +18,7 @@ ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one file of ``book/laws`` says; ``claims`` are as in the ledger, ``commit`` is where it was frozen."""
+    """What one file of ``book/laws`` says; ``claims`` are as in the registry, ``commit`` is where it was frozen."""
 
     title: str
     papers: list[str]

@@ -12,7 +12,7 @@ from typing import Any
 
 from docutils import nodes
 
-from deepmech_book.ledger import PAPERS, figures
+from deepmech_book.claims import PAPERS, figures
 from deepmech_book.press import keys
 from deepmech_book.press.press import PageBuild
 from deepmech_book.press.sources import Checkout

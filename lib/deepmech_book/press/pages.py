@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from deepmech_book.ledger import PAPERS, tables
+from deepmech_book.claims import PAPERS, tables
 from deepmech_book.press import api
 from deepmech_book.press.press import PageBuild
 from deepmech_book.press.sources import clock
@@ -74,7 +74,7 @@ it. The numbered equations stand under {{doc}}`/generated/formulas`.
 {}"""
 
 
-def ledger_pages(
+def claims_pages(
     records: list[dict[str, Any]], profile: str, titles: dict[str, str], reference: bool
 ) -> dict[str, str]:
     """The pages of tables by file name, from what the notebooks showed; equations link to the ``reference``.

@@ -24,8 +24,8 @@ import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.specs import digest
 from deepmech_book import RECORD
-from deepmech_book.ledger import registry, tables
-from deepmech_book.ledger.display import fold
+from deepmech_book.claims import registry, tables
+from deepmech_book.claims.display import fold
 from deepmech_book.press import api, gallery, keys, pages, verdicts
 from deepmech_book.press.press import PageBuild, Say
 from deepmech_book.press.press import sheets as sheets_of
@@ -145,7 +145,7 @@ def _made_of(
     """What the press writes for a site, by file name, and a digest of that and of all else that a site is made of. The
     status page is not there, which tells how the last build went."""
     reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
-    made = pages.ledger_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
+    made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
     made |= pages.pieces(ready, records) | {"gallery.md": gallery.page(ready, checkout.toc)}
     made |= {f"{s.name}.ipynb": _printable(s) for s in ready}
     if reference:

@@ -16,7 +16,7 @@ from typing import Any
 
 from sphinx_external_toc.parsing import parse_toc_data
 
-from deepmech_book.ledger.registry import written
+from deepmech_book.claims.registry import written
 
 PROFILES = ("quick", "laptop", "paper")
 MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")

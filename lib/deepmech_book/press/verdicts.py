@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.files import write_whole
-from deepmech_book import ledger
-from deepmech_book.ledger.rules import VERDICTS
+from deepmech_book import claims
+from deepmech_book.claims.rules import VERDICTS
 from deepmech_book.press.press import Say
 from deepmech_book.press.sources import BookError
 
@@ -125,7 +125,7 @@ def tolerance(row: Row, number: float) -> float:
     """
     width = row.high - row.low if row.low is not None and row.high is not None else 0.0
     expected = None if row.expected is None else np.array(row.expected)
-    ends = [abs(float(end)) for end in ledger.claim(row.claim).rule.region(expected) if np.isfinite(end)]
+    ends = [abs(float(end)) for end in claims.claim(row.claim).rule.region(expected) if np.isfinite(end)]
     return max(OF_WIDTH * width, RELATIVE * abs(number), OF_END * max(ends, default=0.0), ROUNDING)
 
 
@@ -159,7 +159,7 @@ def differences(known: Mapping[str, Row], found: Mapping[str, Row], pages: Colle
     """
     words = {}
     for name in sorted({*known, *found}):
-        claim = ledger.claims().get(name)
+        claim = claims.claims().get(name)
         if name not in known:
             words[name] = f"{name}: not in the table; {found[name].verdict}"
         elif name in found:

@@ -4,12 +4,12 @@ import pkgutil
 
 import pytest
 
-from deepmech_book.ledger import claim, claims, figures
-from deepmech_book.ledger.citations import citations
-from deepmech_book.ledger.display import badge
-from deepmech_book.ledger.registry import Section, sections
-from deepmech_book.ledger.rules import FAILS, HOLDS
-from deepmech_book.ledger.tables import (
+from deepmech_book.claims import claim, claims, figures
+from deepmech_book.claims.citations import citations
+from deepmech_book.claims.display import badge
+from deepmech_book.claims.registry import Section, sections
+from deepmech_book.claims.rules import FAILS, HOLDS
+from deepmech_book.claims.tables import (
     Finding,
     equations_markdown,
     findings,

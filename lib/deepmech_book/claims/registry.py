@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from deepmech_book.ledger.rules import FAILS, TRIVIAL, UNDECIDED, Rule
+from deepmech_book.claims.rules import FAILS, TRIVIAL, UNDECIDED, Rule
 
 PAPERS = {
     "A": "A spring–block theory of feature learning (Shi, Pan, Dokmanić)",
@@ -52,9 +52,9 @@ class Figure(Numbered):
 class Claim(Numbered):
     """One statement that a machine can check; ``page`` is the notebook that measures it.
 
-    ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``aside``, which its id says,
-    of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where the id
-    begins with it, ``page`` where it is that of the figure. ``answer`` is what
+    ``kind`` is ``check`` where it says no more than that a program obeys its formula, and ``erratum``, which its id
+    says, of errata and remarks of ours; both are counted apart from the papers' claims. ``figure`` is left out where
+    the id begins with it, ``page`` where it is that of the figure. ``answer`` is what
     the authors could reply where it does not hold, shown beside that verdict. ``ours`` are claims that no sentence of a
     paper makes, counted apart. Pages show a ``main`` claim as a card, the others as rows of a table.
     """
@@ -76,13 +76,13 @@ class Claim(Numbered):
     def __post_init__(self) -> None:
         if isinstance(self.rule, dict):  # as it is written
             object.__setattr__(self, "rule", Rule.parse(self.rule))
-        aside = self.id.split(".")[1] in ("errata", "remark")
-        if self.kind not in ("claim", "check") or (aside and self.kind == "check"):
+        is_erratum = self.id.split(".")[1] in ("errata", "remark")
+        if self.kind not in ("claim", "check") or (is_erratum and self.kind == "check"):
             raise ValueError(f"claim {self.id}: kind {self.kind!r} must be claim, or check if it is no erratum")
-        if aside and self.ours:
+        if is_erratum and self.ours:
             raise ValueError(f"claim {self.id}: errata and remarks are counted apart already; leave out ours")
-        if aside:
-            object.__setattr__(self, "kind", "aside")
+        if is_erratum:
+            object.__setattr__(self, "kind", "erratum")
         figure = self.figure or ".".join(self.id.split(".")[:2])
         if figure not in figures():
             raise ValueError(unknown(figure, figures(), "figure"))
@@ -220,5 +220,5 @@ def sections() -> Mapping[str, Section]:
 
 
 def ours() -> list[Claim]:
-    """The claims of the ledger that no sentence of a paper makes: consequences that this book draws, no errata."""
+    """The claims of the registry that no sentence of a paper makes: consequences that this book draws, no errata."""
     return [c for c in claims().values() if c.ours]

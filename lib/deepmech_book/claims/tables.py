@@ -1,4 +1,4 @@
-"""The ledger's pages, as MyST Markdown without a title: scoreboard, findings, and the tables of the registry.
+"""The pages of claims, as MyST Markdown without a title: scoreboard, findings, and the tables of the registry.
 
 ``pages`` are always those of the build, each with its title: only they are linked. ``records`` are what its notebooks
 left in their outputs: ``{"figure": id}`` or ``{"claim": {...}}``, with page, profile and seconds.
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deepmech_book.ledger import registry
-from deepmech_book.ledger.citations import Equation, citations
-from deepmech_book.ledger.display import ABSENT, Record, badge, claim_line, fold, number, tally
-from deepmech_book.ledger.registry import PAPERS, Claim
-from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule, judge
+from deepmech_book.claims import registry
+from deepmech_book.claims.citations import Equation, citations
+from deepmech_book.claims.display import ABSENT, Record, badge, claim_line, fold, number, verdict_counts
+from deepmech_book.claims.registry import PAPERS, Claim
+from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, VERDICTS, Rule, judge
 
 Pages = Mapping[str, str]
 
@@ -274,7 +274,7 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
     found, claims = claim_records(records), registry.claims()
     own = {c.id for c in registry.ours()}
     real, checks, asides = (
-        [r for name, r in found.items() if claims[name].kind == kind] for kind in ("claim", "check", "aside")
+        [r for name, r in found.items() if claims[name].kind == kind] for kind in ("claim", "check", "erratum")
     )
     passed = sum(r["verdict"] == HOLDS for r in checks)
     drawn = sum(f.page in pages for f in registry.figures().values())
@@ -296,9 +296,9 @@ def scoreboard_markdown(records: Iterable[Record], profile: str, pages: Pages) -
             title = pages.get(figure.page)
             where = f'<a href="{figure.page}.html">{escape(title)}</a>' if title else f"{figure.page}, {ABSENT}"
             shows = f"<p>{escape(figure.shows)} ({where}{f', {escape(figure.part)}' if figure.part else ''})</p>"
-            inside = [c for c in of_paper if c.figure == figure.id and c.kind != "aside"]
+            inside = [c for c in of_paper if c.figure == figure.id and c.kind != "erratum"]
             lines.append(of_claims(f"{figure.label}: {figure.title}", inside, shows))
-        return [*lines, of_claims("Errata and remarks", [c for c in of_paper if c.kind == "aside"])]
+        return [*lines, of_claims("Errata and remarks", [c for c in of_paper if c.kind == "erratum"])]
 
     def of_claims(title: str, inside: list[Claim], before: str = "") -> str:
         lines = (claim_line(c, found.get(c.id), "", _address(c, pages)) for c in inside)
@@ -312,7 +312,7 @@ def _chart(records: list[Record]) -> str:
     bars = ""
     for paper, title in PAPERS.items():
         of_paper = (r for r in records if registry.claim(r["id"]).paper == paper)
-        bars += f'<div>{escape(title)}</div><div class="dm-bar">{tally(of_paper, "flex-grow")}</div>'
+        bars += f'<div>{escape(title)}</div><div class="dm-bar">{verdict_counts(of_paper, "flex-grow")}</div>'
     return f'<div class="dm-chart">{bars}<div>{" · ".join(map(badge, VERDICTS))}</div></div>'
 
 

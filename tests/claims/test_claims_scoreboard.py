@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from deepmech.core.estimates import Estimate
-from deepmech_book import ledger
-from deepmech_book.ledger import registry, tables
-from deepmech_book.ledger.display import badge
-from deepmech_book.ledger.rules import FAILS, HOLDS, UNDECIDED
+from deepmech_book import claims
+from deepmech_book.claims import registry, tables
+from deepmech_book.claims.display import badge
+from deepmech_book.claims.rules import FAILS, HOLDS, UNDECIDED
 
-EQ8 = ledger.check("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
-JERKY = ledger.check("A.S1.jerky", 1.2)
-PAGES = {c.page: c.page for c in ledger.claims().values()}
+EQ8 = claims.evaluate("A.3.eq8", -0.05, expected=-0.05, null=0.1, seeds=20)
+JERKY = claims.evaluate("A.S1.jerky", 1.2)
+PAGES = {c.page: c.page for c in claims.claims().values()}
 
 
 def record(entry):
@@ -31,10 +31,10 @@ def line(text, claim):
 
 def test_every_claim_has_a_line_and_every_figure_a_fold():
     text = board()
-    assert text.count('<details class="dm-claim') == len(ledger.claims())
+    assert text.count('<details class="dm-claim') == len(claims.claims())
     assert text.count('<details class="dm-group"') == 53 + 3
     assert "none measured" in text and "`quick`" in text
-    assert all(f'id="claim-{claim}"' in text for claim in ledger.claims())
+    assert all(f'id="claim-{claim}"' in text for claim in claims.claims())
 
 
 def test_verdicts_are_counted_and_shown_failing_ones_too():
@@ -49,10 +49,10 @@ def test_verdicts_are_counted_and_shown_failing_ones_too():
 
 
 def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_counted():
-    judged = ledger.check("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
-    drawn = ledger.check("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
-    obeyed = ledger.check("A.5b.noiseless", 0.1, expected=0.1)
-    text = board(judged, EQ8, ledger.check("A.errata.fig1b_epochs", measured=0.5), drawn, obeyed)
+    judged = claims.evaluate("A.S1.jerky", Estimate(0.2, 0.1, 0.3))
+    drawn = claims.evaluate("B.thm31.threshold", measured=2.0)  # the paper leaves this case open
+    obeyed = claims.evaluate("A.5b.noiseless", 0.1, expected=0.1)
+    text = board(judged, EQ8, claims.evaluate("A.errata.fig1b_epochs", measured=0.5), drawn, obeyed)
     assert f"papers: 2\u00a0{badge(HOLDS)}." in text
     assert "Consequences that this book draws, which no sentence of a paper makes: 1\u00a0<" in text
     assert f"Errata and remarks, counted apart: 1\u00a0{badge(HOLDS)}." in text
@@ -63,7 +63,7 @@ def test_checks_errata_and_what_no_paper_says_are_counted_apart_and_chance_is_co
 
 
 def test_a_row_holds_all_that_its_verdict_needs_and_another_verdict_stops_the_build():
-    told = ledger.check("A.1.d.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
+    told = claims.evaluate("A.1.d.accuracy_falls", Estimate(-0.7, -0.75, -0.65, 20, "", -0.6, (-0.2, 0.1)))
     rows = {row["claim"]: row for row in tables.scoreboard_rows([record(told), record(EQ8)])}
     row = rows["A.1.d.accuracy_falls"]
     assert (row["less_null_low"], row["less_null_high"]) == (-0.2, 0.1) and row["verdict"] == UNDECIDED
@@ -82,10 +82,12 @@ def test_what_is_not_in_this_build_says_so():
 
 
 def test_a_gap_between_promise_and_build_is_named():
-    everything = [{"figure": figure} for figure in ledger.figures()]
-    claims = [{"claim": {"id": claim}} for claim in ledger.claims()]
-    assert tables.missing([*everything, *claims]) == []
-    without = [e for e in everything if e["figure"] != "A.3"] + [c for c in claims if c["claim"]["id"] != "A.3.eq8"]
+    everything = [{"figure": figure} for figure in claims.figures()]
+    every_claim = [{"claim": {"id": claim}} for claim in claims.claims()]
+    assert tables.missing([*everything, *every_claim]) == []
+    without = [e for e in everything if e["figure"] != "A.3"] + [
+        c for c in every_claim if c["claim"]["id"] != "A.3.eq8"
+    ]
     gaps = tables.missing(without)
     assert gaps == [
         "figure A.3: not drawn by spring_block/phase_diagram",
@@ -108,16 +110,16 @@ def test_words_of_a_claim_end_neither_their_line_nor_the_cell_of_a_table(monkeyp
         known = getattr(registry, table)()
         changed = {**known, name: replace(known[name], **{field: "one | two\nthree <b>"})}
         monkeypatch.setattr(registry, table, lambda changed=changed: changed)
-    text = board(EQ8, ledger.check("A.S1.jerky", not_testable="a | b"))
+    text = board(EQ8, claims.evaluate("A.S1.jerky", not_testable="a | b"))
     assert "<b>|" not in text and "three &lt;b&gt;" in text and "a | b" in text
     rows = [row for row in tables.papers_markdown(PAGES).splitlines() if row.startswith("| Fig. 3 |")]
     assert "one \\| two three <b>" in rows[0] and rows[0].replace("\\|", "").count("|") == 4
 
 
 def test_what_the_authors_could_answer_stands_beside_a_verdict_against_them_only():
-    claim = ledger.claim("A.1.fitted.epochs")
+    claim = claims.claim("A.1.fitted.epochs")
     assert claim.answer
-    lost, won = ledger.check(claim.id, -0.1), ledger.check(claim.id, 0.1)
+    lost, won = claims.evaluate(claim.id, -0.1), claims.evaluate(claim.id, 0.1)
     assert claim.answer in repr(lost) and claim.answer not in repr(won)
     lost_line, won_line = (line(board(e), claim.id) for e in (lost, won))
     assert "could answer" in lost_line and "could answer" not in won_line
@@ -127,5 +129,5 @@ def test_a_claim_that_fails_says_what_its_authors_could_answer():
     lines = (Path(__file__).parents[2] / "book" / "verdicts.tsv").read_text(encoding="utf-8").splitlines()
     failing = [name for name, verdict, *_ in (line.split("\t") for line in lines if "\t" in line) if verdict == FAILS]
     assert len(failing) > 9
-    missing = [name for name in failing if name in ledger.claims() and not ledger.claim(name).answer]
+    missing = [name for name in failing if name in claims.claims() and not claims.claim(name).answer]
     assert missing == [], "write the field `answer` of these claims"

@@ -1,4 +1,4 @@
-"""One claim, measured: :func:`check` turns numbers into an :class:`Entry` that shows itself and travels in outputs."""
+"""One claim, measured: :func:`evaluate` makes an :class:`Entry` of numbers; it shows itself and travels in outputs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import xarray as xr
 
 from deepmech.core.estimates import UNKNOWN, Estimate, stack
 from deepmech_book import RECORD
-from deepmech_book.ledger import registry
-from deepmech_book.ledger.display import claim_line, facts, number, strip
-from deepmech_book.ledger.rules import NOT_TESTABLE, Rule, judge
+from deepmech_book.claims import registry
+from deepmech_book.claims.display import claim_line, facts, number, strip
+from deepmech_book.claims.rules import NOT_TESTABLE, Rule, judge
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Entry:
         return {"text/html": self._repr_html_(), "text/plain": repr(self), RECORD: {"claim": self.to_json()}}
 
 
-def check(
+def evaluate(
     claim: str,
     measured: Any = None,
     *,
@@ -103,9 +103,9 @@ def check(
 
     Examples
     --------
-    >>> check("A.3.eq8", measured=-0.0497, expected=-0.05, null=0.1).verdict
+    >>> evaluate("A.3.eq8", measured=-0.0497, expected=-0.05, null=0.1).verdict
     'holds'
-    >>> check("A.S1.jerky", Estimate(0.9, 0.7, 1.1)).verdict
+    >>> evaluate("A.S1.jerky", Estimate(0.9, 0.7, 1.1)).verdict
     'undecided'
     """
     c = registry.claim(claim)
@@ -133,7 +133,7 @@ def check(
     elif null is not None and c.against is None:
         why = "the claim names no null in the registry; leave it out"
     if why:
-        raise ValueError(f"ledger.check({claim!r}): {why}")
+        raise ValueError(f"claims.evaluate({claim!r}): {why}")
     low, high = (None, None) if interval is None else interval
     less, more = (None, None) if difference is None else difference
     given = {"measured": measured, "expected": expected, "null": null, "interval": low, "upper end": high,
@@ -142,10 +142,10 @@ def check(
     arrays = {name: _finite(claim, name, value, like) for name, value in given.items() if value is not None}
     # An empty measurement would satisfy every rule.
     if like.size == 0:
-        raise ValueError(f"ledger.check({claim!r}): measured is empty; hand over at least one number")
+        raise ValueError(f"claims.evaluate({claim!r}): measured is empty; hand over at least one number")
     ends = (arrays["interval"], arrays["upper end"]) if interval is not None else None
     if ends and np.any(ends[0] > ends[1]):
-        raise ValueError(f"ledger.check({claim!r}): interval = (lower, upper) has a lower end above the upper one")
+        raise ValueError(f"claims.evaluate({claim!r}): interval = (lower, upper) has a lower end above the upper one")
     expects, nulls = arrays.get("expected"), arrays.get("null")
     apart = None if difference is None else (arrays.pop("difference"), arrays.pop("its upper end"))
     judged = judge(c.rule, arrays["measured"], expected=expects, interval=ends, null=nulls,
@@ -188,11 +188,11 @@ def _finite(claim: str, name: str, value: Any, like: xr.DataArray) -> np.ndarray
         array = np.broadcast_to(np.asarray(value, dtype=float), like.shape)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"ledger.check({claim!r}): {name} does not fit measured, of shape {like.shape}: {error}"
+            f"claims.evaluate({claim!r}): {name} does not fit measured, of shape {like.shape}: {error}"
         ) from None
     if bad := int(np.sum(~np.isfinite(array))):
         raise ValueError(
-            f"ledger.check({claim!r}): {name} has {bad} of {array.size} values that are not finite; leave out "
+            f"claims.evaluate({claim!r}): {name} has {bad} of {array.size} values that are not finite; leave out "
             "members that diverged and say so in detail, or pass not_testable='why'"
         )
     return array

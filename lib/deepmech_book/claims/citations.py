@@ -50,7 +50,7 @@ def citations() -> dict[str, dict[Equation, list[str]]]:
             for one in equations(text):
                 paper = next((paper for word, paper in _PAPERS.items() if word in module), None)
                 if paper is None:
-                    raise ValueError(f"{module}.py cites an equation: name its paper in ledger/citations.py")
+                    raise ValueError(f"{module}.py cites an equation: name its paper in claims/citations.py")
                 found[paper].setdefault(one, []).append(name)
     return {paper: dict(sorted(of.items())) for paper, of in found.items()}
 

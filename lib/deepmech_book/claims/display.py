@@ -1,6 +1,6 @@
 """How a claim looks: a line with its verdict, sentence and number, which unfolds; of many numbers a strip plot.
 
-A claim's numbers come as a record, as :meth:`deepmech_book.ledger.entry.Entry.to_json` makes it.
+A claim's numbers come as a record, as :meth:`deepmech_book.claims.evaluate.Entry.to_json` makes it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from deepmech_book.ledger.registry import Claim
-from deepmech_book.ledger.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule
+from deepmech_book.claims.registry import Claim
+from deepmech_book.claims.rules import FAILS, HOLDS, NOT_TESTABLE, TRIVIAL, UNDECIDED, Rule
 
 Record = Mapping[str, Any]
 ABSENT = "not in this build"
@@ -66,7 +66,7 @@ def claim_line(
     )
 
 
-def tally(records: Iterable[Record], size: str = "") -> str:
+def verdict_counts(records: Iterable[Record], size: str = "") -> str:
     """Sign and number of each verdict that was given, as HTML, in ``size`` as large as they are many."""
     of = Counter(record["verdict"] for record in records)
     style = f' style="{size}: {{}}"' if size else ""
@@ -78,8 +78,8 @@ def tally(records: Iterable[Record], size: str = "") -> str:
 
 
 def fold(title: str, records: Iterable[Record], inside: str) -> str:
-    """Lines of claims behind a title and the tally of their records."""
-    head = f'<summary><span>{escape(title)}</span> <span class="dm-tally">{tally(records)}</span></summary>'
+    """Lines of claims behind a title and the counts of their verdicts."""
+    head = f'<summary><span>{escape(title)}</span> <span class="dm-tally">{verdict_counts(records)}</span></summary>'
     return f'<details class="dm-group">{head}{inside}</details>'
 
 

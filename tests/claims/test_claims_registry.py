@@ -6,16 +6,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from deepmech_book import ledger
-from deepmech_book.ledger import registry, tables
-from deepmech_book.ledger.rules import Rule
+from deepmech_book import claims
+from deepmech_book.claims import registry, tables
+from deepmech_book.claims.rules import Rule
 from deepmech_book.press.sources import Checkout
 
 HOUSE = Checkout.find()
 
 
 def test_all_53_figures_of_the_three_papers():
-    figures = ledger.figures()
+    figures = claims.figures()
     expected = [f"A.{i}" for i in range(1, 6)] + [f"A.S{i}" for i in range(1, 15)]
     expected += [f"B.{i}" for i in range(1, 6)] + [f"B.D{i}" for i in range(1, 11)]
     expected += [f"C.{i}" for i in range(1, 9)] + [f"C.A{i}" for i in range(1, 12)]
@@ -25,9 +25,9 @@ def test_all_53_figures_of_the_three_papers():
 
 
 def test_claims_are_well_formed():
-    for claim in ledger.claims().values():
+    for claim in claims.claims().values():
         assert re.fullmatch(r"[ABC](\.\w+){1,3}", claim.id), claim.id
-        assert ledger.figures()[claim.figure].paper == claim.paper, claim.id
+        assert claims.figures()[claim.figure].paper == claim.paper, claim.id
         assert claim.statement.endswith(".") and claim.measure and claim.where, claim.id
         wanted = claim.expected is not None
         assert not wanted or claim.rule.kind == "within", f"{claim.id}: an expected value that its rule never looks at"
@@ -37,18 +37,18 @@ def test_claims_are_well_formed():
 
 
 def test_the_main_claims_are_those_that_findings_and_the_main_path_rest_on():
-    main = {c.id for c in ledger.claims().values() if c.main}
+    main = {c.id for c in claims.claims().values() if c.main}
     assert 90 <= len(main) <= 120, "about a hundred cards; the rest are rows of tables"
     assert {name for finding in tables.findings() for name in finding.claims} <= main
-    assert all(ledger.claim(name).kind == "claim" for name in main)
+    assert all(claims.claim(name).kind == "claim" for name in main)
     (path,) = (part for part in HOUSE.toc["parts"] if part["caption"] == "The main path")
     walked = {page["file"].removeprefix("generated/") for one in path["chapters"] for page in one["sections"]}
-    measured = {c.page for c in ledger.claims().values() if c.kind == "claim"}
-    assert walked & measured <= {ledger.claim(name).page for name in main}
+    measured = {c.page for c in claims.claims().values() if c.kind == "claim"}
+    assert walked & measured <= {claims.claim(name).page for name in main}
 
 
 def test_a_figure_without_a_claim_is_a_sketch_or_an_illustration():
-    assert set(ledger.figures()) - {c.figure for c in ledger.claims().values()} == {"A.2", "A.S3"}
+    assert set(claims.figures()) - {c.figure for c in claims.claims().values()} == {"A.2", "A.S3"}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_figure_without_a_claim_is_a_sketch_or_an_illustration():
 )
 def test_an_unknown_claim_gets_its_neighbours(name, near):
     with pytest.raises(ValueError, match=near.replace(".", r"\.")):
-        ledger.check(name, measured=1.0)
+        claims.evaluate(name, measured=1.0)
 
 
 @pytest.mark.parametrize("entry", [{}, {"above": 0, "below": 1}, {"abov": 0}, {"above": 0, "by": 2}])
@@ -93,8 +93,8 @@ def test_what_shows_an_erratum_is_there():
             if test:
                 assert f"def {test}(" in (HOUSE.root / file).read_text(encoding="utf-8"), one.id
             else:
-                assert ledger.claim(name).paper == one.paper, one.id
-    for paper in ledger.PAPERS:
+                assert claims.claim(name).paper == one.paper, one.id
+    for paper in claims.PAPERS:
         text = tables.errata_markdown(paper, {})
         rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| where")]
         assert len(rows) == sum(one.paper == paper for one in registry.errata().values())
