@@ -20,11 +20,18 @@ __all__ = [
     "effect_rates",
     "fading_effects",
     "fading_exponents",
+    "final_accuracy",
+    "final_loss",
     "gaps_along_directions",
+    "indices_by_model",
+    "indices_by_source",
+    "integrated_by_share",
     "integrated_effects",
     "logit_clouds",
     "plane_angles",
     "projected_logits",
+    "rates_by_share",
+    "rates_in_logits",
     "recovered_effects",
     "sample_sizes",
     "separable_by_chance",
@@ -36,6 +43,7 @@ __all__ = [
     "threshold",
     "training_losses",
     "two_classes",
+    "validation_curves",
 ]
 
 _clouds = pictured(plots.clouds)
@@ -475,4 +483,147 @@ def tail_indices(tails: xr.Dataset) -> Picture:
         y_label=r"tail index $\hat r$",
         alt="Two curves of the tail index rise much more slowly than the true exponent and differ by the strength of "
         "the effect.",
+    )
+
+
+# --- corruption -------------------------------------------------------------------------------------------------------
+
+WRONG = r"share of wrong labels $p_\mathrm{err}$"
+
+
+def validation_curves(curves: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
+    """Figure 4(a, b): validation loss and accuracy (``of``) over ``at_iteration``, a curve for each ``label_error``."""
+    return _curve_panels(
+        curves,
+        x="at_iteration",
+        by="label_error",
+        panel="of",
+        interval=interval,
+        label="{}",
+        x_label="iteration",
+        y_label="mean over trials",
+        shared=False,
+        height=3.4,
+        figure="B.4",
+        alt="Two panels of ten curves over iterations. With few wrong labels loss falls and accuracy rises, the later "
+        "the more labels are wrong; with two thirds both stay; with four fifths accuracy falls.",
+    )
+
+
+def final_loss(loss: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
+    """Validation loss at the end over ``label_error``, beside that of one that knows the share of wrong labels."""
+    return _lines(
+        loss,
+        x="label_error",
+        x_label=WRONG,
+        y_label="validation loss",
+        interval=interval,
+        level=float(np.log(3)),
+        level_label="ln 3",
+        theory=-np.log(1 - loss["label_error"]),
+        theory_label=r"$-\ln(1 - p_\mathrm{err})$",
+        alt="Validation loss rises with the share of wrong labels along the dashed curve and levels off near ln 3.",
+    )
+
+
+def final_accuracy(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
+    """Validation accuracy at the end, in per cent, over ``label_error``, a curve for each ``set``."""
+    return _lines(
+        accuracy,
+        x="label_error",
+        x_label=WRONG,
+        y_label="validation accuracy (%)",
+        by="set",
+        legend=True,
+        interval=interval,
+        level=100 / 3,
+        level_label="guessing",
+        alt="Three curves of accuracy that fall to a third at two thirds of wrong labels and below beyond; that of the "
+        "harder images falls sooner, that of long training later.",
+    )
+
+
+def _indices(panels: Mapping[str, xr.Dataset], dim: str, **how: Any) -> Picture:
+    names = xr.Variable("effect", [r"$\hat r_\alpha$", r"$\hat r_\beta$"])
+    curves = [xr.concat([one["intra"], one["inter"]], names) for one in panels.values()]
+    return _curve_panels(
+        xr.concat(curves, xr.Variable(dim, list(panels))),
+        x="label_error",
+        by="effect",
+        panel=dim,
+        level=1.0,
+        x_label=WRONG,
+        y_label="tail index",
+        **how,
+    )
+
+
+def indices_by_source(of_integrals: xr.Dataset, of_rates: xr.Dataset) -> Picture:
+    """Figure 4(c): tail indices ``intra`` and ``inter`` over ``label_error``, from integrals and from rates."""
+    panels = {r"from $\hat A$, $\hat B$": of_integrals, r"from $\hat\alpha$, $\hat\beta$": of_rates}
+    return _indices(
+        panels,
+        "source",
+        shared=False,
+        alt="Two panels of two curves: tail indices from integrated effects on the left, from the effects themselves "
+        "on the right.",
+    )
+
+
+def indices_by_model(indices: xr.Dataset, low: xr.Dataset, high: xr.Dataset) -> Picture:
+    """Figure D.2: tail indices over ``label_error``, a panel for each ``model``, with their bands."""
+    names = xr.Variable("effect", [r"$\hat r_\alpha$", r"$\hat r_\beta$"])
+    ends = [
+        xr.concat([end["intra"], end["inter"]], names).assign_coords(model=list(MODELS.values())) for end in (low, high)
+    ]
+    return _indices(
+        {words: indices.sel(model=model) for model, words in MODELS.items()},
+        "model",
+        interval=tuple(ends),
+        figure="B.D2",
+        alt="Two panels of two curves of tail indices with bands over groups of trials.",
+    )
+
+
+def _by_share_of_wrong_labels(pair: Sequence[xr.DataArray], names: Sequence[str], **how: Any) -> Picture:
+    """Both effects by model (rows) and share of wrong labels (columns)."""
+    curves = xr.concat(pair, xr.Variable("curve", list(names))).stack(panel=["model", "label_error"])
+    titles = [f"{model}, $p$ = {share:.2g}" for model, share in curves["panel"].values]
+    curves = curves.drop_vars(["panel", "model", "label_error"]).assign_coords(panel=titles)
+    how |= {"columns": 4, "level": 0.0, "x_label": "iteration"}
+    return _curve_panels(curves, x="time", by="curve", panel="panel", **how)
+
+
+def integrated_by_share(integrated: xr.Dataset) -> Picture:
+    """Figure D.5: A and B over ``time``, by ``model`` and ``label_error``."""
+    return _by_share_of_wrong_labels(
+        [integrated["A"], integrated["B"]],
+        list(INTEGRATED.values()),
+        y_label="integrated effect",
+        figure="B.D5",
+        alt="Two rows of four panels of two curves that part without wrong labels and lie nearer to one another with "
+        "many.",
+    )
+
+
+def rates_by_share(intra: xr.DataArray, inter: xr.DataArray) -> Picture:
+    """Figure D.5, derivatives: α and β per 1,000 iterations over ``time``, by ``model`` and ``label_error``."""
+    return _by_share_of_wrong_labels(
+        [intra, inter],
+        list(RATES.values()),
+        y_label="effect per 1,000 iterations",
+        alt="Two rows of four panels of two curves: a hump of the intra-class effect without wrong labels, noise about "
+        "zero with many.",
+    )
+
+
+def rates_in_logits(intra: xr.DataArray, inter: xr.DataArray) -> Picture:
+    """Figure D.6: α and β times the mean norm of class means, over ``time``, by ``model`` and ``label_error``."""
+    return _by_share_of_wrong_labels(
+        [intra, inter],
+        [r"$\hat\alpha\,|\bar X|$", r"$\hat\beta\,|\bar X|$"],
+        y_label="logits per 1,000 iterations",
+        figure="B.D6",
+        alt="Two rows of four panels of two curves that shrink towards zero as more labels are wrong; below, noise "
+        "even without.",
     )
