@@ -300,6 +300,8 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     x, y = specs.array("linear_slope: x", x), specs.array("linear_slope: y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"linear_slope: x {x.shape} and y {y.shape}: give two equal lengths")
+    if not (np.isfinite(x).all() and len(np.unique(x)) > 1):
+        raise ValueError(f"linear_slope: x = {specs.shown(x)}: must be finite, and two or more of them different")
     fit = scipy.stats.linregress(x, y)
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))

@@ -34,8 +34,8 @@ import xarray as xr
 from scipy.signal import savgol_filter
 
 from deepmech.core import specs
-from deepmech.core.specs import with_dims
 from deepmech.metrics.class_means import class_means
+from deepmech.metrics.scale import labelled_numbers, unit_scale
 
 __all__ = [
     "V1",
@@ -121,7 +121,7 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
         raise ValueError(f"integrated_effects: model 'L-paper' is a formula for 3 classes, not {k}; use model='L'")
     most = m.sizes["time"]
     reference = specs.whole("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
-    x = m.values
+    x = m.values * unit_scale(m.values)
     start = x[..., :reference, :, :].mean(-3, keepdims=True)
     if model == "I":
         centre, centre0 = x.mean(-2, keepdims=True), start.mean(-2, keepdims=True)
@@ -223,6 +223,8 @@ def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = 
         raise ValueError(f"relative_difference: genuine {x.shape} and simulated {y.shape}: give two equal shapes")
     if norm not in ("I", "L"):
         raise ValueError(f"relative_difference: norm = {norm!r}: must be 'I' or 'L'")
+    scale = unit_scale([x.values, y.values], axis=(0, -1))[0]
+    x, y = x * scale, y * scale
     gap = x.values - y.values
     if norm == "I":
         top = np.linalg.norm(gap, axis=-1)
@@ -234,7 +236,7 @@ def relative_difference(genuine: Any, simulated: Any, norm: Literal["I", "L"] = 
 
 
 def _as_means(means: Any, square: bool) -> xr.DataArray:
-    m = with_dims("class means", means, "time", "class", "logit").astype(float)
+    m = labelled_numbers("class means", means, "time", "class", "logit")
     if "time" not in m.coords:
         m = m.assign_coords(time=np.arange(m.sizes["time"]))
     if m.sizes["class"] < 2 or (square and m.sizes["class"] != m.sizes["logit"]):
@@ -249,7 +251,8 @@ def _log_ratio(now: np.ndarray, start: np.ndarray, what: str) -> np.ndarray:
             f"integrated_effects: {what} is exactly zero at t = 0, where growth cannot start; average more times into "
             "the reference, or use another model"
         )
-    with np.errstate(divide="ignore"):  # a mean that is exactly zero later has logarithm −inf, and shows as that
+    # A mean that is exactly zero later has logarithm −inf, and shows as that; one that is infinite has none.
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(np.abs(now / start))
 
 

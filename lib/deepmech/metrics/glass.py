@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from deepmech.core import specs
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
+from deepmech.metrics.scale import unit_scale
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,12 @@ def displacement_sums(
     if widths.ndim != 1 or not widths.size or not (widths > 0).all():
         specs.refuse("displacement_sums: windows", windows, "one or more numbers > 0")
     moved = np.abs(now - reference)
-    within = [np.bincount(group, moved < window, n_groups) for window in windows]
+    within = [np.bincount(group, moved < window, n_groups) for window in widths]
+    if np.isfinite(moved).all() and (largest := float(moved.max(initial=0.0))) > 1e75:
+        raise ValueError(
+            f"displacement_sums: weights moved by up to {largest:.3g}, whose fourth power no number holds: give "
+            "weights and windows in another unit"
+        )
     square = moved * moved
     return DisplacementSums(
         np.stack(within, -1), np.bincount(group, square, n_groups), np.bincount(group, square * square, n_groups)
@@ -96,10 +103,21 @@ def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> n
     >>> float(non_gaussian(np.array(2.0), np.array(2.0), np.array(2.0)))  # every weight moved by one
     -0.6666666666666667
     """
-    square, fourth, count = (specs.array("non_gaussian: a sum", a) for a in (square, fourth, count))
-    top, bottom = fourth * count, 3 * square**2
-    shape = np.broadcast_shapes(top.shape, bottom.shape)
+    square, fourth, count = _sums("non_gaussian", square=square, fourth=fourth, count=count)
+    scale = unit_scale(square, axis=())
+    top, bottom = fourth * scale * scale * count, 3 * (square * scale) ** 2
+    shape = top.shape
     return np.divide(top, bottom, out=np.full(shape, np.nan), where=np.broadcast_to(bottom > 0, shape)) - 1
+
+
+def _sums(owner: str, **sums: Any) -> list[np.ndarray]:
+    """Sums as real numbers of one shape."""
+    found = [specs.array(f"{owner}: {name}", values) for name, values in sums.items()]
+    try:
+        return [np.array(values) for values in np.broadcast_arrays(*found)]
+    except ValueError:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in zip(sums, found, strict=True))
+        raise ValueError(f"{owner}: {shapes}: give shapes that broadcast") from None
 
 
 def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -125,7 +143,8 @@ def mixture_non_gaussian(square: np.ndarray, count: np.ndarray, axis: int = -1) 
     >>> round(float(mixture_non_gaussian(np.array([1.0, 9.0]), np.array([1, 1]))), 6)
     0.64
     """
-    square, count = np.asarray(square, float), np.broadcast_to(np.asarray(count, float), np.shape(square))
+    square, count = _sums("mixture_non_gaussian", square=square, count=count)
+    square, count = square * unit_scale(square, axis=axis), count * unit_scale(count, axis=axis)
     mean = np.divide(square, count, out=np.zeros(square.shape), where=count > 0)
     total, first = count.sum(axis), square.sum(axis)
     second = (count * mean**2).sum(axis)
@@ -191,6 +210,9 @@ def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILIT
     (1, 1)
     """
     moved = np.abs(specs.array("motility: now", now) - specs.array("motility: reference", reference))
+    edges = specs.array("motility: edges", edges)
+    if edges.ndim != 1 or edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        specs.refuse("motility: edges", edges, "two or more finite numbers, rising")
     logs = np.log10(moved[moved > 0])
     counts, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
     return counts, int((moved == 0).sum())
@@ -378,9 +400,15 @@ def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     >>> unbinned(np.array([2, 1]), np.array([0.0, 1.0, 2.0])).tolist()
     [0.25, 0.75, 1.5]
     """
-    counts = np.asarray(counts).astype(int)
-    if (counts < 0).any():
-        specs.refuse("unbinned: counts", counts, "zero or positive")
+    given, edges = specs.array("unbinned: counts", counts), specs.array("unbinned: edges", edges)
+    if given.ndim != 1 or edges.shape != (len(given) + 1,) or not np.isfinite(edges).all():
+        raise ValueError(
+            f"unbinned: counts {given.shape} and edges {edges.shape}: give (bins,), and (bins + 1,), finite"
+        )
+    if not ((given >= 0) & (given < np.inf) & (given == np.round(given))).all():
+        specs.refuse("unbinned: counts", counts, "whole numbers, zero or positive")
+    specs.fitting("unbinned: counts", counts, given.sum())
+    counts = given.astype(int)
     return np.concatenate(
         [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]
         or [np.empty(0)]

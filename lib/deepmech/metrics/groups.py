@@ -3,7 +3,7 @@
 Samples of each class are dealt in turn to G groups. For each group and class there are a count, a sum of features and a
 sum of squares, all measured from one sample of the class, so that neither a large offset nor collapsed classes cost
 digits. D without a group follows from these sums, and from the G of them its interval, by the jackknife. Memory does
-not grow with the number of samples.
+not grow with the number of samples. Features beyond 1e±100 are kept times a power of two, on which D does not depend.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import numpy as np
 import torch
 
 from deepmech.core.compiled import KERNEL, njit
+from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import debiased, require_finite
 
 GROUPS = 20
 """Groups that samples are dealt into by default."""
 _LARGEST = 2**28  # bytes of one layer's sums; with more there are fewer groups
 _AT_ONCE = 2**18  # numbers that are shifted at a time
-_SMALLEST = 1e-12  # squares of smaller features are no numbers of single precision
+_SINGLE = 1e-12, 1e15  # squares of smaller and of larger features are no numbers of single precision
 _STRETCH = 512  # squares that are added in the features' own precision
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -60,6 +61,7 @@ class GroupMoments:
         self.square = torch.zeros(groups, n_classes, dtype=torch.float64)
         self.anchor = torch.zeros(n_classes, 0)  # (K, d), a sample of each class
         self.sum = torch.zeros(groups, n_classes, 0)  # (G, K, d), of features less their anchors
+        self.scale = 1.0  # of features in all sums
 
     def update(self, features: torch.Tensor, labels: torch.Tensor, groups: torch.Tensor) -> Self:
         """Add a batch (n, d) with the class and the group of each sample, (n,).
@@ -72,10 +74,8 @@ class GroupMoments:
         x = x.cpu() if x.device.type == "mps" else x  # Apple's GPUs have no double precision
         x = x.float() if x.is_floating_point() and x.dtype != torch.float64 else x.double()
         require_finite(x)  # before anything is added
-        begun = self.anchor.shape[1] > 0
-        if self.anchor.dtype == torch.float64 if begun else x.numel() > 0 and 0 < float(x.abs().max()) < _SMALLEST:
-            x = x.double()
         self._begin(x)
+        x = self._in_range(x)
         y, cell = labels.to(x.device), (groups % self.groups * self.n_classes + labels).to(x.device)
         fresh = self.count.sum(0) == 0
         if bool(fresh.any()):
@@ -85,8 +85,6 @@ class GroupMoments:
             self.anchor[new] = x[first[new]]
         add = self._add if x.device.type == "cpu" else self._add_on_device
         square = add(x, y, cell)
-        if not bool(square.sum().isfinite()):
-            square = (x.double() - self.anchor[y]).square_().sum(1)
         self.square.view(-1).index_add_(0, cell, square)
         self.count.view(-1).index_add_(0, cell, torch.ones_like(square))
         return self
@@ -118,6 +116,21 @@ class GroupMoments:
             self.anchor = x.new_zeros(self.n_classes, x.shape[1])
             self.join()
             self.sum = x.new_zeros(self.groups, *self.anchor.shape)
+
+    def _in_range(self, x: torch.Tensor) -> torch.Tensor:
+        """Features, and all sums so far, in a precision and on a scale in which their squares are numbers."""
+        largest = float(torch.linalg.vector_norm(x, float("inf"))) if x.numel() else 0.0
+        empty = not (bool(self.square.any()) or bool(self.anchor.any()))
+        single = x.dtype == self.anchor.dtype == torch.float32 and largest < _SINGLE[1]
+        if not single or (empty and 0 < largest < _SINGLE[0]):
+            x, self.anchor, self.sum = x.double(), self.anchor.double(), self.sum.double()
+            wanted = float(unit_scale(largest).item())
+            new = wanted if empty else min(wanted, self.scale)  # small features beside large ones add nothing
+            if (factor := new / self.scale) != 1:
+                self.scale, self.anchor, self.sum = new, self.anchor * factor, self.sum * factor
+                self.square = self.square * factor * factor
+            x = x * self.scale if self.scale != 1 else x
+        return x
 
     def grow(self, n_classes: int) -> None:
         """Room for so many classes."""

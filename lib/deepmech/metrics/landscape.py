@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from deepmech.core import specs
+
 Value = Callable[[np.ndarray], float]
 Gradient = Callable[[np.ndarray], np.ndarray]
 Slope = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -48,14 +50,15 @@ class Plane:
         >>> plane.place(np.array([2.0, 0, 5])).round(3).tolist()
         [1.0, -0.333]
         """
-        points = np.asarray(points, float)
-        if points.ndim != 2 or len(points) != 3:
-            raise ValueError(f"Plane.through: points have shape {points.shape}: give three points, (3, n)")
+        points = specs.array("Plane.through: points", points)
+        if points.ndim != 2 or len(points) != 3 or not np.isfinite(points).all():
+            raise ValueError(f"Plane.through: points have shape {points.shape}: give three finite points, (3, n)")
         along = points[2] - points[0]
         across = points[1] - points[0]
-        along = along / max(float(np.linalg.norm(along)), np.finfo(float).tiny)
+        length = float(np.linalg.norm(along))
+        along = along / (length or 1.0)
         rest = across - (across @ along) * along
-        if not np.linalg.norm(rest) > 1e-9 * np.linalg.norm(across) > 0:
+        if not (length > 0 and np.linalg.norm(rest) > 1e-9 * np.linalg.norm(across) > 0):
             raise ValueError("Plane.through: the three points lie on a line, or two are the same; choose others")
         return cls(points.mean(0), np.stack([along, rest / np.linalg.norm(rest)]))
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core import specs
+from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import real_numbers
 
 
@@ -57,15 +58,18 @@ def probe_error(features: Any, targets: Any) -> Any:
         )
     if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
         raise ValueError("probe_error: features and targets must be finite; a network that diverged has no load curve")
+    scale = unit_scale(y)
+    y = y * scale
     resolution = np.finfo(x.dtype if x.dtype.kind == "f" else np.float64).eps * max(x.shape[-2:])
     lead = x.shape[:-2]
     out = np.empty(lead)
     for index in np.ndindex(*lead):  # one at a time, so that a member's bits do not depend on its neighbours
-        out[index] = _error(x[index].astype(np.float64), y - y.mean(), resolution)
+        out[index] = _error(x[index].astype(np.float64), y - y.mean(), resolution) / scale[0]
     return out if lead else float(out)
 
 
 def _error(x: np.ndarray, y: np.ndarray, resolution: float) -> float:
+    x = x * unit_scale(x, axis=0)
     size = np.abs(x).max(axis=0, initial=0.0)
     x = x - x.mean(axis=0)
     width = np.sqrt(np.mean(x**2, axis=0))

@@ -10,6 +10,7 @@ import xarray as xr
 
 from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope, unknown
+from deepmech.metrics.scale import labelled_numbers, unit_scale
 
 CROSSED, CENSORED, EARLY = "crossed", "censored", "early"
 
@@ -169,6 +170,12 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
     if kept.sum() < 2:
         raise ValueError(f"collapse: {int(kept.sum())} curves have a time τ: nothing to lay over one another")
     curves, taus = curves[kept], taus[kept]
+    if (few := np.isfinite(curves).sum(1) < 2).any():
+        first = int(np.argmax(few))
+        raise ValueError(
+            f"collapse: curves: that of τ = {taus[first]:g} has fewer than two finite values: leave it out, or give "
+            "its τ as nan"
+        )
     axis = np.geomspace(times[0] / taus.max(), times[-1] / taus.min(), points)
     rescaled = _on(axis, times[None] / taus[:, None], curves)
     spread = _spread(rescaled)
@@ -189,8 +196,11 @@ def _on(axis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _spread(curves: np.ndarray) -> float:
     enough = np.isfinite(curves).sum(0) >= 2
-    shared = curves[:, enough]
-    return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2))) if enough.any() else np.nan
+    if not enough.any():
+        return np.nan
+    scale = unit_scale(curves).item()
+    shared = curves[:, enough] * scale
+    return float(np.sqrt(np.nanmean((shared - np.nanmean(shared, 0)) ** 2))) / scale
 
 
 NEVER_HOT = "the record sees no temperature at which a free walk would be ten times faster than the landscape alone"
@@ -202,7 +212,9 @@ def interval_by_factors(value: Any, *without: Any) -> Estimate:
 
     Times scatter by factors, and logarithms of means over many weights about symmetrically.
     """
-    return jackknife(np.log(value), *(np.log(w) for w in without), scatter="symmetric").map(np.exp)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.log(w) for w in (value, *without)]
+    return jackknife(*logs, scatter="symmetric").map(np.exp)
 
 
 def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset:
@@ -227,8 +239,8 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
     >>> decorrelation_times(fall).tau.values.round(6).tolist()
     [10.0]
     """
+    overlap = _over_time("decorrelation_times: overlap", overlap, "seed")
     outer = [str(d) for d in overlap.dims if d not in ("seed", "time")]
-    overlap = overlap.transpose(*outer, "seed", "time")
     shape, n = overlap.shape[:-2], overlap.sizes["seed"]
     found = {name: np.full(shape, np.nan) for name in ("tau", "low", "high", "least")}
     found |= {name: np.full((*shape, n), np.nan) for name in ("without", "least_without")}
@@ -243,6 +255,15 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
     coords = {d: overlap[d] for d in [*outer, "seed"] if d in overlap.coords}
     data = {k: ([*outer, "seed"][: v.ndim], v) for k, v in found.items()} | {"state": (outer, state)}
     return xr.Dataset(data, coords)
+
+
+def _over_time(what: str, values: Any, *more: str) -> xr.DataArray:
+    """Labelled real numbers with ``more`` and ``time`` last; times are positive and rise."""
+    found = labelled_numbers(what, values, *more, "time")
+    times = specs.array(f"{what}: time", found.time.values) if "time" in found.coords else np.zeros(1)
+    if not (np.isfinite(times).all() and times[0] > 0 and (np.diff(times) > 0).all()):
+        raise ValueError(f"{what}: time: must be a coordinate of finite times > 0 that rise")
+    return found
 
 
 def _least(found: Crossing) -> float:
@@ -318,7 +339,7 @@ def local_powers(values: xr.DataArray) -> xr.DataArray:
     >>> local_powers(xr.DataArray(t**2, {"time": t}, "time")).values.round(3).tolist()
     [nan, 2.0, 2.0, 2.0, 2.0, 2.0, nan]
     """
-    values = values.transpose(..., "time")
+    values = _over_time("local_powers: values", values)
     times, y = values.time.values.astype(float), values.values
     logs = np.log(np.maximum(y, np.finfo(y.dtype).tiny))  # some networks do not move at T = 0
     out = []
@@ -336,11 +357,20 @@ def second_step(overlap: xr.DataArray) -> float:
     -dQ/d(log t) has a peak for each fall. Given is the depth of the valley between two peaks, over the highest; of all
     curves the deepest. A curve that ends above 0.9 has hardly begun to fall, and is left out.
     """
-    overlap = overlap.transpose(..., "time")
-    falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).values
+    overlap = _over_time("second_step: overlap", overlap)
+    with np.errstate(over="ignore"):  # an overlap is at most 1
+        falls = -local_powers(overlap.copy(data=np.exp(overlap.values))).values
+    times = overlap.time.values.astype(float)
+    if not (np.log(times[2:] / times[:-2]) <= np.log(4)).any():
+        raise ValueError(
+            "second_step: overlap: no three records lie within a factor of four in time, over which the slope is "
+            "taken: record at times closer to one another"
+        )
     deepest = 0.0
     for fall in falls[overlap.values[..., -1] <= 0.9].reshape(-1, overlap.sizes["time"]):
         curve = fall[np.isfinite(fall)]
+        if not len(curve) or not curve.max() > 0:
+            continue  # it ended at once, or never falls
         left = np.maximum.accumulate(curve)
         right = np.maximum.accumulate(curve[::-1])[::-1]
         deepest = max(deepest, float((np.minimum(left, right) - curve).max() / curve.max()))
@@ -357,6 +387,7 @@ def cage(msd: xr.DataArray) -> float:
     A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
     rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
     """
+    msd = _over_time("cage: msd", msd)
     moving = msd.sel(temperature=msd.temperature > 0) if "temperature" in msd.dims else msd
     times, most = msd.time.values.astype(float), 0.0
     for curve in local_powers(moving).values.reshape(-1, msd.sizes["time"]):

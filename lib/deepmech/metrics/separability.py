@@ -15,7 +15,7 @@ import xarray as xr
 from scipy.optimize import linprog, nnls
 
 from deepmech.core import specs
-from deepmech.core.specs import with_dims
+from deepmech.metrics.scale import labelled_numbers, unit_scale
 
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
 
@@ -144,6 +144,7 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
     """
     f = _as_features(features)
     nu = specs.array("separated_along: direction", direction)
+    nu = nu * unit_scale(nu).item()
     if nu.shape != (f.sizes["feature"],) or not 0 < np.linalg.norm(nu) < np.inf:
         raise ValueError(
             f"separated_along: direction {nu.shape}: expected {f.sizes['feature']} numbers, not all zero, and finite"
@@ -183,8 +184,10 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
     ([1.0, 0.0], 1.0)
     """
     m = specs.array("best_direction: means", means)
-    if m.ndim != 2 or not 2 <= len(m) <= 8 or not np.isfinite(m).all():
+    if m.ndim != 2 or not 2 <= len(m) <= 8 or not m.size or not np.isfinite(m).all():
         raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
+    scale = unit_scale(m, power=40).item()  # the tolerances below are for means of about 1
+    m = m * scale
     best, gap = np.eye(m.shape[1])[0], 0.0
     for order in permutations(range(len(m))):
         if order[0] > order[-1]:  # the reversed order is the same direction backwards
@@ -200,11 +203,11 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
         nu = -r[:-1] / r[-1]
         if 1 / np.linalg.norm(nu) > gap:
             best, gap = nu / np.linalg.norm(nu), 1 / float(np.linalg.norm(nu))
-    return best, gap
+    return best, gap / scale
 
 
 def _as_features(features: Any) -> xr.DataArray:
-    f = with_dims("features", features, "class", "sample", "feature")
+    f = labelled_numbers("features", features, "class", "sample", "feature")
     if f.sizes["class"] < 2:
         raise ValueError("features hold one class: there is no pair to separate")
     return f
@@ -241,10 +244,11 @@ def etf_distance(means: Any, centred: bool = False) -> Any:
     >>> bool(etf_distance(corners) < 1e-12), round(float(etf_distance(np.eye(3))), 4)
     (True, 0.5774)
     """
-    m = with_dims("etf_distance: means", means, "class", "feature")
-    x = specs.array("etf_distance: means", m.values)
+    m = labelled_numbers("etf_distance: means", means, "class", "feature")
+    x = m.values
     if x.shape[-2] < 2:
         raise ValueError(f"etf_distance: means have shape {x.shape}: expected (…, K, p) with K ≥ 2")
+    x = x * unit_scale(x, axis=(-2, -1))  # lengths, of which squares are formed, do not matter
     if centred:
         x = x - x.mean(-2, keepdims=True)
     k = x.shape[-2]

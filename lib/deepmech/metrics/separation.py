@@ -32,6 +32,7 @@ import numpy as np
 import torch
 
 from deepmech.core import specs
+from deepmech.metrics.scale import unit_scale
 
 
 def data_separation(
@@ -238,7 +239,9 @@ class ClassMoments:
             between = float(factor.square().sum())
             if not debias:
                 return _log_ratio(float((share * self.spread / self.count).sum()), between)
-            return float(debiased(self.count, torch.tensor(between), self.spread))
+            # The trace is rounded to single precision: stored results rest on these bits.
+            scale = unit_scale(between, power=6).item()
+            return float(debiased(self.count, torch.tensor(between * scale), self.spread * scale))
         assert self.scatter is not None
         within = self.scatter / self.count.sum()
         whiten = _inverse_root(factor)
@@ -386,9 +389,8 @@ def _in_range(features: Any) -> Any:
     """Features, on a common scale where their squares are numbers of double precision: no measure depends on it."""
     x = as_tensor(features)
     largest = float(x.detach().abs().max()) if x.numel() and x.is_floating_point() else 0.0
-    if not 0 < largest < float("inf") or 1e-100 < largest < 1e100:
-        return features
-    return x.double() * 2.0 ** min(-int(np.frexp(largest)[1]), 1000)
+    scale = unit_scale(largest).item()
+    return features if scale == 1 else x.double() * scale
 
 
 def require_finite(features: torch.Tensor) -> None:
