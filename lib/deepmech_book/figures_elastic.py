@@ -15,6 +15,7 @@ __all__ = [
     "accuracies",
     "all_times",
     "class_numbers",
+    "class_path",
     "distance_from_limit",
     "effect_plane",
     "effect_rates",
@@ -28,11 +29,15 @@ __all__ = [
     "integrated_by_share",
     "integrated_effects",
     "logit_clouds",
+    "paths_by_class",
+    "paths_by_data",
+    "paths_of_i_model",
     "plane_angles",
     "projected_logits",
     "rates_by_share",
     "rates_in_logits",
     "recovered_effects",
+    "relative_differences",
     "sample_sizes",
     "separable_by_chance",
     "shapes",
@@ -626,4 +631,85 @@ def rates_in_logits(intra: xr.DataArray, inter: xr.DataArray) -> Picture:
         figure="B.D6",
         alt="Two rows of four panels of two curves that shrink towards zero as more labels are wrong; below, noise "
         "even without.",
+    )
+
+
+# --- imitation --------------------------------------------------------------------------------------------------------
+
+
+def class_path(paths: xr.Dataset, k: int, structure: str, estimator: str) -> xr.Dataset:
+    """The logits of one class in networks and in simulation, over the share of training.
+
+    ``paths`` has ``genuine``, ``median``, ``low`` and ``high`` over ``structure``, ``estimator``, ``time``, ``class``
+    and ``logit``.
+    """
+    one = paths.sel(structure=structure, estimator=estimator, drop=True).isel({"class": k}, drop=True)
+    one = one[["genuine", "median", "low", "high"]]
+    n = one.sizes["time"]
+    return one.assign_coords(time=(np.arange(n) + 0.5) / n, logit=["1", "2", "3"])
+
+
+def _paths(panels: Mapping[str, xr.Dataset], **how: Any) -> Picture:
+    """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), by panel."""
+    paths = xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer")
+    return _curve_panels(
+        paths["genuine"],
+        theory=paths["median"],
+        interval=(paths["low"], paths["high"]),
+        band_of_theory=True,
+        theory_label="simulated, median",
+        x="time",
+        by="logit",
+        panel="panel",
+        label="logit {}",
+        y_label="mean logit",
+        x_label="time (share)",
+        **how,
+    )
+
+
+def paths_by_data(panels: Mapping[str, xr.Dataset]) -> Picture:
+    """Figure 5: :func:`class_path` of two data sets and two estimators."""
+    return _paths(
+        panels,
+        columns=4,
+        shared=False,
+        figure="B.5",
+        alt="Four panels of three logits. In all the own logit rises above the others; the simulated other two lie "
+        "between the networks'.",
+    )
+
+
+def paths_by_class(panels: Mapping[str, xr.Dataset]) -> Picture:
+    """Figure D.8: :func:`class_path` of each class."""
+    return _paths(
+        panels,
+        columns=3,
+        figure="B.D8",
+        alt="Three panels of three logits over iterations: in each the logit of the own class ends highest, in "
+        "networks and in simulation.",
+    )
+
+
+def paths_of_i_model(panels: Mapping[str, xr.Dataset]) -> Picture:
+    """Figure D.7: :func:`class_path` of one class, simulated under the I-model."""
+    return _paths(
+        panels,
+        figure="B.D7",
+        alt="Two panels: the simulated logits of the other classes spread widely about zero and miss the networks'.",
+    )
+
+
+def relative_differences(distance: xr.DataArray) -> Picture:
+    """Figure D.9: relative differences over ``time``, a panel for each ``norm``, a curve for each ``structure``."""
+    return _curve_panels(
+        distance.assign_coords(structure=["I-model", "L-model"], norm=["all coordinates", "along $d_k$"]),
+        x="time",
+        by="structure",
+        panel="norm",
+        x_label="iteration",
+        y_label="relative difference",
+        figure="B.D9",
+        alt="Two panels of two curves. The L-model's falls, further along the own direction; the I-model's falls early "
+        "and stays where it is.",
     )

@@ -1,0 +1,312 @@
+"""How near the models' paths come to networks, and what linearising leaves out (paper B, Figs. 5, D.7 to D.9, App. B).
+
+``paths`` is what :func:`deepmech_book.experiments.elastic_sde.imitation.imitate` gives, over ``structure``
+("isotropic", "logits") and ``estimator`` ("I", "L") too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.special import softmax
+
+from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.random import Stream
+from deepmech.metrics.elasticity import Model, margins
+from deepmech_book.experiments.elastic_sde import effects, imitation
+from deepmech_book.experiments.elastic_sde.extensions_fit import begins
+
+__all__ = [
+    "N_DRAWINGS",
+    "distance_by_l",
+    "drift_sizes",
+    "falls",
+    "further_away",
+    "imitations",
+    "late_distance",
+    "lead",
+    "linearisation",
+    "nearer",
+    "nearer_as_printed",
+    "other_logits",
+    "over_batches",
+    "over_data",
+    "own_aligned",
+    "program_drawings",
+    "pull",
+    "ratio_error",
+    "second_half",
+    "spread_of_classes",
+    "terminal_distance",
+]
+
+N_DRAWINGS = 500
+"""Figures drawn as the authors' program draws them, of which shares are taken."""
+OWN = xr.DataArray(np.eye(3, dtype=bool), dims=("class", "logit"))
+
+
+def over_data(numbers: Mapping[str, xr.DataArray]) -> xr.DataArray:
+    """A number of each data set, over ``data``.
+
+    Examples
+    --------
+    >>> over_data({"GEOMNIST": xr.DataArray(1.0), "CIFAR-10": xr.DataArray(2.0)}).values.tolist()
+    [1.0, 2.0]
+    """
+    return xr.concat(numbers.values(), xr.Variable("data", list(numbers)))
+
+
+def over_batches(measure: Callable[[xr.Dataset], xr.DataArray], paths: Mapping[str, xr.Dataset], n: int) -> Estimate:
+    """A measure of the paths on each data set, mean over batches of runs with its interval.
+
+    Parameters
+    ----------
+    measure : callable
+        From paths, over ``batch`` too, to numbers.
+    paths : mapping
+        Paths by the name of the data set.
+    n : int
+        Networks behind them.
+
+    Returns
+    -------
+    Estimate
+        Over ``data``.
+    """
+    runs = over_data({name: measure(one) for name, one in paths.items()})
+    return replace(estimate(runs, "batch", "symmetric"), n=n)
+
+
+def imitations(result: xr.Dataset, **how: Any) -> xr.Dataset:
+    """The I-model and the L-model, each driven by effects that either of them reads off networks.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks.
+    how
+        Further arguments of :func:`~deepmech_book.experiments.elastic_sde.imitation.imitate`.
+
+    Returns
+    -------
+    Dataset
+        Its paths over ``structure`` and ``estimator`` too.
+    """
+    structures: tuple[imitation.Structure, ...] = ("isotropic", "logits")
+    estimators: tuple[Model, ...] = ("I", "L")
+    rows = []
+    for structure in structures:
+        row = [imitation.imitate(result, estimator, structure, **how) for estimator in estimators]
+        rows.append(xr.concat(row, xr.Variable("estimator", list(estimators)), combine_attrs="drop"))
+    return xr.concat(rows, xr.Variable("structure", list(structures)), combine_attrs="drop")
+
+
+def program_drawings(result: xr.Dataset, estimator: Any, n_runs: int, window: int) -> xr.Dataset:
+    """How often a figure drawn as the program draws it shows a class's own logit as the largest in the end (Fig. 5).
+
+    The program draws the mean over runs, multiplied such that one logit ends where the networks' does.
+
+    Parameters
+    ----------
+    result : Dataset
+        Of networks with three classes.
+    estimator : {"I", "L", "none"}
+        Whose effects drive the L-model.
+    n_runs : int
+        Runs behind a figure, from normal starts as large as the networks' first class means.
+    window : int
+        Of the smoothing filter, in iterations.
+
+    Returns
+    -------
+    Dataset
+        Shares of :data:`N_DRAWINGS` figures: ``before``, the mean is multiplied, over ``class``; after (``right``), and
+        with all logits in the networks' order (``ordered``), over ``aligned``, the logit that is set to the networks',
+        too.
+    """
+    k = 3
+    means = effects.class_means(result).transpose("time", "class", "logit")
+    size = np.linalg.norm(imitation.first_means(means), axis=-1) / np.sqrt(k)
+    dice = Stream.of("drawings", 0)
+    starts = [dice.normal("start", i, (n_runs, k, k)).mean(0) for i in range(N_DRAWINGS)]
+    drive = imitation.effects_of(result, estimator, window)
+    last = means["time"].values > float(means["time"][-1]) - imitation.LAST
+    times = drive["time"].values[last]
+    moved = imitation.propagator(drive, "logits", times[:: max(1, len(times) // 20)], k).mean(0)
+    end = np.einsum("abcd,rcd->rab", moved, np.stack(starts) * size[:, None])
+    real, own = means.values[last].mean(0), np.arange(k)
+    scaled = end[:, None] * np.moveaxis(real / end, -1, 1)[..., None]
+    dims = ("aligned", "class")
+    shares: dict[str, Any] = {
+        "right": (dims, (scaled.argmax(-1) == own).mean(0)),
+        "ordered": (dims, (scaled.argsort(-1) == real.argsort(-1)).all(-1).mean(0)),
+        "before": ("class", (end.argmax(-1) == own).mean(0)),
+    }
+    return xr.Dataset(shares, {"aligned": own, "class": own})
+
+
+def own_aligned(drawings: xr.Dataset) -> xr.DataArray:
+    """Shares of :func:`program_drawings` in which the own logit is largest, after it was set to the networks'."""
+    return drawings["right"].sel(aligned=drawings["class"])
+
+
+# --- logits at the end (Figs. D.7 and D.8) ----------------------------------------------------------------------------
+
+
+def lead(paths: xr.Dataset) -> xr.DataArray:
+    """By how much the own logit exceeds the largest other one at the end, in the scaled median path; over ``class``."""
+    z = paths["median"].isel(time=-1)
+    return (z.where(OWN) - z.where(~OWN).max("logit")).max("logit")
+
+
+def other_logits(paths: xr.DataArray) -> xr.DataArray:
+    """Other logits over the own one at the end, over ``class`` and ``logit``; nan for the own one itself."""
+    end = paths.isel(time=-1)
+    return (end / end.where(OWN).max("logit")).where(~OWN)
+
+
+def ratio_error(paths: xr.Dataset) -> xr.DataArray:
+    """Largest distance of simulated from real :func:`other_logits`, of the L-model with its own effects."""
+    by_l = {"structure": "logits", "estimator": "L"}
+    simulated, real = (other_logits(paths[name].sel(by_l, drop=True)) for name in ("median", "genuine"))
+    return abs(simulated - real).max(["class", "logit"])
+
+
+# --- relative differences (Fig. D.9) ----------------------------------------------------------------------------------
+
+
+def distance_by_l(paths: xr.Dataset) -> xr.DataArray:
+    """Relative differences RD_k(t) (Eq. D.21) of paths whose effects are read off margins, by the L-model."""
+    return paths["distance"].sel(estimator="L", drop=True)
+
+
+def late_distance(paths: xr.Dataset) -> xr.DataArray:
+    """:func:`distance_by_l`, mean over the last fifth of training."""
+    return effects.late_mean(distance_by_l(paths))
+
+
+def further_away(paths: xr.Dataset) -> xr.DataArray:
+    """By how much the I-model is further away than the L-model, late, mean over classes; over ``norm``."""
+    both = late_distance(paths).mean("class")
+    return both.sel(structure="isotropic", drop=True) - both.sel(structure="logits", drop=True)
+
+
+def nearer(paths: xr.Dataset) -> xr.DataArray:
+    """Share of times at which the L-model is nearer than the I-model, in each ``norm``, mean over classes."""
+    both = distance_by_l(paths).mean("class")
+    return (both.sel(structure="logits") < both.sel(structure="isotropic")).mean("time")
+
+
+def nearer_as_printed(paths: xr.Dataset, structure: str) -> xr.DataArray:
+    """Share of times at which a model is nearer along d_k alone than the I-model is in all coordinates.
+
+    Parameters
+    ----------
+    structure : {"logits", "isotropic"}
+        The model measured along d_k; "isotropic" tells how much is owed to the norm alone.
+    """
+    both = distance_by_l(paths).mean("class")
+    own, other = (both.sel(structure=s, norm=n, drop=True) for s, n in ((structure, "L"), ("isotropic", "I")))
+    return (own < other).mean("time")
+
+
+def falls(distance: xr.DataArray) -> xr.DataArray:
+    """Late (last fifth) by early (first tenth) relative difference, mean over classes."""
+    own = distance.mean("class")
+    return effects.late_mean(own) / own.isel(time=slice(own.sizes["time"] // 10)).mean("time")
+
+
+def spread_of_classes(paths: xr.Dataset, structure: str, norm: str = "L") -> xr.DataArray:
+    """Largest by smallest late relative difference of a class."""
+    distance = late_distance(paths).sel(structure=structure, norm=norm, drop=True)
+    return distance.max("class") / distance.min("class")
+
+
+def terminal_distance(paths: xr.Dataset, norm: str) -> xr.DataArray:
+    """Late relative difference of the L-model, mean over classes, in one ``norm``."""
+    return late_distance(paths).sel(structure="logits", norm=norm, drop=True).mean("class")
+
+
+# --- what linearising leaves out (App. B) -----------------------------------------------------------------------------
+
+
+def pull(means: xr.DataArray) -> xr.Dataset:
+    """The direction e_k − softmax(X̄ᵏ) of a step of gradient descent (Eq. B.4), beside that of the L-model.
+
+    Parameters
+    ----------
+    means : DataArray
+        Class means over ``time``, ``class`` and ``logit`` (three of each class and logit), and any others.
+
+    Returns
+    -------
+    Dataset
+        ``factor``, the constant C of Eq. B.5, and ``cosine`` of the angle with d_k, by time and class.
+    """
+    x = means.transpose(..., "time", "class", "logit")
+    along = np.eye(3) - softmax(x.values, -1)
+    own = np.einsum("...kk->...k", along)  # its entries add up to zero
+    cosine = own / np.linalg.norm(along, axis=-1) / np.sqrt(2 / 3)
+    like = x.isel(logit=0, drop=True)
+    return xr.Dataset({"factor": like.copy(data=own) / margins(x), "cosine": like.copy(data=cosine)})
+
+
+def second_half(pulls: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """C in the middle of training over C at its end (a logarithm), and the cosine over the last tenth."""
+    middle = pulls["factor"].sel(time=float(pulls["time"][-1]) / 2, method="nearest", drop=True)
+    last, tenth = pulls["factor"].isel(time=-1, drop=True), slice(-(pulls.sizes["time"] // 10), None)
+    return xr.apply_ufunc(np.log, middle / last), pulls["cosine"].isel(time=tenth).mean("time")
+
+
+def linearisation(results: Mapping[str, xr.Dataset]) -> tuple[Estimate, Estimate]:
+    """:func:`second_half` of networks from the time on at which margins exceed their noise, with intervals over groups.
+
+    Parameters
+    ----------
+    results : mapping
+        Results of networks by the name of the data set.
+
+    Returns
+    -------
+    constant, cosine : Estimate
+        Over ``data`` and ``class``; the constant as its logarithm.
+    """
+    halves = {}
+    for name, result in results.items():
+        groups = result["group_mean"].rename(slow_time="time").astype(float)
+        since = slice(groups["time"][begins(groups)], None)
+        halves[name] = [second_half(pull(means.sel(time=since))) for means in effects.without_groups(result)]
+
+    def one(which: int) -> Estimate:
+        value, without = (over_data({name: half[j][which] for name, half in halves.items()}) for j in (0, 1))
+        return jackknife(value, without, over="group", scatter="symmetric")
+
+    return one(0), one(1)
+
+
+def drift_sizes(means: xr.DataArray) -> xr.Dataset:
+    """Sizes of the drift Ψ_k = e_k − σ(X̄ᵏ), its linear term J X̄ and the residue R = Ψ + J X̄ (App. B.2), late by early.
+
+    Parameters
+    ----------
+    means : DataArray
+        Class means over ``time``, ``class`` and ``logit``.
+
+    Returns
+    -------
+    Dataset
+        ``drift``, ``linear`` and ``residue``: mean over the last tenth of training by the first value; ``beside``, the
+        residue over the linear term at the end.
+    """
+    raised = xr.apply_ufunc(np.exp, means - means.max("logit"))
+    share = raised / raised.sum("logit")
+    drift = xr.DataArray(np.eye(3), dims=("class", "logit")) - share
+    linear = share * (means - (share * means).sum("logit"))
+    parts = {"drift": drift, "linear": linear, "residue": drift + linear}
+    sizes = xr.Dataset({name: (part**2).sum(("class", "logit")) ** 0.5 for name, part in parts.items()})
+    last = sizes.isel(time=slice(-(sizes.sizes["time"] // 10), None)).mean("time")
+    return (last / sizes.isel(time=0)).assign(beside=last["residue"] / last["linear"])
