@@ -124,7 +124,7 @@ def test_nothing_but_the_published_content_is_read(installed, fault):
     make, name = FAULTS[fault]
     load("mnist")
     make(installed)
-    with pytest.raises(DataCorrupt, match=rf"(?s){name}.*deepmech data fetch mnist.*quick"):
+    with pytest.raises(DataCorrupt, match=rf"(?s){name}.*deepmech data fetch mnist.*digits"):
         load("mnist")
 
 
@@ -150,7 +150,7 @@ def test_official_files_that_lie_here_are_accepted(name):
 
 
 def test_absent_and_incomplete_data_name_the_command(small, contents):
-    with pytest.raises(DataMissing, match=r"deepmech data fetch mnist.*'quick' needs no download"):
+    with pytest.raises(DataMissing, match=r"deepmech data fetch mnist.*digits, .* need no download"):
         load("mnist")
     (small / "mnist").mkdir()
     (small / "mnist" / TRAIN_IMAGES).write_bytes(contents[TRAIN_IMAGES])
@@ -279,7 +279,7 @@ def test_a_wrong_checksum_leaves_nothing_behind(mirrored, small, contents):
 def test_no_network_says_what_to_do(small, monkeypatch):
     source = replace(datasets.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
     monkeypatch.setitem(datasets.SOURCES, "mnist", source)
-    with pytest.raises(DataMissing, match=r"refused.*'quick', which needs no download"):
+    with pytest.raises(DataMissing, match=r"refused.*digits, .* need no download"):
         cli_fetch(["mnist"])
 
 

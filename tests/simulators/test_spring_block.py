@@ -277,7 +277,7 @@ def test_bad_chains_are_refused_with_field_value_and_remedy(fields, words):
         ({"t_end": 0.0}, "t_end = 0.0: must be finite and at least one step"),
         ({"order": "third"}, r"order = 'third': must be one of \['first', 'langevin', 'second'\]"),
         ({"n_runs": 0}, "n_runs = 0"),
-        ({"truncation": 0.0}, "truncation = 0.0: must be positive"),
+        ({"truncation": 0.0}, "truncation = 0.0: must be at least 0.001"),
         ({"noise_decay": -1.0}, "noise_decay"),
         ({"record": [11.0]}, "record"),
         ({"record": []}, "record"),

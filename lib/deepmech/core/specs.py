@@ -122,10 +122,15 @@ def wholes(
 
 
 def is_real(value: Any) -> bool:
-    """Whether ``value`` is a single real number, and not a boolean."""
+    """Whether ``value`` is a single real number that a float can hold, and neither a boolean nor a span of time."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_ | np.timedelta64):
+        return False
+    with suppress(OverflowError):
+        float(value)
+        return True
+    return False
 
 
 def real(
@@ -165,6 +170,7 @@ def unmasked(what: str, value: Any) -> None:
 
 def fitting(what: str, value: Any, numbers: float) -> Any:
     """``value``, a size that makes ``numbers`` numbers (8 bytes each) be kept; no more than this machine holds."""
+    numbers = min(numbers, 1e300)  # whole numbers may be larger than any float
     if not 8 * numbers <= memory():
         raise ValueError(
             f"{what} = {shown(value)}: {_bytes(8 * numbers)} would have to be kept, and this machine has "
@@ -194,6 +200,7 @@ def steps(what: str, value: Any, number: float) -> int:
     Traceback (most recent call last):
     ValueError: t_end = 1e+99: 1e+101 steps, one after another, take 1.16e+90 days, a microsecond each: ask for fewer
     """
+    number = min(number, 1e300)
     if not number <= MOST_STEPS:
         raise ValueError(
             f"{what} = {shown(value)}: {number:.3g} steps, one after another, take {number / 86.4e9:.3g} days, "
@@ -429,7 +436,7 @@ class Spec:
         if not np.all(ok):
             if isinstance(value, xr.DataArray):
                 bad = np.broadcast_to(~np.asarray(ok, bool), value.shape)
-                value = value.values[bad].ravel()[0].item()
+                value = value.values[bad].ravel().tolist()[0]
             refuse(f"{type(self).__name__}.{field}", value, allowed)
 
     def require_numbers(self, *fields: str) -> None:
@@ -562,7 +569,7 @@ def encode(value: Any) -> Any:
         coords = {str(k): _of_variable(v.variable, plain=v.dims in ((), (k,))) for k, v in value.coords.items()}
         return {"labelled": {"coords": coords, **_of_variable(value.variable)}}
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return _plain(value)
     if isinstance(value, tuple | list):
         return [encode(v) for v in value]
     if isinstance(value, dict):
@@ -572,11 +579,16 @@ def encode(value: Any) -> Any:
 
 def _of_variable(variable: xr.Variable, plain: bool = False) -> Any:
     """Values alone of a dimension's own labels (``plain``) without attributes; else dimensions and attributes too."""
-    values = variable.values.tolist()
+    values = _plain(variable.values)
     if plain and not variable.attrs:
         return values
     attrs = {"attrs": encode(dict(variable.attrs))} if variable.attrs else {}
     return {"dims": list(map(str, variable.dims)), "values": values, **attrs}
+
+
+def _plain(values: np.ndarray | np.generic) -> Any:
+    """As numbers of Python, or lists of them; JSON knows no longer floats than those of 64 bits."""
+    return (values.astype(float) if values.dtype == np.longdouble else values).tolist()
 
 
 def decode(value: Any) -> Any:

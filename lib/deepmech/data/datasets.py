@@ -289,10 +289,10 @@ def _downloaded(name: str):
 
 
 def _advice(name: str, problem: str) -> str:
-    quick = "the profile 'quick' needs no download"
+    bundled = f"{', '.join(BUNDLED)} need no download"
     if name == "cifar10-jpeg":
-        return f"dataset 'cifar10-jpeg': {problem}. It is not downloadable: use 'cifar10' instead; {quick}."
-    text = f"dataset {name!r}: {problem}. Run `deepmech data fetch {name}` to get it; {quick}."
+        return f"dataset 'cifar10-jpeg': {problem}. It is not downloadable: use 'cifar10' instead; {bundled}."
+    text = f"dataset {name!r}: {problem}. Run `deepmech data fetch {name}` to get it; {bundled}."
     if name == "cifar10" and "sha256" in problem:
         text += " If these are copies in the official layout, load 'cifar10-jpeg' and show that name beside results."
     return text
@@ -636,7 +636,7 @@ def _download(source: Source, path: Path, fault: Callable[[], str] = lambda: "",
         reasons.append(f"{mirror.split('/')[2]}: {reason}")
     raise DataMissing(
         f"{source.title}: {path.name} could not be downloaded into {path.parent} ({'; '.join(reasons)}). "
-        "Copy the file there by hand, or use the profile 'quick', which needs no download."
+        f"Copy the file there by hand; {', '.join(BUNDLED)} need no download."
     )
 
 

@@ -21,6 +21,7 @@ from deepmech.core import specs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
 from deepmech.core.specs import Spec, described, encode
+from deepmech.simulators.inputs import real_values
 
 #: What results hold, and in what units.
 WORDS = {
@@ -92,11 +93,13 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     >>> float(free_overlap(np.array(0.0), 0.1, 1e-6))
     1.0
     """
-    if np.any(np.asarray(diffusion) < 0):
+    times, window, diffusion = real_values("free_overlap", times=times, window=window, diffusion=diffusion)
+    if np.any(diffusion < 0):
         specs.refuse("free_overlap: diffusion", diffusion, "zero or positive")
-    times = np.asarray(times, float)
+    times = np.asarray(times)
     width = np.sqrt(4 * diffusion * times)
-    return erf(np.divide(window, width, out=np.full(width.shape, np.inf), where=width > 0))
+    out = np.full(np.broadcast_shapes(np.shape(window), width.shape), np.inf)
+    return erf(np.divide(window, width, out=out, where=width > 0))
 
 
 def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) -> Any:
@@ -165,7 +168,9 @@ def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
     >>> round(float(density(np.array(0.0), 1.0, free, 0.0)), 4)  # 1/√(2π)
     0.3989
     """
-    mean, spread = _moments(np.asarray(time, float), well, start)
+    specs.instance("density: well", well, Well)
+    w, times, start = real_values("density", w=w, time=time, start=start)
+    mean, spread = _moments(times, well, start)
     return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
 
 
@@ -197,7 +202,8 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
     >>> bool(np.isclose(well_overlap(9.0, free, 2.0, 0.0), free_overlap(9.0, 2.0, free.diffusion)))
     True
     """
-    times = np.asarray(times, float)
+    specs.instance("well_overlap: well", well, Well)
+    times, window, start = real_values("well_overlap", times=times, window=window, start=start)
     mean, spread = _moments(times, well, start)
     gap, scale = start - mean, np.sqrt(2 * spread)
     scale = np.where(scale > 0, scale, np.finfo(float).tiny)
@@ -224,8 +230,9 @@ def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.nd
     >>> bool(np.isclose(final_overlap(well, 0.3, 0.5), well_overlap(1e6, well, 0.3, 0.5)))
     True
     """
+    specs.instance("final_overlap: well", well, Well)
+    window, start = real_values("final_overlap", window=window, start=start)
     scale = 1 / np.sqrt(2 * well.variance)
-    start = np.asarray(start, float)
     return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
 
 
@@ -250,12 +257,14 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
     >>> float(well_msd(1e9, Well(stiffness=1.0, temperature=0.5)))
     1.0
     """
-    times = np.asarray(times, float)
+    specs.instance("well_msd: well", well, Well)
+    (times,) = real_values("well_msd", times=times)
     rate = well.learning_rate * well.stiffness
     if rate == 0:
         return 2 * well.diffusion * times
     if start is None:
         return -2 * well.variance * np.expm1(-rate * times)
+    (start,) = real_values("well_msd", start=start)
     mean, spread = _moments(times, well, start)
     return (start - mean) ** 2 + spread
 
@@ -280,7 +289,10 @@ def ageing_factor(waiting: np.ndarray, learning_rate: float, decay: float) -> np
     >>> float(ageing_factor(0.0, 0.1, 0.2))
     1.0
     """
-    return np.exp(learning_rate * decay * np.asarray(waiting, float))
+    waiting, learning_rate, decay = real_values(
+        "ageing_factor", waiting=waiting, learning_rate=learning_rate, decay=decay
+    )
+    return np.exp(learning_rate * decay * waiting)
 
 
 def simulate(
@@ -318,16 +330,13 @@ def simulate(
     """
     began = time.perf_counter()
     specs.instance("simulate: well", well, Well)
-    steps = np.asarray(times)
-    whole = steps.ndim == 1 and len(steps) > 0 and steps.dtype.kind in "iu"
-    if not whole or steps[0] < 1 or not (np.diff(steps) > 0).all():
-        specs.refuse("simulate: times", times, "increasing integers >= 1")
+    steps = specs.wholes("simulate: times", times, 1, rising=True, allowed="increasing integers >= 1")
     specs.steps("simulate: times", times, float(steps[-1]))
     n_weights = specs.whole("simulate: n_weights", n_weights)
-    specs.fitting("simulate: n_weights", n_weights, float(n_weights) * len(steps))
+    specs.fitting("simulate: n_weights", n_weights, n_weights * len(steps))
     seed = specs.whole("simulate: seed", seed, 0)
-    if specs.array("simulate: windows", [*windows, 0.0] if np.ndim(windows) == 1 else None).min() < 0:
-        specs.refuse("simulate: windows", windows, ">= 0")
+    edges = specs.array("simulate: windows", windows)
+    specs.require("simulate: windows", windows, edges.ndim == 1 and (edges >= 0).all(), "a list of numbers >= 0")
     stream = Stream.of("brownian", seed)
     if start is None:
         spread = np.sqrt(well.variance) if well.stiffness > 0 else 0.0
@@ -350,17 +359,17 @@ def simulate(
             positions.append(w.copy())
     position = np.array(positions)
     moved = np.abs(position - first)
-    within = [(moved < window).mean(1) for window in windows]
+    within = [(moved < window).mean(1) for window in edges]
     apart = start is not None and np.ndim(start) > 0
-    setting = {"start": "the coordinate start" if apart else encode(start), "n_weights": n_weights}
-    spec = json.dumps({**well.to_json(), **setting})
+    setting = {"start": "the coordinate start" if apart else start, "n_weights": n_weights}
+    spec = json.dumps(encode({**well.to_json(), **setting}))
     made = xr.Dataset(
         {
             "overlap": (("time", "window"), np.stack(within, -1) if within else np.empty((len(steps), 0))),
             "msd": ("time", (moved**2).mean(1)),
             "position": (("time", "weight"), position),
         },
-        {"time": steps, "window": list(windows), **({"start": ("weight", first)} if apart else {})},
+        {"time": steps, "window": edges, **({"start": ("weight", first)} if apart else {})},
         attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
     return described(made, WORDS)

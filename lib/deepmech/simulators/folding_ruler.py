@@ -49,7 +49,7 @@ from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.specs import Batch, Number, Spec, align, described
+from deepmech.core.specs import Batch, Number, Spec, align, described, encode
 
 _LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
 #: What results hold, and in what units.
@@ -235,10 +235,11 @@ def simulate(
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
     if not specs.is_real(dt) or not 0 < dt <= largest:
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
-    for name, value, least in (("n_runs", n_runs, 1), ("n_frames", n_frames, 2), ("seed", seed, 0)):
-        specs.whole(f"simulate {name}", value, least)
+    dt = float(dt)
+    n_runs, n_frames = specs.whole("simulate n_runs", n_runs), specs.whole("simulate n_frames", n_frames, 2)
+    seed = specs.whole("simulate seed", seed, 0)
     name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
-    specs.fitting(f"simulate {name}", value, float(n_runs) * members.n * n_frames * (2 * int(ruler.n_pairs) + 6))
+    specs.fitting(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 6))
     longest = float(members.flat["duration"].max())
     number = specs.steps("simulate dt", dt, longest / dt if dt > longest / 1e300 else np.inf)
     specs.fitting("simulate dt", dt, 3.0 * n_runs * number)
@@ -264,7 +265,7 @@ def simulate(
     data["time"] = members.unflatten(times, "frame")
     index = {"run": np.arange(n_runs), "frame": np.arange(n_frames), "node": np.arange(n + 1)}
     setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
-    spec = json.dumps({"ruler": ruler.to_json(), "pull": pull.to_json(), **setting})
+    spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
     return described(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)
 

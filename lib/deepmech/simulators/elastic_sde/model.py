@@ -175,7 +175,8 @@ class ElasticSDE(Spec):
     def __post_init__(self) -> None:
         specs.whole("ElasticSDE.n_classes", self.n_classes, 2)
         if not isinstance(self.structure, str):
-            specs.array("ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers")
+            blocks = specs.array("ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers")
+            self.require("structure", blocks.ndim in (2, 4), f"one of {STRUCTURES} or an array of blocks")
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
@@ -238,9 +239,8 @@ class ElasticSDE(Spec):
     @property
     def labels_mixed_evenly(self) -> bool:
         """Whether labels are true or mixed by one number."""
-        return (
-            self.label_mixing is None or np.ndim(self.label_mixing) < 2 or isinstance(self.label_mixing, xr.DataArray)
-        )
+        mixing = self.label_mixing
+        return mixing is None or isinstance(mixing, xr.DataArray) or specs.is_real(mixing)
 
     @property
     def symmetric(self) -> bool:
@@ -263,7 +263,8 @@ class ElasticSDE(Spec):
         """α(t) − β(t), what decides whether differences between classes grow; over the model's dimensions and time."""
         batch = self.batch()
         (alpha, _), (beta, _) = self.rates(batch)
-        times = np.atleast_1d(np.asarray(t, float))
+        times = np.atleast_1d(specs.array("ElasticSDE.gap: t", t))
+        specs.require("ElasticSDE.gap: t", t, times.ndim == 1, "a time, or a list of times")
         values = np.broadcast_to(alpha(times) - beta(times), (batch.n, len(times)))
         dims, data = batch.unflatten(values, "time")
         out = xr.DataArray(data, dims=dims, coords={**batch.coords, "time": times})
@@ -338,7 +339,22 @@ def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, m
     >>> drift_matrix(np.array([[2.0, 1.0], [1.0, 2.0]]), None, [0.75, 0.25], np.eye(2)[None])[0].tolist()
     [[1.5, 0.25], [0.75, 0.5]]
     """
-    labelled = np.asarray(weights, float)[:, None] * mixing
+    effects, mixing, weights = (
+        specs.array(f"drift_matrix: {name}", value)
+        for name, value in (("effects", effects), ("mixing", mixing), ("weights", weights))
+    )
+    blocks = None if blocks is None else specs.array("drift_matrix: blocks", blocks)
+    k = len(weights) if weights.ndim == 1 else 0
+    if (
+        effects.shape != (k, k)
+        or mixing.shape[1:] != (k, k)
+        or (blocks is not None and (blocks.ndim != 4 or blocks.shape[:2] != (k, k)))
+    ):
+        raise ValueError(
+            f"drift_matrix: effects {effects.shape}, weights {weights.shape}, mixing {mixing.shape}, blocks "
+            f"{None if blocks is None else blocks.shape}: give (K, K), (K,), (n, K, K), and (K, K, p, p) or None"
+        )
+    labelled = weights[:, None] * mixing
     if blocks is None:
         return np.einsum("ncl,kl->nkc", labelled, effects)
     m = np.einsum("ncl,kl,klij->nkicj", labelled, effects, blocks, optimize=["einsum_path", (1, 2), (0, 1)])
@@ -363,7 +379,8 @@ def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
     >>> mixed_logits(3, 1.0)[0, 2].round(3).tolist()
     [[0.167, 0.167, -0.333], [0.167, 0.167, -0.333], [-0.333, -0.333, 0.667]]
     """
-    k, share = n_classes, np.asarray(own, float)
+    k, share = specs.whole("mixed_logits: n_classes", n_classes, 2), specs.array("mixed_logits: own", own)
+    specs.fitting("mixed_logits: n_classes", k, k**4)
     if share.ndim == 0:
         if not 0 <= share <= 1:
             raise ValueError(f"mixed_logits: own = {own!r}: must be a share between 0 and 1, or an array of shares")

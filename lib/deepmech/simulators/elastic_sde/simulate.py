@@ -58,7 +58,8 @@ def simulate(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
-    specs.require("simulate: mean", mean, mean in ("samples", "infinite"), "'samples' or 'infinite'")
+    known = isinstance(mean, str) and mean in ("samples", "infinite")
+    specs.require("simulate: mean", mean, known, "'samples' or 'infinite'")
     batch = model.batch()
     out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     _exact(model, batch, t, x0, first, streams, mean == "samples", out)
@@ -148,7 +149,7 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
-    specs.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
+    step = specs.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
     number = specs.steps("train_discrete: step", step, t[-1] / step if step > t[-1] / 1e300 else np.inf)
     specs.fitting("train_discrete: step", step, 1.0 * number * (model.batch().n * (2 + n_runs / 8) + 1))
     marks = np.rint(t / step).astype(np.int64)

@@ -17,7 +17,7 @@ from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.specs import Batch, described
+from deepmech.core.specs import Batch, described, encode
 from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, is_table, panels
 
 RTOL, ATOL = 1e-10, 1e-13
@@ -255,12 +255,13 @@ def beginnings(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Stream]]:
     """Times, class means (K, p) and samples (run, K, n, p) at t = 0, and every run's random numbers, all checked."""
     t, x0 = checked_times(times), checked_start(model, start)
-    for name, value, least in (("n_samples", n_samples, 1), ("n_runs", n_runs, 1), ("seed", seed, 0)):
-        specs.whole(f"{caller}: {name}", value, least)
+    least = {"n_samples": 1, "n_runs": 1, "seed": 0}
+    given = {"n_samples": n_samples, "n_runs": n_runs, "seed": seed}
+    n_samples, n_runs, seed = (specs.whole(f"{caller}: {name}", given[name], least[name]) for name in given)
     name, value = max(("n_samples", n_samples), ("n_runs", n_runs), key=lambda size: size[1])
-    specs.fitting(f"{caller}: {name}", value, float(n_samples) * n_runs * (len(t) * model.batch().n + 1) * x0.size)
+    specs.fitting(f"{caller}: {name}", value, n_samples * n_runs * (len(t) * model.batch().n + 1) * x0.size)
     model.require_room()
-    specs.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
+    start_spread = specs.real(f"{caller}: start_spread", start_spread, 0, allowed="a number, zero or positive")
     streams = [Stream.of("elastic_sde", seed, run) for run in range(n_runs)]
     shape = (len(x0), n_samples, x0.shape[1])
     return t, x0, np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams]), streams
@@ -275,7 +276,9 @@ def labelled(
         {name: batch.unflatten(values, *axes) for name, (values, *axes) in variables.items()},
         {**batch.coords, "time": times},
         attributes(
-            spec=json.dumps({**model.to_json(), **(setting or {})}), seed=seed, wall_seconds=time.perf_counter() - began
+            spec=json.dumps(encode({**model.to_json(), **(setting or {})})),
+            seed=seed,
+            wall_seconds=time.perf_counter() - began,
         ),
     )
     counted = ("run", "class", "sample", "feature")
@@ -313,9 +316,15 @@ def tabulated_paths(
     >>> bool(abs(path[-1, 0] - np.e) < 1e-4)
     True
     """
-    kind = complex if any(map(np.iscomplexobj, (intra, inter, *parts))) else float
-    a, b, x = (np.ascontiguousarray(z, dtype=kind) for z in (intra, inter, start))
-    first, second = (np.ascontiguousarray(m, dtype=kind) for m in parts)
+    try:
+        given = [np.asarray(z) for z in (intra, inter, start, *parts)]
+    except (TypeError, ValueError):
+        given = []
+    if len(given) != 5 or any(z.dtype.kind not in "iufc" for z in given):
+        raise ValueError("tabulated_paths: parts, intra, inter, start: give arrays of numbers, and two parts")
+    kind = complex if any(map(np.iscomplexobj, given)) else float
+    a, b, x, first, second = (np.ascontiguousarray(z, dtype=kind) for z in given)
+    step, substeps = specs.real("tabulated_paths: step", step), specs.whole("tabulated_paths: substeps", substeps)
     if a.shape != b.shape or a.ndim != 1 or first.shape != second.shape or first.shape != (x.size, x.size):
         raise ValueError(
             f"tabulated_paths: effects {a.shape}, {b.shape}, parts {first.shape}, {second.shape}, start {x.shape}: "

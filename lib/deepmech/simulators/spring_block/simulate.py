@@ -21,6 +21,8 @@ from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
 
 Order = Literal["first", "second", "langevin"]
+LEAST_TRUNCATION = 1e-3
+"""Of 1,250 normal numbers one is as small as that; below it a simulation would only draw numbers."""
 ORDERS: dict[str, int] = {"first": kernels.FIRST, "second": kernels.SECOND, "langevin": kernels.LANGEVIN}
 
 
@@ -49,7 +51,7 @@ def simulate(
     n_runs : independent runs, dimension ``run``. Run r uses the same noise in every cell of the grid (common random
         numbers: differences between cells are then not drowned by noise) and whatever the other cells are.
     shared_noise : one noise for all blocks, as in the paper's Fig. 4, instead of one for each.
-    truncation : bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); > 0.
+    truncation : bound on |ζ| in standard deviations (noise conditioned on it, not rescaled); at least 0.001.
     noise_decay : τ ≥ 0 in ε(t) = ε e^{−τt}.
     record : times to record, in [0, t_end], rounded to whole steps. Without it only the final state is kept, the result
         has no ``time`` dimension, and memory does not grow with the number of steps.
@@ -76,7 +78,7 @@ def simulate(
            [0.34]])
     """
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
-    seed = specs.whole("simulate: seed", seed, 0)
+    dt, seed = float(dt), specs.whole("simulate: seed", seed, 0)
     specs.switch("simulate: shared_noise", shared_noise)
     x0 = np.zeros(chain.n_blocks) if start is None else specs.array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
@@ -89,7 +91,7 @@ def simulate(
     x = x.reshape(len(steps), batch.n, n_runs, chain.n_blocks + 2).transpose(1, 2, 0, 3)
     setting = {
         "t_end": t_end, "dt": dt, "order": order, "n_runs": n_runs, "shared_noise": shared_noise,
-        "truncation": truncation, "noise_decay": encode(noise_decay), "start": x0.tolist(),
+        "truncation": truncation, "noise_decay": noise_decay, "start": x0.tolist(),
     }  # fmt: skip
     made = _dataset(chain, batch, x, steps * dt, setting, began, seed=seed)
     return made if record is not None else made.isel(time=0, drop=True)
@@ -120,8 +122,8 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
     """
     batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
-    substeps = specs.whole("averaged: substeps", substeps)
-    specs.steps("averaged: substeps", substeps, 1.0 * substeps * steps[-1])
+    dt, substeps = float(dt), specs.whole("averaged: substeps", substeps)
+    specs.steps("averaged: substeps", substeps, substeps * int(steps[-1]))
     began = time.perf_counter()
     p = _arrays(batch, dt)
     h = dt / substeps
@@ -156,9 +158,11 @@ def _prepare(
     specs.require("simulate: order", order, known, f"one of {sorted(ORDERS)}")
     specs.real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
     specs.real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
-    specs.fitting("simulate: n_runs", specs.whole("simulate: n_runs", n_runs), float(n_runs) * (chain.n_blocks + 2))
-    bound = truncation is None or (specs.is_real(truncation) and truncation > 0)
-    specs.require("simulate: truncation", truncation, bound, "positive, in standard deviations, or None")
+    n_runs = specs.whole("simulate: n_runs", n_runs)
+    specs.fitting("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
+    bound = truncation is None or (specs.is_real(truncation) and truncation >= LEAST_TRUNCATION)
+    allowed = f"at least {LEAST_TRUNCATION} standard deviations (numbers beyond it are drawn anew), or None"
+    specs.require("simulate: truncation", truncation, bound, allowed)
     specs.numbers("simulate", noise_decay=decay)
     batch = chain.batch(noise_decay=decay)
     tau = batch.flat["noise_decay"]
@@ -174,7 +178,7 @@ def _prepare(
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
     specs.require("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
-    specs.fitting("simulate: n_runs", n_runs, 1.0 * n_runs * batch.n * len(steps) * (chain.n_blocks + 2))
+    specs.fitting("simulate: n_runs", n_runs, n_runs * batch.n * len(steps) * (chain.n_blocks + 2))
     return batch, steps
 
 
@@ -220,7 +224,7 @@ def _dataset(
         "force": chain.stiffness * load.sel(block=chain.n_blocks, drop=True),
         "elastic_energy": elastic_energy(position, chain.stiffness),
     }
-    spec = json.dumps({**chain.to_json(), **setting})
+    spec = json.dumps(encode({**chain.to_json(), **setting}))
     attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
     return described(xr.Dataset(made, attrs=attrs), WORDS)
 

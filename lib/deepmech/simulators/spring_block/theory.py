@@ -13,7 +13,9 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
+from deepmech.core import specs
 from deepmech.core.specs import Number, described
+from deepmech.simulators.inputs import real_values
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 
 
@@ -37,6 +39,9 @@ def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
     >>> [float(friction(z, 0.1, 0.2)) for z in (-0.3, 0.05, 0.3)]
     [-0.09999999999999998, 0.0, 0.19999999999999998]
     """
+    force, friction_right, friction_left = real_values(
+        "friction", force=force, friction_right=friction_right, friction_left=friction_left
+    )
     return np.maximum(force - friction_right, 0.0) + np.minimum(force + friction_left, 0.0)
 
 
@@ -65,6 +70,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     >>> int(equilibrium(Chain(friction_right=0.11, noise=0.0)).n_moving)
     3
     """
+    specs.instance("equilibrium: chain", chain, Chain)
     k, y, mu = (xr.DataArray(v) for v in (chain.stiffness, chain.target, chain.friction_right))
     block = _blocks(chain)
     count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="count")
@@ -119,6 +125,11 @@ def averaged_friction_force(
     >>> abs(float(averaged_friction_force((0.1 - 0.3) / 2, 0.1, 0.3, 0.5))) < 1e-15
     True
     """
+    force, friction_right, friction_left, noise_bar = real_values(
+        "averaged_friction_force", force=force, friction_right=friction_right, friction_left=friction_left,
+        noise_bar=noise_bar,
+    )  # fmt: skip
+    truncation = _checked_truncation("averaged_friction_force", truncation)
     right = _mean_positive_part(force - friction_right, noise_bar, truncation)
     left = _mean_positive_part(-force - friction_left, noise_bar, truncation)
     return right - left
@@ -146,9 +157,9 @@ def effective_friction(
     >>> round(float(effective_friction(0.0, 0.1, 0.3, 1e6)), 6)
     -0.1
     """
-    force, right, left, scale = np.broadcast_arrays(
-        *(np.asarray(v, float) for v in (force, friction_right, friction_left, noise_bar))
-    )
+    given = {"force": force, "friction_right": friction_right, "friction_left": friction_left, "noise_bar": noise_bar}
+    force, right, left, scale = np.broadcast_arrays(*real_values("effective_friction", **given))
+    truncation = _checked_truncation("effective_friction", truncation)
     c = np.inf if truncation is None else truncation
     safe = np.where(scale > 0, scale, 1.0)
     mass = 2 * ndtr(c) - 1
@@ -191,6 +202,9 @@ def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.
     >>> round(float(bounded_noise_equilibrium(chain, dt=0.01, truncation=1.0)), 12)
     0.01
     """
+    specs.instance("bounded_noise_equilibrium: chain", chain, Chain)
+    specs.real("bounded_noise_equilibrium: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    specs.real("bounded_noise_equilibrium: truncation", truncation, 0, allowed="zero or positive, and finite")
     kick = chain.noise_bar_at(dt) * truncation
     right, left = xr.DataArray(chain.friction_right), xr.DataArray(chain.friction_left)
     return xr.DataArray(np.maximum(right - kick, (right - left) / 2) / chain.stiffness)
@@ -215,7 +229,18 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     >>> float(elastic_energy(even, 1.0))
     0.25
     """
+    if not isinstance(position, xr.DataArray) or "block" not in position.dims:
+        specs.refuse("elastic_energy: position", position, "a labelled array with a dimension 'block'")
+    (position,) = real_values("elastic_energy", position=position)
+    specs.numbers("elastic_energy", stiffness=stiffness)
     return 0.5 * stiffness * (position.diff("block") ** 2).sum("block")
+
+
+def _checked_truncation(caller: str, truncation: Any) -> float | None:
+    """None, or a bound in standard deviations."""
+    if truncation is None:
+        return None
+    return specs.real(f"{caller}: truncation", truncation, np.nextafter(0, 1), allowed="positive and finite, or None")
 
 
 def _blocks(chain: Chain) -> xr.DataArray:
