@@ -17,6 +17,7 @@ __all__ = [
     "class_numbers",
     "class_path",
     "distance_from_limit",
+    "distances_of_models",
     "effect_plane",
     "effect_rates",
     "fading_effects",
@@ -29,6 +30,7 @@ __all__ = [
     "integrated_by_share",
     "integrated_effects",
     "logit_clouds",
+    "margins_of_rare_classes",
     "paths_by_class",
     "paths_by_data",
     "paths_of_i_model",
@@ -712,4 +714,56 @@ def relative_differences(distance: xr.DataArray) -> Picture:
         figure="B.D9",
         alt="Two panels of two curves. The L-model's falls, further along the own direction; the I-model's falls early "
         "and stays where it is.",
+    )
+
+
+# --- extensions -------------------------------------------------------------------------------------------------------
+
+
+def margins_of_rare_classes(
+    margin: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray], prior: xr.DataArray
+) -> Picture:
+    """Margins over ``time``, a panel for each ``ratio``, a curve for each ``role``; dashed: log p (``prior``)."""
+    return _curve_panels(
+        margin,
+        x="time",
+        by="role",
+        panel="ratio",
+        title="1 : {}",
+        columns=3,
+        interval=interval,
+        theory=prior.expand_dims(time=margin["time"].values[[0, -1]]),
+        theory_label=r"$\log p$",
+        level=0.0,
+        x_label="iteration",
+        y_label="own-class margin",
+        alt="Three panels, one per ratio. The rare class's margin soon falls almost to the dashed level, deeper for "
+        "larger ratios, and rises later.",
+    )
+
+
+def distances_of_models(distances: Mapping[str, xr.DataArray], names: Mapping[str, str]) -> Picture:
+    """Relative differences of fitted models over the share of training, a panel for each data set and norm.
+
+    ``distances`` are over ``split``, ``model``, ``norm`` and ``time``; ``names`` say which models are drawn, and how
+    they are called.
+    """
+    panels: dict[str, xr.DataArray] = {}
+    for name, one in distances.items():
+        curves = one.median("split").isel(time=slice(1, None)).sel(model=list(names))
+        curves = curves.assign_coords(time=curves["time"] / float(curves["time"][-1]), model=list(names.values()))
+        curves = curves.interp(time=np.linspace(0, 1, 101))
+        norms = (("I", "all"), ("L", "along $d_k$"))
+        panels |= {f"{name}, {words}": curves.sel(norm=norm, drop=True) for norm, words in norms}
+    return _curve_panels(
+        xr.concat(panels.values(), xr.Variable("panel", list(panels))),
+        x="time",
+        by="model",
+        panel="panel",
+        columns=2,
+        log="y",
+        x_label="time (share)",
+        y_label="relative difference",
+        alt="Four panels of curves. On photographs the I-model's ends highest; own first and all shares are nearer to "
+        "the networks, and other trials are lowest.",
     )
