@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from deepmech.core.specs import over
     from deepmech.data import load
     from deepmech.metrics.curvature import curvature
+    from deepmech.metrics.interpret import compare, interpret
     from deepmech.metrics.load_curve import LoadCurve, load_curve
     from deepmech.metrics.monitor import LoadCurveMonitor
-    from deepmech.metrics.reading import compare, read
     from deepmech.metrics.separation import data_separation
     from deepmech.plots.lines import plot
     from deepmech.simulators import simulate

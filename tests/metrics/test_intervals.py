@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
-from deepmech.metrics.groups import Deal, GroupMoments
+from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_out
 from deepmech.metrics.load_curve import load_curve
-from deepmech.metrics.reading import compare, estimate, read, without
 from deepmech.metrics.separation import data_separation
 from deepmech.sweeps import result
 from deepmech_book.experiments import coverage
@@ -29,7 +29,7 @@ def blobs(seed, n=90, d=5, classes=4, distance=2.0, offset=0.0):
 
 
 def grouped(x, y, groups=6, cuts=(), classes=4):
-    moments, deal = GroupMoments(classes, groups), Deal(groups)
+    moments, deal = GroupMoments(classes, groups), GroupAssigner(groups)
     for rows in np.split(np.arange(len(y)), sorted(cuts)):
         moments.update(x[rows], y[rows], deal(y[rows]))
     return moments
@@ -54,7 +54,7 @@ def test_torch_adds_what_the_compiled_loop_adds(dtype, tolerance, monkeypatch):
 def test_groups_are_the_whole_and_leave_out_what_they_say(seed, cuts, offset, debias):
     """D of the sums is D of the samples, without group g that of those not in g."""
     x, y = blobs(seed, offset=offset)
-    moments, group = grouped(x, y, cuts=cuts), Deal(6)(y)
+    moments, group = grouped(x, y, cuts=cuts), GroupAssigner(6)(y)
     assert moments.separation(debias) == pytest.approx(data_separation(x, y.numpy(), debias=debias), abs=1e-7)
     for g, left in enumerate(moments.without(debias)):
         rest = group != g
@@ -78,7 +78,7 @@ def test_a_wide_layer_joins_its_groups(monkeypatch, room, groups):
 def test_a_deal_is_even_and_does_not_mind_batches():
     s = Stream.of("test deal", 0)
     y = torch.tensor((s.uniform("labels", 0, 1000) ** 2 * 30).astype(int))
-    whole, parts, deal = Deal(20)(y), [], Deal(20)
+    whole, parts, deal = GroupAssigner(20)(y), [], GroupAssigner(20)
     for batch in y.split(37):
         parts.append(deal(batch))
     assert torch.equal(torch.cat(parts), whole)
@@ -129,11 +129,11 @@ def test_a_curve_carries_its_intervals_and_loses_them_when_it_is_changed():
     xr.testing.assert_equal(estimate(some).low, found.low[[0, 2]])
     bend = estimate(curve, curvature)
     assert bend.low < bend.value < bend.high and bend.value == curvature(curve)
-    assert read(curve).interval == (bend.low, bend.high)
+    assert interpret(curve).interval == (bend.low, bend.high)
     for other in (curve + 1, load_curve(networks(), x, y, groups=1), load_curve(networks(), x, y, metric="D_hat")):
-        assert without(other) is None and not estimate(other).known
+        assert leave_one_out(other) is None and not estimate(other).known
     again = load_curve(networks(), x, y, batch_size=7)
-    np.testing.assert_allclose(without(again), without(curve), atol=1e-5)
+    np.testing.assert_allclose(leave_one_out(again), leave_one_out(curve), atol=1e-5)
 
 
 def test_half_the_width_goes_as_one_over_the_root_of_n():
@@ -149,7 +149,8 @@ def test_pairs_on_the_same_samples_differ_by_less_than_they_scatter():
     model, near = networks(), networks()
     with torch.no_grad():
         near[4].weight += 0.02 * networks(seed=1)[4].weight
-    found = compare({"a": model, "b": near, "a again": networks()}, x, y)
+    models = {"a": model, "b": near, "a again": networks()}
+    found = compare({name: load_curve(one, x, y) for name, one in models.items()})
     assert found.attrs["paired"] == 1 and (found.difference.sel(curve="a again") == 0).all()
     assert (found.high.sel(curve="a again") - found.low.sel(curve="a again") == 0).all()
     paired = (found.high - found.low).sel(curve="b")[-1]
@@ -160,7 +161,7 @@ def test_pairs_on_the_same_samples_differ_by_less_than_they_scatter():
     assert 4 * paired < (alone.high - alone.low)[-1] < (apart.high - apart.low).sel(curve="b")[-1]
     assert found.attrs["against"] == "a"
     with pytest.raises(ValueError, match=r"'b' runs over layers.*measure both over the same"):
-        compare({"a": model, "b": networks(depth=3)}, x, y)
+        compare({"a": load_curve(model, x, y), "b": load_curve(networks(depth=3), x, y)})
 
 
 def test_paired_intervals_cover_the_difference():
@@ -173,7 +174,7 @@ def test_paired_intervals_cover_the_difference():
     true = [np.log(((m @ m).trace()) / (((means - means.mean(0)) @ m) ** 2).sum() * classes) for m in maps]
     x, hits, apart = s.normal("x", 0, (draws, 150, d)) + means[y], 0, 0
     for one in x:
-        each = [GroupMoments(classes, 20).update(torch.tensor(one @ m), y, Deal(20)(y)) for m in maps]
+        each = [GroupMoments(classes, 20).update(torch.tensor(one @ m), y, GroupAssigner(20)(y)) for m in maps]
         value = each[1].separation() - each[0].separation()
         found = jackknife(value, each[1].without() - each[0].without(), scatter="symmetric")
         hits += found.low <= true[1] - true[0] <= found.high

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from deepmech.core.estimates import linear_slope
 from deepmech.core.random import Stream
-from deepmech.metrics import curvature, elasticity, glass, landscape, regression, relaxation, separability, separation
-from deepmech.metrics.groups import Deal, GroupMoments
+from deepmech.metrics import curvature, elasticity, glass, probe, relaxation, separability, separation
+from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech_book.experiments.glass import surfaces
 
 STREAM = Stream.of("test laws of inputs", 0)
 A, B, C = STREAM.normal("points", 0, (3, 12, 4))
@@ -35,8 +36,8 @@ CALLS = {
     "data_separation, debiased": (A + Y[:, None], lambda a: separation.data_separation(a, Y, debias=True)),
     "curvature": (A, curvature.curvature),
     "descent": (A, curvature.descent),
-    "probe_error": (A, lambda a: regression.probe_error(a, B[:, 0])),
-    "probe_error, targets": (B[:, 0], lambda a: regression.probe_error(A, a)),
+    "probe_error": (A, lambda a: probe.probe_error(a, B[:, 0])),
+    "probe_error, targets": (B[:, 0], lambda a: probe.probe_error(A, a)),
     "class_means": (np.stack([A, B, C]), lambda a: elasticity.class_means(a, [[0, 1] * 6] * 3, pool=3)),
     "margins": (MEANS, elasticity.margins),
     "integrated_effects, I": (MEANS, lambda a: elasticity.integrated_effects(a, "I").A),
@@ -60,7 +61,7 @@ CALLS = {
     "dip": (A, glass.dip),
     "unbinned": (T, lambda a: glass.unbinned(a, np.arange(31.0))),
     "unbinned, edges": (T, lambda a: glass.unbinned(np.arange(29), a)),
-    "Plane.through": (A[:3], lambda a: landscape.Plane.through(a).axes),
+    "Plane.through": (A[:3], lambda a: surfaces.Plane.through(a).axes),
     "decorrelation_time": (FALL, lambda a: relaxation.decorrelation_time(T, a).time),
     "decorrelation_time, times": (T, lambda a: relaxation.decorrelation_time(a, FALL).time),
     "exponent": (FALL, lambda a: relaxation.exponent(T, a).value),
@@ -146,7 +147,7 @@ def test_a_measure_without_scale_has_none_wherever_the_numbers_are_finite(name, 
 def test_sums_of_groups_have_no_scale_and_large_features_decide(powers):
     """Batches of one layer on scales of their own: as if the smaller ones were zero, where they are 1e100 smaller."""
     x, y = 5 * STREAM.normal("batches", 0, (3, 60, 4)) + np.arange(60)[:, None] % 3, torch.arange(60) % 3
-    found, expected, deal = GroupMoments(3), GroupMoments(3), [Deal()] * 2
+    found, expected, deal = GroupMoments(3), GroupMoments(3), [GroupAssigner()] * 2
     for batch, power in zip(x, powers, strict=True):
         places = deal[0](y)
         relative = 10.0 ** (power - max(powers)) if power - max(powers) > -150 else 0.0
@@ -167,4 +168,4 @@ def test_records_a_decade_apart_and_curves_without_values_are_named():
         linear_slope([2.0, 2.0, 2.0], [1.0, 2.0, 3.0])
     for points in ([A[0], A[1], A[0]], [A[0], A[0], A[1]], [A[0], A[1], A[1]], [A[0]] * 3):
         with pytest.raises(ValueError, match=r"Plane.through: .* or two are the same"):
-            landscape.Plane.through(np.array(points))
+            surfaces.Plane.through(np.array(points))

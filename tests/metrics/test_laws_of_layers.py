@@ -7,9 +7,9 @@ from example_networks import CLASSES, WIDTH, sample, seeded
 from torch import nn
 from torch.nn import functional as F
 
+from deepmech.metrics.interpret import interpret
 from deepmech.metrics.layers import is_activation
-from deepmech.metrics.load_curve import Partial, load_curve
-from deepmech.metrics.reading import read
+from deepmech.metrics.load_curve import PartialWarning, load_curve
 
 X, Y = sample()
 
@@ -45,7 +45,7 @@ def test_what_the_model_returns_is_its_output_however_it_was_made(end):
     assert curve.layer.values.tolist() == ["input", "elu()", "act"]
     np.testing.assert_array_equal(curve, expected)
     assert ("which makes the output" in curve.attrs["layers_are"]) == (end != "nothing")
-    assert read(curve).verdict == read(expected).verdict
+    assert interpret(curve).verdict == interpret(expected).verdict
 
 
 def test_an_activation_that_is_overwritten_makes_no_output():
@@ -155,7 +155,7 @@ def test_activations_that_are_never_called_are_left_out_and_named():
         def forward(self, x):
             return self.c(self.act(self.a(x)))
 
-    with pytest.warns(Partial, match=r"never called: 'spare' \(GELU\), 'more.0' \(Tanh\).* and 5 more$"):
+    with pytest.warns(PartialWarning, match=r"never called: 'spare' \(GELU\), 'more.0' \(Tanh\).* and 5 more$"):
         curve = load_curve(seeded(Spare), X, Y)
     assert curve.layer.values.tolist() == ["input", "act"] and "'spare'" in curve.attrs["left_out"]
 

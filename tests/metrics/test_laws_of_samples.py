@@ -12,10 +12,10 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from deepmech.core.random import Stream
-from deepmech.metrics.groups import Deal, GroupMoments
-from deepmech.metrics.load_curve import LoadCurve, Partial, answers, load_curve
+from deepmech.metrics.groups import GroupAssigner, GroupMoments
+from deepmech.metrics.interpret import compare
+from deepmech.metrics.load_curve import LoadCurve, PartialWarning, load_curve, predicted_labels
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import compare
 from deepmech.metrics.separation import ClassMoments, data_separation
 
 N = 400
@@ -84,7 +84,7 @@ def test_some_samples_of_a_sorted_source_are_drawn_or_the_call_says_what_it_saw(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         curve = load_curve(mlp(), *SOURCES[name](), n_samples=150, batch_size=32)
-    said = [str(one.message) for one in told if issubclass(one.category, Partial)]
+    said = [str(one.message) for one in told if issubclass(one.category, PartialWarning)]
     if curve.attrs["taken"] == f"drawn from {N}":
         assert not said and curve.attrs["samples"] == 150 and curve.attrs["classes"] == CLASSES
         np.testing.assert_allclose(curve, load_curve(mlp(), X, Y), atol=0.35)
@@ -116,7 +116,7 @@ def test_classes_that_are_known_and_not_seen_are_counted():
         def __getitem__(self, i):
             return ROWS[i]
 
-    with pytest.warns(Partial, match="3 of 4 classes are among the 50 samples"):
+    with pytest.warns(PartialWarning, match="3 of 4 classes are among the 50 samples"):
         curve = load_curve(mlp(), DataLoader(Named(), batch_size=32), n_samples=50)
     assert (curve.attrs["classes"], curve.attrs["classes_known"]) == (3, 4)
     with pytest.raises(ValueError, match=r"all samples are of class 0.*shuffled ones if they are sorted"):
@@ -129,14 +129,14 @@ def test_labels_that_the_network_gives_need_not_be_of_every_class():
         with torch.no_grad():
             said = model(torch.tensor(X)).argmax(1).numpy()
         if len(np.unique(said)) > 1:
-            curve = load_curve(model, X, answers)
+            curve = load_curve(model, X, predicted_labels)
             assert curve.attrs["classes"] == len(np.unique(said)) < 10
             numbered = np.unique(said, return_inverse=True)[1]
             np.testing.assert_allclose(curve, load_curve(model, X, numbered), atol=1e-5)
     with torch.no_grad():
         model[-1].bias[3] = 1e6
     with pytest.raises(ValueError, match="all samples are of class 3"):
-        load_curve(model, X, answers)
+        load_curve(model, X, predicted_labels)
 
 
 @pytest.mark.parametrize(
@@ -211,10 +211,10 @@ def test_moments_take_nothing_of_a_batch_that_they_refuse(bad):
     for make, places in ((lambda: GroupMoments(CLASSES), True), (lambda: ClassMoments(CLASSES, "D_hat"), False)):
         one, two = make(), make()
         for moments in (one, two):
-            moments.update(x, y, *([Deal()(y)] if places else []))
+            moments.update(x, y, *([GroupAssigner()(y)] if places else []))
         for wrong in (broken, x[:, :3]):
             with pytest.raises(ValueError):
-                one.update(wrong, y, *([Deal()(y)] if places else []))
+                one.update(wrong, y, *([GroupAssigner()(y)] if places else []))
         assert one.separation(False) == two.separation(False)
 
 
@@ -249,7 +249,7 @@ def blocks(in_place, linear=False):
     return seeded(lambda: nn.Sequential(*(Residual(in_place, linear) for _ in range(3)), nn.Linear(WIDTH, CLASSES)))
 
 
-@pytest.mark.parametrize("how", [{}, {"metric": "D_hat"}, {"y": answers}, {"layers": "blocks"}, {"groups": 1}])
+@pytest.mark.parametrize("how", [{}, {"metric": "D_hat"}, {"y": predicted_labels}, {"layers": "blocks"}, {"groups": 1}])
 def test_a_later_operation_in_place_does_not_reach_what_was_measured(how):
     y = how.pop("y", Y) if "y" in how else Y
     np.testing.assert_array_equal(load_curve(blocks(True), X, y, **how), load_curve(blocks(False), X, y, **how))

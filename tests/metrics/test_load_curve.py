@@ -26,8 +26,8 @@ from example_networks import (
 from torch import nn
 
 from deepmech.core.random import Stream
-from deepmech.metrics.load_curve import Partial, load_curve, over_positions
-from deepmech.metrics.reading import read
+from deepmech.metrics.interpret import interpret
+from deepmech.metrics.load_curve import PartialWarning, load_curve, mean_pool
 
 X, Y = sample()
 
@@ -134,7 +134,7 @@ def test_images_are_flattened_or_pooled():
     curve = load_curve(model, images, Y)
     assert curve.layer.values.tolist() == ["input", "1"]
     assert float(curve[1]) == pytest.approx(data_separation(maps.flatten(1), Y), abs=1e-5)
-    pooled = load_curve(model, images, Y, layers=["input", "1", "3", "4"], pool=over_positions)
+    pooled = load_curve(model, images, Y, layers=["input", "1", "3", "4"], pool=mean_pool)
     means = images.mean((2, 3)), maps.mean((2, 3)), maps.flatten(2).mean(1), maps.flatten(1)
     np.testing.assert_allclose(pooled, [data_separation(h, Y) for h in means], atol=1e-5)
     wrapped, tokens = nn.Sequential(OrderedDict(lstm=nn.LSTM(2, 3, batch_first=True))), images.flatten(2).mT
@@ -279,10 +279,10 @@ def test_blocks_are_the_outermost_modules_that_repeat(parts, expected):
 
 def test_what_cannot_be_seen_is_named():
     """With the line to write: an LSTM's inside."""
-    with pytest.warns(Partial, match=r"what LSTM 'rnn' computes inside.*layers=\[…, 'rnn', …\]") as told:
+    with pytest.warns(PartialWarning, match=r"what LSTM 'rnn' computes inside.*layers=\[…, 'rnn', …\]") as told:
         curve = load_curve(Sequence(), X, Y)
     assert len(told) == 1 and told[0].filename == __file__
-    said = read(xr.DataArray([3.0, 2.0, 0.0], dims="layer", attrs=curve.attrs))
+    said = interpret(xr.DataArray([3.0, 2.0, 0.0], dims="layer", attrs=curve.attrs))
     assert "LSTM 'rnn'" in curve.attrs["left_out"] and "LSTM 'rnn'" in str(said)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

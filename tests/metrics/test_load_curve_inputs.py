@@ -22,9 +22,16 @@ from example_networks import (
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from deepmech.metrics.load_curve import LoadCurve, Partial, answers, load_curve, over_positions, over_tokens
+from deepmech.metrics.interpret import leave_one_out
+from deepmech.metrics.load_curve import (
+    LoadCurve,
+    PartialWarning,
+    load_curve,
+    masked_mean_pool,
+    mean_pool,
+    predicted_labels,
+)
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import without
 
 X, Y = sample()
 ROWS = TensorDataset(torch.tensor(X), torch.tensor(Y))
@@ -81,7 +88,7 @@ def test_a_source_is_read_as_far_as_asked():
     [
         (X, {"y": Y, "n_classes": 4}, "class 3 of 4 has no sample"),
         (X, {"y": Y[1:]}, r"x \(60, 8\) and y \(59,\)"),
-        (X, {}, r"y = None: .*load_curve\.answers"),
+        (X, {}, r"y = None: .*load_curve\.predicted_labels"),
         (batches(X, Y + (Y == 2)), {}, "class 2 of 4 has no sample"),
         (batches(X, Y), {"n_classes": 2}, "n_classes = 2, but there are 3 classes"),
         (
@@ -127,7 +134,7 @@ class Augmented(Dataset):
 
 
 def test_a_monitor_measures_the_same_samples_every_time_and_says_once_what_it_cannot_see():
-    with pytest.warns(Partial) as told:
+    with pytest.warns(PartialWarning) as told:
         loader = DataLoader(Augmented(), batch_size=9, shuffle=True)
         with LoadCurveMonitor(Sequence(), loader, every=1) as monitor:
             torch.rand(5)
@@ -164,7 +171,7 @@ def test_text_in_one_call():
 def test_blocks_and_masked_means():
     """Over the stream from block to block; tuples give their first tensor, pool sees the batch with its mask."""
     ids, mask, y = text()
-    model, how = seeded(Bert), {"layers": "blocks", "pool": over_tokens}
+    model, how = seeded(Bert), {"layers": "blocks", "pool": masked_mean_pool}
     encoded = BatchEncoding(input_ids=ids, attention_mask=mask)
     curve = load_curve(model, encoded, y, **how)
     assert curve.layer.values.tolist() == ["before blocks", "layer.0", "layer.1", "layer.2"]
@@ -175,13 +182,13 @@ def test_blocks_and_masked_means():
             mean = torch.stack([rows[kept.bool()].mean(0) for rows, kept in zip(h, mask, strict=True)])
             by_hand.append(data_separation(mean, y))
     np.testing.assert_allclose(curve, by_hand, atol=1e-5)
-    unmasked = load_curve(model, encoded, y, layers="blocks", pool=over_positions)
+    unmasked = load_curve(model, encoded, y, layers="blocks", pool=mean_pool)
     assert abs(float(unmasked[0] - curve[0])) > 1e-3
     seen = []
     load_curve(model, encoded, y, layers="blocks", pool=lambda h, batch: seen.append(batch.input_ids) or h[:, 0])
     assert torch.equal(seen[0], ids)
     with pytest.raises(ValueError, match=r"attention_mask none: expected \(n, tokens, features\)"):
-        load_curve(model, encoded, y, layers="blocks", pool=lambda h, batch: over_tokens(h, {}))
+        load_curve(model, encoded, y, layers="blocks", pool=lambda h, batch: masked_mean_pool(h, {}))
     with LoadCurveMonitor(model, DataLoader(Rows(ids, mask, y), batch_size=16), every=1, **how) as monitor:
         monitor.step()
     result = monitor.result()
@@ -203,7 +210,7 @@ class Encoder(nn.Module):
 def test_torchs_own_transformer_with_a_padding_mask():
     """The fast path would hide the modules inside and pack masked tokens; afterwards it is as it was."""
     model, loader = seeded(Encoder), batches(*text())
-    pool = lambda h, batch: over_tokens(h, {"attention_mask": batch[1]})  # noqa: E731
+    pool = lambda h, batch: masked_mean_pool(h, {"attention_mask": batch[1]})  # noqa: E731
     curve = load_curve(model, loader, layers="blocks", pool=pool)
     assert curve.layer.values.tolist() == ["before blocks", "encoder.layers.0", "encoder.layers.1"]
     assert np.isfinite(curve).all() and torch.backends.mha.get_fastpath_enabled()
@@ -254,7 +261,7 @@ def test_updates_are_the_whole_and_reset_forgets():
         for rows in torch.arange(N).split(13):
             metric.update(x[rows], y[rows])
         np.testing.assert_allclose(metric.compute(), whole, atol=1e-5)
-        np.testing.assert_allclose(without(metric.compute()), without(whole), atol=1e-5)
+        np.testing.assert_allclose(leave_one_out(metric.compute()), leave_one_out(whole), atol=1e-5)
         metric.reset()
     with pytest.raises(ValueError, match="LoadCurve: batch_size: load_curve takes layers, metric, n_classes"):
         LoadCurve(mlp(), batch_size=3)
@@ -265,4 +272,4 @@ def test_without_labels():
     x, _ = tensors()
     model, said = answering()
     for source in (x, DataLoader(x, batch_size=32), batches(x)):
-        np.testing.assert_allclose(load_curve(model, source, answers), load_curve(model, x, said), atol=1e-5)
+        np.testing.assert_allclose(load_curve(model, source, predicted_labels), load_curve(model, x, said), atol=1e-5)

@@ -15,9 +15,9 @@ from torch import nn
 from deepmech.core.random import Stream
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.evaluation import evaluation
+from deepmech.metrics.interpret import BEND, interpret
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.monitor import LoadCurveMonitor
-from deepmech.metrics.reading import BEND, read
 
 
 @pytest.fixture
@@ -179,9 +179,9 @@ def test_thresholds_in_terms_of_the_layers_work(bend, depth):
     assert last / first == pytest.approx((1 + 6 * bend) / (1 - 6 * bend), rel=0.05, abs=0.05)
     d = np.interp(np.linspace(0, 1, depth + 1), at, fine)
     bent = curvature(d)
-    said = read(d).verdict
+    said = interpret(d).verdict
     assert said == ("lazy" if bent > BEND else "over-noisy" if bent < -BEND else "balanced")
-    assert read(3 * d - 7).verdict == said
+    assert interpret(3 * d - 7).verdict == said
 
 
 @pytest.mark.parametrize(
@@ -196,27 +196,27 @@ def test_thresholds_in_terms_of_the_layers_work(bend, depth):
     ],
 )
 def test_shapes_without_a_bend(curve, verdict):
-    assert read(curve).verdict == verdict
-    assert str(read(curve)).startswith(verdict) and f"**{verdict}**" in read(curve)._repr_markdown_()
+    assert interpret(curve).verdict == verdict
+    assert str(interpret(curve)).startswith(verdict) and f"**{verdict}**" in interpret(curve)._repr_markdown_()
 
 
 def test_a_reading_names_the_layers(sample):
     x, y = sample
     made = load_curve(quiet(), x, y)
     made.values[:] = [1.0, 1.2, -1.0]
-    said = read(made)
+    said = interpret(made)
     assert (said.largest, said.rising) == ("relu2", ("relu1",)) and said.share == 1.0
     assert "D rises at 'relu1'" in str(said)
     with pytest.raises(ValueError, match="give one curve"):
-        read(made.expand_dims("seed"))
+        interpret(made.expand_dims("seed"))
     with pytest.raises(ValueError, match="2 layers"):
-        read([1.0, 0.0])
+        interpret([1.0, 0.0])
 
 
 def test_of_blocks_a_reading_says_that_the_word_is_of_the_shape():
     curve = [3.0, 2.9, 0.0]
-    assert "of the curve's shape" not in str(read(curve))
-    assert "adds blocks to a stream" in str(read(xr.DataArray(curve, dims="layer", attrs={"stream": 1})))
+    assert "of the curve's shape" not in str(interpret(curve))
+    assert "adds blocks to a stream" in str(interpret(xr.DataArray(curve, dims="layer", attrs={"stream": 1})))
 
 
 def test_a_reading_refuses_what_chance_shows_as_well(sample):
@@ -226,10 +226,10 @@ def test_a_reading_refuses_what_chance_shows_as_well(sample):
     for debias in (True, False):
         null = load_curve(quiet(), x, shuffled, debias=debias)
         assert null.attrs["ceiling"] == pytest.approx(np.log((N - CLASSES) / (CLASSES - 1)))
-        said = read(null)
-        assert said.verdict == "too few samples" and set(said.chance) <= {"norm0", "relu1", "relu2"}
+        said = interpret(null)
+        assert said.verdict == "too few samples" and set(said.unresolved) <= {"norm0", "relu1", "relu2"}
         assert "what chance shows, too" in str(said)
-        assert read(load_curve(quiet(), x, y, debias=debias)).verdict != "too few samples"
+        assert interpret(load_curve(quiet(), x, y, debias=debias)).verdict != "too few samples"
     assert load_curve(quiet(), x, shuffled).attrs.get("unresolved", "").split(", ")[0] in ("", *null.layer.values)
     constant = load_curve(nn.Sequential(nn.Linear(WIDTH, 2), nn.Threshold(1e9, 0.0), nn.ReLU(), nn.Linear(2, 2)), x, y)
-    assert np.isnan(constant[1:]).all() and read(constant).verdict == "no shape"
+    assert np.isnan(constant[1:]).all() and interpret(constant).verdict == "no shape"

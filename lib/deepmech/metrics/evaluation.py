@@ -179,7 +179,7 @@ class Batches:
         if y is None:
             raise ValueError(
                 "load_curve: y = None: give the class of each sample (a loader's batches hold them), or "
-                "y=deepmech.metrics.load_curve.answers for the classes that the network itself sees"
+                "y=deepmech.metrics.load_curve.predicted_labels for the classes that the network itself sees"
             )
         named = isinstance(x, Mapping)
         self.inputs = {k: _array(f"x[{k!r}]", v) for k, v in x.items()} if named else {"x": _array("x", x)}

@@ -26,7 +26,7 @@ _STRETCH = 512  # squares that are added in the features' own precision
 _GOLDEN = (5**0.5 - 1) / 2
 
 
-class Deal:
+class GroupAssigner:
     """Deals samples to groups: of each class in turn, classes beginning at different groups.
 
     Who measures the same samples in the same order gets the same groups, whatever the batches.
@@ -49,7 +49,7 @@ class Deal:
 
 
 class GroupMoments:
-    """Sums of features by group and class, of one layer; ``groups`` is a number that :class:`Deal` had.
+    """Sums of features by group and class, of one layer; ``groups`` is a number that :class:`GroupAssigner` had.
 
     With one group there is D without an interval. Where sums take more than 256 MiB, groups are joined, to a number
     that divides theirs.

@@ -18,11 +18,11 @@ from torch import nn
 
 from deepmech.core import specs
 from deepmech.metrics.evaluation import Batch, Batches, ClassIndex, Forward, evaluation, loader_state, unwrap
-from deepmech.metrics.groups import GROUPS, Deal, GroupMoments
+from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
 from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, keep, stream
-from deepmech.metrics.separation import ClassMoments, Metric, NotFinite, separation_ceiling
+from deepmech.metrics.separation import ClassMoments, Metric, NotFiniteError, separation_ceiling
 
-__all__ = ["LoadCurve", "Partial", "answers", "load_curve", "over_positions", "over_tokens"]
+__all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
 
 Pool = Callable[..., torch.Tensor]
 
@@ -39,7 +39,7 @@ _STATE = (
 )
 
 
-class Partial(UserWarning):
+class PartialWarning(UserWarning):
     """A load curve leaves out a part of the model or of the classes; its attributes say the same."""
 
 
@@ -77,7 +77,7 @@ def load_curve(
     y
         The class of each sample, (n,) or (n, 1): numbers 0 … K − 1 or words. Of batches: where in them the labels are,
         by name or number; by default under ``labels``, ``label``, ``y``, ``targets`` or ``target``, or last. Without
-        labels: :func:`answers`, or any function of output and batch.
+        labels: :func:`predicted_labels`, or any function of output and batch.
     layers
         Names out of ``model.named_modules()``, in the order wanted; ``"input"`` stands for the input itself and
         ``"output"`` for what the model returns (of an output with fields, its logits). ``"blocks"`` finds blocks that
@@ -97,8 +97,8 @@ def load_curve(
         K; by default the largest label plus one.
     pool
         Applied to what each layer returns, the input included, before it is measured: for example
-        :func:`over_positions`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
-        also gets the batch, with its masks: :func:`over_tokens`.
+        :func:`mean_pool`, or ``lambda h: h[:, 0]`` for the class token of a sequence. A function of two arguments
+        also gets the batch, with its masks: :func:`masked_mean_pool`.
     diverged_to_nan
         A layer with values that are not finite becomes nan instead of an error.
     forward
@@ -115,7 +115,7 @@ def load_curve(
         plain form only.
     groups
         Samples are dealt into so many groups, those of a class in turn, and intervals follow from the curve without
-        each of them (:mod:`deepmech.metrics.reading`): of D, not of D̂. 1: none.
+        each of them (:mod:`deepmech.metrics.interpret`): of D, not of D̂. 1: none.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def load_curve(
 
     Warns
     -----
-    Partial
+    PartialWarning
         If the default leaves out what an ``nn.LSTM`` computes inside, or activations that are never called; if the
         first samples of a source are not of all of its classes, or are sorted by class.
 
@@ -197,7 +197,7 @@ class LoadCurve:
         if known["n_classes"] is not None:
             specs.whole("load_curve: n_classes", known["n_classes"], 2)
         for name, allowed in (
-            ("pool", "a function of what a layer returns, as over_positions"),
+            ("pool", "a function of what a layer returns, as mean_pool"),
             ("forward", "a function of model and batch"),
         ):
             specs.require(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
@@ -216,7 +216,7 @@ class LoadCurve:
     def reset(self) -> None:
         """Forget all samples."""
         self.samples, self.order = 0, 0
-        self.classes, self.deal = ClassIndex(self.n_classes), Deal(self.groups)
+        self.classes, self.deal = ClassIndex(self.n_classes), GroupAssigner(self.groups)
         self.moments: dict[str, GroupMoments | ClassMoments] = {}
         self.diverged: set[str] = set()
         self.layer: dict[str, str] = {}  # kinds of modules by the names of layers, in the order of the curve
@@ -284,7 +284,7 @@ class LoadCurve:
             of = f"{seen} of {known} classes" if few else f"{seen} classes, one after the other,"
             warnings.warn(
                 f"load_curve: {of} are among the {self.samples} samples taken: shuffle the source, or take more of it",
-                Partial,
+                PartialWarning,
                 stacklevel=_stack_level(),
             )
 
@@ -303,7 +303,7 @@ class LoadCurve:
                         if some is batch:
                             raise
             if found.left_out:
-                warnings.warn(f"load_curve: {found.left_out}", Partial, stacklevel=_stack_level())
+                warnings.warn(f"load_curve: {found.left_out}", PartialWarning, stacklevel=_stack_level())
             self.selection = found, modules
         return self.selection[0]
 
@@ -354,7 +354,7 @@ class LoadCurve:
             else:
                 moments.update(features, self.labels)
         except ValueError as error:
-            if not (self.diverged_to_nan and isinstance(error, NotFinite)):
+            if not (self.diverged_to_nan and isinstance(error, NotFiniteError)):
                 raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
             self.diverged.add(layer)
 
@@ -396,22 +396,24 @@ class LoadCurve:
         return found if len(found) > 2 else None
 
 
-def answers(output: Any, batch: Any = None) -> torch.Tensor:
-    """The network's own answers as labels, ``load_curve(model, loader, answers)``: where its output is largest.
+def predicted_labels(output: Any, batch: Any = None) -> torch.Tensor:
+    """The network's own answers as labels, ``load_curve(model, loader, predicted_labels)``: where output is largest.
 
     A curve over these says how far apart the network holds what it *calls* different, right or wrong.
 
     Examples
     --------
-    >>> answers(torch.tensor([[0.1, 0.9], [0.7, 0.3]])).tolist()
+    >>> predicted_labels(torch.tensor([[0.1, 0.9], [0.7, 0.3]])).tolist()
     [1, 0]
     """
     if not (isinstance(output, torch.Tensor) and output.ndim == 2):
-        raise ValueError("answers: the model's output is no tensor (n, classes): write a function of output and batch")
+        raise ValueError(
+            "predicted_labels: the model's output is no tensor (n, classes): write a function of output and batch"
+        )
     return output.argmax(1)
 
 
-def over_positions(features: torch.Tensor) -> torch.Tensor:
+def mean_pool(features: torch.Tensor) -> torch.Tensor:
     """Mean over positions, as ``pool`` of :func:`load_curve`: what is left when it does not matter *where* things are.
 
     Feature maps (n, channels, height, width, …) are averaged over all axes from the third on, sequences
@@ -428,7 +430,7 @@ def over_positions(features: torch.Tensor) -> torch.Tensor:
 
     Examples
     --------
-    >>> over_positions(torch.zeros(5, 16, 8, 8)).shape, over_positions(torch.zeros(5, 10, 32)).shape
+    >>> mean_pool(torch.zeros(5, 16, 8, 8)).shape, mean_pool(torch.zeros(5, 10, 32)).shape
     (torch.Size([5, 16]), torch.Size([5, 32]))
     """
     if features.ndim > 3:
@@ -436,7 +438,7 @@ def over_positions(features: torch.Tensor) -> torch.Tensor:
     return features.mean(1) if features.ndim == 3 else features
 
 
-def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
+def masked_mean_pool(features: torch.Tensor, batch: Any) -> torch.Tensor:
     """Mean over the tokens that are no padding, as ``pool`` of :func:`load_curve`.
 
     Sequences (n, tokens, features) are averaged over the tokens where ``batch["attention_mask"]``, (n, tokens), is not
@@ -454,7 +456,7 @@ def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
     Examples
     --------
     >>> h, mask = torch.tensor([[[1.0], [5.0]], [[3.0], [5.0]]]), torch.tensor([[1, 0], [1, 1]])
-    >>> over_tokens(h, {"attention_mask": mask}).tolist()
+    >>> masked_mean_pool(h, {"attention_mask": mask}).tolist()
     [[1.0], [4.0]]
     """
     if features.ndim < 3:
@@ -463,8 +465,8 @@ def over_tokens(features: torch.Tensor, batch: Any) -> torch.Tensor:
     if mask is None or mask.shape != features.shape[:2]:
         shape = "none" if mask is None else tuple(mask.shape)
         raise ValueError(
-            f"over_tokens: features {tuple(features.shape)}, attention_mask {shape}: expected (n, tokens, features) "
-            "and (n, tokens); for other batches write pool=lambda h, batch: …"
+            f"masked_mean_pool: features {tuple(features.shape)}, attention_mask {shape}: expected (n, tokens, "
+            "features) and (n, tokens); for other batches write pool=lambda h, batch: …"
         )
     kept = (mask != 0)[..., None].to(features.dtype)
     return (features * kept).sum(1) / kept.sum(1).clamp(min=1)

@@ -102,7 +102,7 @@ _LARGEST_SCATTER = 2**28  # numbers, that is 2 GiB
 _MOST_CLASSES = 2**24
 
 
-class NotFinite(ValueError):
+class NotFiniteError(ValueError):
     """Features are nan or infinite."""
 
 
@@ -394,10 +394,10 @@ def _in_range(features: Any) -> Any:
 
 
 def require_finite(features: torch.Tensor) -> None:
-    """Raise :class:`NotFinite` if a feature is nan or infinite."""
+    """Raise :class:`NotFiniteError` if a feature is nan or infinite."""
     # The sum is the cheaper question; it may also overflow.
     if not bool(features.sum().isfinite()) and not bool((finite := torch.isfinite(features)).all()):
-        raise NotFinite(f"features: {int((~finite).sum())} of {features.numel()} values are nan or infinite")
+        raise NotFiniteError(f"features: {int((~finite).sum())} of {features.numel()} values are nan or infinite")
 
 
 def _shares(count: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ import xarray as xr
 from deepmech.core.estimates import jackknife
 from deepmech.core.random import Stream
 from deepmech.core.specs import over
-from deepmech.metrics.groups import Deal, GroupMoments
+from deepmech.metrics.groups import GroupAssigner, GroupMoments
 from deepmech.sweeps import Sweep, each, recomputed
 
 LAWS = ("normal", "heavy tails", "unequal classes")
@@ -93,7 +93,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))
-            moments = GroupMoments(classes).update(x, y, Deal()(y))
+            moments = GroupMoments(classes).update(x, y, GroupAssigner()(y))
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
                 into[form, :, i] = value, *jackknife(value, moments.without(debias), scatter="symmetric").interval

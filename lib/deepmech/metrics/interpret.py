@@ -25,6 +25,8 @@ from deepmech.core import specs
 from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.metrics.curvature import curvature, descent, steps
 
+__all__ = ["BEND", "FALLS", "UNEVEN", "Interpretation", "compare", "estimate", "interpret", "leave_one_out"]
+
 Verdict = Literal["lazy", "balanced", "over-noisy", "uneven", "not falling", "no shape", "too few samples", "undecided"]
 
 BEND = 0.05
@@ -48,7 +50,7 @@ _STREAM = (
 _NONE = "no groups are noted on this curve: measure it with load_curve(…, groups=20), metric D"
 
 
-def without(curve: xr.DataArray) -> xr.DataArray | None:
+def leave_one_out(curve: xr.DataArray) -> xr.DataArray | None:
     """The curve without each group of samples, (group, layer); of some of its layers, too. None where it is not known,
     and where the curve's values are not those that were measured.
 
@@ -74,7 +76,7 @@ def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve
     >>> print(estimate(measured, lambda d: d[..., 0] - d[..., 1]))
     1.00 [0.01, 1.99]
     """
-    groups, value = without(curve), of(curve.drop_attrs())
+    groups, value = leave_one_out(curve), of(curve.drop_attrs())
     if groups is None:
         return unknown(_NONE, value)
     found = jackknife(value, of(groups), over="group", scatter="symmetric")
@@ -82,7 +84,7 @@ def estimate(curve: xr.DataArray, of: Callable[[Any], Any] = lambda curve: curve
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """What a load curve says. A notebook shows it as a sentence; ``str`` gives the same in plain text.
 
     Attributes
@@ -95,17 +97,17 @@ class Reading:
         :func:`~deepmech.metrics.curvature.curvature` (> 0 concave) and :func:`~deepmech.metrics.curvature.descent`.
     interval
         Ends of the 95 % interval of the curvature over samples; nan where there is none.
-    possible
-        Of an undecided reading: the verdicts within that interval.
+    candidates
+        Where it is undecided: the verdicts within that interval.
     largest
         The layer that lowers D most, and ``share``, its part of all that is lowered.
     rising
         Layers that raise D by more than a hundredth of the curve's range.
     left_out
         What of the model is not in the curve, as :func:`~deepmech.metrics.load_curve.load_curve` noted it.
-    licence
+    caveat
         What the word does not say, of a network of blocks.
-    chance
+    unresolved
         Layers at which more than half of the between-class scatter is what chance shows.
     """
 
@@ -116,24 +118,24 @@ class Reading:
     share: float = 0.0
     rising: tuple[str, ...] = ()
     left_out: str = ""
-    chance: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
     interval: tuple[float, float] = (np.nan, np.nan)
-    possible: tuple[str, ...] = ()
-    licence: str = ""
+    candidates: tuple[str, ...] = ()
+    caveat: str = ""
 
     def __str__(self) -> str:
         if self.verdict == "no shape":
             return f"no shape: {_WORDS['no shape']}."
         if self.verdict == "too few samples":
-            where = specs.listed(self.chance)
+            where = specs.listed(self.unresolved)
             return (
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
                 "Take more samples, or layers that separate better."
             )
         within = " [{}, {}]".format(*map(_signed, self.interval)) if np.isfinite(self.interval).all() else ""
-        words = _WORDS.get(self.verdict) or f"Of other samples the word may be {' or '.join(self.possible)}"
+        words = _WORDS.get(self.verdict) or f"Of other samples the word may be {' or '.join(self.candidates)}"
         text = f"{self.verdict} (signed curvature {_signed(self.curvature)}{within}): {words}."
-        text += self.licence
+        text += self.caveat
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
         if self.rising:
@@ -144,7 +146,7 @@ class Reading:
         return str(self).replace(self.verdict, f"**{self.verdict}**", 1)
 
 
-def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS) -> Reading:
+def interpret(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = FALLS) -> Interpretation:
     """Read one load curve.
 
     The words *lazy* and *over-noisy* are those of the phase diagram of paper A, which was drawn for fully connected
@@ -161,7 +163,7 @@ def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = F
 
     Returns
     -------
-    Reading
+    Interpretation
         Its verdict is ``"too few samples"`` where D, of as many samples as ``load_curve`` noted, comes so close to its
         ceiling that at some layer more than half of the between-class scatter is sampling noise.
 
@@ -172,22 +174,22 @@ def read(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: float = F
 
     Examples
     --------
-    >>> print(read([3.0, 2.9, 2.5, 1.5, 0.0]))
+    >>> print(interpret([3.0, 2.9, 2.5, 1.5, 0.0]))
     lazy (signed curvature +0.20): The deep layers do most of the separating. Layer '4' does the most, 50% of all that \
 is separated.
     """
     for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
-        specs.real(f"read: {name}", value)
-    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(specs.array("read: load", load))
+        specs.real(f"interpret: {name}", value)
+    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(specs.array("interpret: load", load))
     if curve.ndim != 1:
         has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
-        raise ValueError(f"read: load has {has}: give one curve, a number for each layer; select or average the rest")
+        raise ValueError(f"interpret: load has {has}: give one curve, a number a layer; select or average the rest")
     dim = str(curve.dims[0])
     bent, drop = float(curvature(curve, dim=dim)), float(descent(curve, dim=dim))
     left_out = str(curve.attrs.get("left_out", ""))
-    if (chance := _chance(curve)) or not np.isfinite(bent):
-        verdict: Verdict = "too few samples" if chance else "no shape"
-        return Reading(verdict, bent, drop, left_out=left_out, chance=chance)
+    if (noisy := _noisy_layers(curve)) or not np.isfinite(bent):
+        verdict: Verdict = "too few samples" if noisy else "no shape"
+        return Interpretation(verdict, bent, drop, left_out=left_out, unresolved=noisy)
     d = curve.values.astype(float)
     spread = float(np.ptp(d))
     straight: Verdict = "uneven" if np.abs(d - np.linspace(d[0], d[-1], len(d))).max() > uneven * spread else "balanced"
@@ -198,19 +200,19 @@ is separated.
     bends, drops = (estimate(curve, of) if dim == "layer" else unknown("") for of in (curvature, descent))
     ends = bends.interval if bends.known else (bent, bent)
     within = [b for b in (*ends, bent, 0.0) if ends[0] <= b <= ends[1]]
-    possible = tuple(
+    candidates = tuple(
         dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.known else ())))
     )
-    verdict = word(bent, drop) if len(possible) == 1 else "undecided"
+    verdict = word(bent, drop) if len(candidates) == 1 else "undecided"
     work = steps(curve, dim=dim)
     names, done = _names(work, first=1), np.clip(work.values, 0.0, None)
     best = int(done.argmax())
     stream = verdict in ("lazy", "over-noisy") and "stream" in curve.attrs
-    return Reading(
+    return Interpretation(
         verdict, bent, drop, names[best], float(done[best] / done.sum()) if done.any() else 0.0,
         tuple(n for n, w in zip(names, work.values, strict=True) if w < -0.01 * spread), left_out,
-        interval=bends.interval, possible=possible if verdict == "undecided" else (),
-        licence=_STREAM if stream else "",
+        interval=bends.interval, candidates=candidates if verdict == "undecided" else (),
+        caveat=_STREAM if stream else "",
     )  # fmt: skip
 
 
@@ -219,15 +221,15 @@ def _names(curve: xr.DataArray, first: int = 0) -> list[str]:
     return [str(v) for v in (curve[dim].values if dim in curve.coords else range(first, first + curve.size))]
 
 
-def _chance(curve: xr.DataArray) -> tuple[str, ...]:
+def _noisy_layers(curve: xr.DataArray) -> tuple[str, ...]:
     """Layers at which more than half of the between-class scatter is sampling noise: there plain D lies within log 2 of
     its ceiling, and debiased D above it. If there are none, layers whose D is none without some group of samples."""
-    unresolved = str(curve.attrs.get("unresolved", "")).split(", ")
+    nan = str(curve.attrs.get("unresolved", "")).split(", ")
     ceiling = float(curve.attrs.get("ceiling", np.inf))
     limit = ceiling if curve.attrs.get("estimate") == "debiased" else ceiling - np.log(2)
     pairs = zip(_names(curve), curve.values.astype(float), strict=True)
-    found = tuple(name for name, value in pairs if name in unresolved or limit < value < np.inf)
-    if found or (groups := without(curve)) is None:
+    found = tuple(name for name, value in pairs if name in nan or limit < value < np.inf)
+    if found or (groups := leave_one_out(curve)) is None:
         return found
     lost = np.isfinite(curve.values) & ~np.isfinite(groups.values).all(0)
     return tuple(name for name, gone in zip(_names(curve), lost, strict=True) if gone)
@@ -237,7 +239,7 @@ def _signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # adding zero turns -0.0 into 0.0
 
 
-def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> xr.Dataset:
+def compare(curves: Mapping[str, xr.DataArray]) -> xr.Dataset:
     """Load curves beside the first of them: D layer by layer, and curvature.
 
     On the same samples, in the same order, curves scatter together, and the interval of their difference, from leaving
@@ -245,12 +247,8 @@ def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> 
 
     Parameters
     ----------
-    of
-        By name: curves of :func:`~deepmech.metrics.load_curve.load_curve`, or modules.
-    x, y
-        Samples for modules; a loader must not shuffle.
-    **how
-        Further arguments of ``load_curve``.
+    curves
+        By name, as :func:`~deepmech.metrics.load_curve.load_curve` returns them, of a loader that does not shuffle.
 
     Returns
     -------
@@ -270,18 +268,17 @@ def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> 
     --------
     >>> from torch import nn
     >>> from deepmech.data import load
+    >>> from deepmech.metrics.load_curve import load_curve
     >>> digits = load("digits")
     >>> model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
     >>> other = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10))
-    >>> found = compare({"one": model, "two": other}, digits.x_train, digits.y_train)
+    >>> curves = {"one": model, "two": other}
+    >>> found = compare({name: load_curve(one, digits.x_train, digits.y_train) for name, one in curves.items()})
     >>> found.difference.sizes, found.attrs["paired"], bool(found.low[1, 0] == found.high[1, 0] == 0)
     (Frozen({'curve': 2, 'layer': 3}), 1, True)
     """
-    from deepmech.metrics.load_curve import load_curve
-
-    if len(of) < 2:
-        raise ValueError(f"compare: {len(of)} given: give two or more curves or modules by name")
-    curves = {name: one if isinstance(one, xr.DataArray) else load_curve(one, x, y, **how) for name, one in of.items()}
+    if len(curves) < 2:
+        raise ValueError(f"compare: {len(curves)} given: give two or more curves by name")
     (begin, first), *_ = curves.items()
     for name, curve in curves.items():
         same = [curve.attrs.get(k) == first.attrs.get(k) for k in ("metric", "estimate")]
@@ -290,7 +287,7 @@ def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> 
                 f"compare: {name!r} runs over layers {curve.layer.values.tolist()}, {begin!r} over "
                 f"{first.layer.values.tolist()}: measure both over the same, layers=[…], and in the same way"
             )
-        if without(curve) is None:
+        if leave_one_out(curve) is None:
             raise ValueError(f"compare: {name!r}: {_NONE}")
     paired = len({(c.attrs["order"], c.attrs["samples"], c.attrs["groups"]) for c in curves.values()}) == 1
     bare = {name: curve.drop_attrs().reset_coords(drop=True) for name, curve in curves.items()}
@@ -299,7 +296,7 @@ def compare(of: Mapping[str, Any], x: Any = None, y: Any = None, **how: Any) -> 
     if first.size > 2:
         found["curvature"] = curvature(found["load_curve"])
         shapes["curvature_"] = curvature
-    left = {name: without(curve) for name, curve in curves.items()}
+    left = {name: leave_one_out(curve) for name, curve in curves.items()}
 
     def gap(name: str, of: Any) -> Estimate:
         value, here, there = of(bare[name]) - of(bare[begin]), of(left[name]), of(left[begin])
