@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.simulators.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 from deepmech.trainers.engines.compiled.langevin import Loss, initial, layer_sizes
 from deepmech.trainers.modules import BiasFree
 from deepmech_book.experiments.glass import landscape
 from deepmech_book.experiments.glass import surfaces as shape
+from deepmech_book.experiments.glass.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 
 GLASS = BinaryGlass()
 

@@ -1,32 +1,33 @@
 """Room: simulators of the macroscopic mechanics. They know nobody but :mod:`deepmech.core`."""
 
-from importlib import import_module
+from functools import singledispatch
 from typing import Any
 
-_HOMES = {
-    "Chain": "spring_block",
-    "ElasticSDE": "elastic_sde",
-    "Ruler": "folding_ruler",
-    "Well": "brownian",
-}
+import xarray as xr
 
 
-def simulate(spec: Any, *args: Any, **how: Any) -> Any:
-    """Run any simulator's spec: what follows it is for the ``simulate`` of its own room.
+@singledispatch
+def simulate(spec: Any, /, *args: Any, **options: Any) -> xr.Dataset:
+    """Run any simulator's spec: what follows it is for the ``simulate`` of its own module.
 
     A spec is a :class:`~deepmech.simulators.spring_block.Chain`,
     :class:`~deepmech.simulators.elastic_sde.ElasticSDE`, :class:`~deepmech.simulators.folding_ruler.Ruler` or
-    :class:`~deepmech.simulators.brownian.Well`; anything else is refused with a ValueError.
+    :class:`~deepmech.simulators.brownian.Well`. Each of these modules registers its own ``simulate`` for its spec.
 
     Parameters
     ----------
     spec : what to simulate.
-    *args, **how : for the ``simulate`` of its room.
+    *args, **options : for the ``simulate`` of its module.
 
     Returns
     -------
     Dataset
         With labels, spec, seed and versions.
+
+    Raises
+    ------
+    ValueError
+        If ``spec`` is none of these.
 
     Examples
     --------
@@ -34,8 +35,5 @@ def simulate(spec: Any, *args: Any, **how: Any) -> Any:
     >>> simulate(Chain(n_blocks=3, noise=0.1), t_end=1.0).sizes["block"]
     5
     """
-    home = next((_HOMES[kind.__name__] for kind in type(spec).__mro__ if kind.__name__ in _HOMES), None)
-    if home is None:
-        names = ", ".join(f"{name}(...)" for name in _HOMES)
-        raise ValueError(f"simulate: spec of type {type(spec).__name__}: must be one of {names}")
-    return import_module(f"{__name__}.{home}").simulate(spec, *args, **how)
+    known = "Chain(...), ElasticSDE(...), Ruler(...), Well(...)"
+    raise ValueError(f"simulate: spec of type {type(spec).__name__}: must be one of {known}")

@@ -17,6 +17,7 @@ import xarray as xr
 from scipy.special import erf, erfinv
 from tqdm import tqdm
 
+from deepmech import simulators
 from deepmech.core import specs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
@@ -373,3 +374,6 @@ def simulate(
         attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
     return described(made, WORDS)
+
+
+simulators.simulate.register(Well, simulate)

@@ -45,6 +45,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import brentq
 
+from deepmech import simulators
 from deepmech.core import specs
 from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.provenance import attributes
@@ -268,6 +269,9 @@ def simulate(
     spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
     return described(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)
+
+
+simulators.simulate.register(Ruler, simulate)
 
 
 # One implicit time step of a chain with dry friction, solved exactly.

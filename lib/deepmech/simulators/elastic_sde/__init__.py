@@ -10,6 +10,7 @@
   in numbers.
 """
 
+from deepmech import simulators
 from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, drift_matrix, mixed_logits
 from deepmech.simulators.elastic_sde.simulate import simulate, train_discrete
 from deepmech.simulators.elastic_sde.solution import mean_solution, tabulated_paths
@@ -19,6 +20,8 @@ from deepmech.simulators.elastic_sde.theory import (
     separated_by_chance,
     separation_probability,
 )
+
+simulators.simulate.register(ElasticSDE, simulate)
 
 __all__ = [
     "ElasticSDE",

@@ -4,6 +4,7 @@
 the other functions are the theory in closed form.
 """
 
+from deepmech import simulators
 from deepmech.simulators.spring_block.chain import Chain
 from deepmech.simulators.spring_block.simulate import averaged, simulate
 from deepmech.simulators.spring_block.theory import (
@@ -14,6 +15,8 @@ from deepmech.simulators.spring_block.theory import (
     equilibrium,
     friction,
 )
+
+simulators.simulate.register(Chain, simulate)
 
 __all__ = [
     "Chain",

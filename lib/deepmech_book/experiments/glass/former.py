@@ -1,7 +1,8 @@
 """The rival of every mark that networks lack: a glass former, measured as networks are.
 
-The particles of Fig. 6 (:class:`~deepmech.simulators.binary_glass.BinaryGlass`), cooled to temperatures at which they
-feel their landscape. Times are in steps of molecular dynamics, temperatures and windows in units of the mixture.
+The particles of Fig. 6 (:class:`~deepmech_book.experiments.glass.binary_glass.BinaryGlass`), cooled to temperatures at
+which they feel their landscape. Times are in steps of molecular dynamics, temperatures and windows in units
+of the mixture.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech.core.specs import over
-from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.langevin import log_times
+from deepmech_book.experiments.glass.binary_glass import BinaryGlass
 
 CAGE, ESCAPE = 0.1, 0.3
 """Windows, in diameters of large particles: about how far a coordinate swings in its cage, and far outside of it."""

@@ -25,12 +25,12 @@ from scipy.optimize import linear_sum_assignment
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
 from deepmech.core.specs import over
-from deepmech.simulators.binary_glass import BinaryGlass
 from deepmech.sweeps import Sweep, each, recomputed
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
 from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
 from deepmech_book.experiments.glass import surfaces as shape
 from deepmech_book.experiments.glass import walks
+from deepmech_book.experiments.glass.binary_glass import BinaryGlass
 from deepmech_book.experiments.glass.walks import binary, fingerprint
 
 GLASS = "glass"
