@@ -19,14 +19,14 @@ from deepmech_book.press.sources import BookError, Checkout
 
 
 def run(checkout, *arguments, **options):
-    """Press with the messages it gave: (sheets by name, lines)."""
+    """Press with the messages it gave: (page_runs by name, lines)."""
     lines: list[str] = []
-    sheets = press.press(Checkout(checkout.root), *arguments, say=lines.append, **options)
-    return {s.name: s for s in sheets}, lines
+    page_runs = press.press(Checkout(checkout.root), *arguments, say=lines.append, **options)
+    return {s.name: s for s in page_runs}, lines
 
 
-def outputs(sheet):
-    return "".join("".join(o.get("text", "")) for c in sheet.notebook["cells"] for o in c.get("outputs", []))
+def outputs(page_run):
+    return "".join("".join(o.get("text", "")) for c in page_run.notebook["cells"] for o in c.get("outputs", []))
 
 
 SAY = "import os, sys\nprint('n =', n, 'profile =', profile)"
@@ -35,20 +35,20 @@ SAY = "import os, sys\nprint('n =', n, 'profile =', profile)"
 def test_executes_once_then_reuses_until_something_changes(checkout):
     write_notebooks(checkout, a=notebook_text(SAY), b=notebook_text(SAY))
     (checkout.root / "notebooks" / "profiles" / "laptop.yml").write_text("springs/a: {n: 7}")
-    sheets, lines = run(checkout)
-    assert all(s.fresh for s in sheets.values()) and "2 to execute" in lines[0]
-    assert outputs(sheets["springs/a"]) == "n = 3 profile = quick\n"
+    page_runs, lines = run(checkout)
+    assert all(s.fresh for s in page_runs.values()) and "2 to execute" in lines[0]
+    assert outputs(page_runs["springs/a"]) == "n = 3 profile = quick\n"
 
-    sheets, lines = run(checkout)
-    assert not any(s.fresh for s in sheets.values()) and len(lines) == 1
+    page_runs, lines = run(checkout)
+    assert not any(s.fresh for s in page_runs.values()) and len(lines) == 1
 
-    sheets, _ = run(checkout, "laptop", ["springs/a"])
-    assert outputs(sheets["springs/a"]) == "n = 7 profile = laptop\n" and sheets["springs/b"].notebook is None
+    page_runs, _ = run(checkout, "laptop", ["springs/a"])
+    assert outputs(page_runs["springs/a"]) == "n = 7 profile = laptop\n" and page_runs["springs/b"].notebook is None
     assert not any(s.fresh for s in run(checkout)[0].values()), "another profile must not overwrite the first"
 
     (checkout.root / "lib" / "deepmech" / "physics.py").write_text("G = 9.82\n")
-    sheets, lines = run(checkout, "quick", ["springs/b"])
-    assert sheets["springs/b"].fresh and sheets["springs/a"].notebook is None, "a stale page must not be bound"
+    page_runs, lines = run(checkout, "quick", ["springs/b"])
+    assert page_runs["springs/b"].fresh and page_runs["springs/a"].notebook is None, "a stale page must not be bound"
     assert "in all last time" in lines[0], "an estimate from the earlier run"
 
 
@@ -57,15 +57,15 @@ def test_what_an_executed_notebook_holds(checkout, monkeypatch):
     code = "import os, sys\nprint(os.environ['OMP_NUM_THREADS'])\nprint('aside', file=sys.stderr)"
     write_notebooks(checkout, a=notebook_text(code, parameters='profile = "quick"\nn = 3  # springs\nm = 4'))
     (checkout.root / "notebooks" / "profiles" / "paper.yml").write_text("springs/a: {n: 7}")
-    sheets, lines = run(checkout, "paper")
-    notebook = sheets["springs/a"].notebook
+    page_runs, lines = run(checkout, "paper")
+    notebook = page_runs["springs/a"].notebook
     cells = [c["source"] for c in notebook["cells"] if "parameters" in "".join(c["metadata"].get("tags", []))]
     shown = "# Parameters of the profile paper\nprofile = 'paper'\nn = 7  # springs\nm = 4"
     assert ["".join(c) for c in cells] == [shown], "one parameters cell, with the values in force"
     made = notebook["metadata"]["deepmech"]
     assert made["parameters"] == {"profile": "paper", "n": 7, "m": 4}
     assert made["seconds"] > 0 and "numpy" in made["versions"] and "cores" in made["machine"]
-    assert outputs(sheets["springs/a"]) == f"{len(os.sched_getaffinity(0))}\n", "a lone notebook has all cores"
+    assert outputs(page_runs["springs/a"]) == f"{len(os.sched_getaffinity(0))}\n", "a lone notebook has all cores"
     assert any("aside" in line for line in lines), "standard error goes to the terminal, not to the page"
     assert str(checkout.root) not in json.dumps(notebook)
 
@@ -129,10 +129,10 @@ def test_a_change_while_it_runs_is_not_trusted_next_time(checkout):
     spoil = "from pathlib import Path\nPath('lib/deepmech/physics.py').write_text('G = 10')\n"
     spoil += "b = Path('notebooks/springs/b.md')\nb.write_text(b.read_text() + 'More.')"
     write_notebooks(checkout, a=notebook_text(spoil), b=notebook_text(SAY))
-    sheets, lines = run(checkout, jobs=1)
-    assert outputs(sheets["springs/b"]) == "n = 3 profile = quick\n", "as it was when the press began"
+    page_runs, lines = run(checkout, jobs=1)
+    assert outputs(page_runs["springs/b"]) == "n = 3 profile = quick\n", "as it was when the press began"
     assert sum("changed while it ran" in line for line in lines) == 2
-    assert all(sheet.fresh for sheet in run(checkout)[0].values())
+    assert all(page_run.fresh for page_run in run(checkout)[0].values())
 
 
 def start(checkout):
@@ -169,10 +169,10 @@ def test_killed_at_random_points(checkout):
         assert gone(family), "a process outlives the press"
         for path in checkout.generated.rglob("*.ipynb"):
             assert keys.executed(path), f"{path.name} is there but not whole"
-    before = {s.name for s in press.sheets(Checkout(checkout.root), "quick") if s.notebook}
-    sheets, _ = run(checkout)
-    assert all(s.notebook for s in sheets.values())
-    assert {name for name, s in sheets.items() if not s.fresh} == before, "what was finished is not done again"
+    before = {s.name for s in press.page_runs(Checkout(checkout.root), "quick") if s.notebook}
+    page_runs, _ = run(checkout)
+    assert all(s.notebook for s in page_runs.values())
+    assert {name for name, s in page_runs.items() if not s.fresh} == before, "what was finished is not done again"
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
@@ -204,7 +204,7 @@ def test_what_a_cell_started_ends_with_its_page(checkout, monkeypatch):
     write_notebooks(checkout, a=notebook_text(ORPHAN), b=notebook_text(ORPHAN + "\nraise ValueError"))
     with pytest.raises(BookError, match="1 of 2 notebooks failed"):
         run(checkout)
-    (a,) = [s for s in press.sheets(Checkout(checkout.root), "quick") if s.notebook]
+    (a,) = [s for s in press.page_runs(Checkout(checkout.root), "quick") if s.notebook]
     assert not psutil.pid_exists(int(outputs(a))) or psutil.Process(int(outputs(a))).status() == psutil.STATUS_ZOMBIE
     family = [p for p in psutil.process_iter() if environment_of(p).get("DEEPMECH_TEST") == str(checkout.root)]
     assert not family

@@ -61,9 +61,9 @@ def built(checkout, shipped, monkeypatch):
 
 
 def pressed(checkout, **options):
-    (sheet,) = press.press(Checkout(checkout.root), **options)
-    made = sheet.notebook["metadata"]["deepmech"]["results"]
-    text = "".join("".join(o.get("text", "")) for c in sheet.notebook["cells"] for o in c.get("outputs", []))
+    (page_run,) = press.press(Checkout(checkout.root), **options)
+    made = page_run.notebook["metadata"]["deepmech"]["results"]
+    text = "".join("".join(o.get("text", "")) for c in page_run.notebook["cells"] for o in c.get("outputs", []))
     return float(text), made
 
 

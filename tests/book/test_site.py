@@ -91,15 +91,15 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     monkeypatch.setattr(site, "_jupyter_book", print_pages)
-    sheets = press.press(ready)
-    site.build(ready, sheets, "quick", whole=False)
+    page_runs = press.press(ready)
+    site.build(ready, page_runs, "quick", whole=False)
     for number, harm in enumerate([forge, page.unlink], 2):
-        site.build(ready, sheets, "quick", whole=False)
+        site.build(ready, page_runs, "quick", whole=False)
         assert len(built) == number - 1, "what nobody touched is not built again"
         assert site.current(ready)
         harm()
         assert not site.current(ready)
-        site.build(ready, sheets, "quick", whole=False)
+        site.build(ready, page_runs, "quick", whole=False)
         assert len(built) == number
         assert page.read_text() == "<p>1.5</p>"
     stray, mark, kept = (
@@ -112,7 +112,7 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         path.write_bytes(content)
         assert not site.current(ready)
         with pytest.raises(BookError, match="was not made by deepmech book: move it away"):
-            site.build(ready, sheets, "quick", whole=False)
+            site.build(ready, page_runs, "quick", whole=False)
         assert path.read_bytes() == content
         stray.unlink(missing_ok=True)
         mark.write_bytes(kept)
@@ -221,8 +221,8 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     outputs = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in shown]
     outputs.insert(0, {"output_type": "display_data", "data": {"text/html": "a table"}})
     cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
-    sheet = press.PageBuild(ready.source("springs/a"), {}, "", {"cells": [cell]})
-    (made,) = json.loads(site._printable(sheet))["cells"]
+    page_run = press.PageRun(ready.source("springs/a"), {}, "", {"cells": [cell]})
+    (made,) = json.loads(site._printable(page_run))["cells"]
     table, card, rest = (output["data"]["text/html"] for output in made["outputs"])
     assert table == "a table" and 'class="dm-claim dm-claim dm-main"' in card
     assert rest.startswith('<details class="dm-group"><summary><span>2 more, in a table</span>')
@@ -230,7 +230,7 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     figure = {"mystnb": {"figure": {"name": "fig-x"}}}
     alone, plain = {**cell, "outputs": outputs[1:2]}, {**cell, "metadata": {}, "outputs": []}
     draws, teaches = {**plain, "metadata": figure}, {**plain, "metadata": {**figure, "tags": ["show-input"]}}
-    more = press.PageBuild(sheet.source, {}, "", {"cells": [alone, plain, draws, teaches]})
+    more = press.PageRun(page_run.source, {}, "", {"cells": [alone, plain, draws, teaches]})
     shown = json.loads(site._printable(more))["cells"]
     assert shown[0]["outputs"][0]["data"]["text/html"].startswith('<details class="dm-claim'), "no card, no fold"
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]

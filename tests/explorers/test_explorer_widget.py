@@ -23,7 +23,7 @@ WIDGETS: dict[str, tuple[Any, dict[str, Any]]] = {
     "training": (explorers.TrainOne, {"batch_size": 1}),
 }
 """Every widget, and a value that it refuses."""
-MOVING = ("chain", "elastic", "ruler")
+ANIMATED = ("chain", "elastic", "ruler")
 
 
 @pytest.fixture(params=WIDGETS)
@@ -53,7 +53,7 @@ def test_traits_are_what_the_component_uses(jupyter: Any, kind: str) -> None:
     for control in ("input[type=range]", ".handle", "input[type=checkbox]"):
         for one in page.locator(control).all():
             one.press("ArrowRight")
-    if kind in MOVING:
+    if kind in ANIMATED:
         page.get_by_role("button", name="New noise").click()
         page.get_by_role("button", name="Step").click()
     if kind == "training":
@@ -74,12 +74,12 @@ def test_leaves_nothing_behind(jupyter: Any, kind: str) -> None:
 
 def test_built_out_of_sight_it_is_drawn_when_it_gets_room(jupyter: Any, kind: str) -> None:
     """As in JupyterLab, which builds a widget before it shows it: no drawing of negative width."""
-    waiting = {"running": False} if kind in MOVING else {}
+    waiting = {"running": False} if kind in ANIMATED else {}
     page = jupyter(WIDGETS[kind][0](**waiting), hidden=True)
     assert page.locator(".axes text").count() == 0
     page.evaluate("document.querySelectorAll('style')[1].remove()")
     page.wait_for_selector(".axes text")
-    if kind in MOVING:
+    if kind in ANIMATED:
         assert page.inner_text(".state strong") in page.inner_text("[role=status]")
 
 

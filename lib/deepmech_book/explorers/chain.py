@@ -15,7 +15,7 @@ from deepmech.core.specs import over
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 from deepmech_book.experiments.spring_block.chains import DIAGRAMS, REGIMES
-from deepmech_book.explorers.page import MOVING, Explorable, Value, clock, key
+from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, key
 
 FIG_3 = DIAGRAMS["A.3"]
 VALUES = {
@@ -55,11 +55,11 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
     }
 
 
-def fill(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.Explorable`."""
+def derived_state(values: dict[str, Any]) -> dict[str, Any]:
+    """See :class:`.page.ExplorerSpec`."""
     diagram = phase(*(values[name] for name in ("friction_left", "stiffness", "n_blocks")))
     more = {"purpose": purpose_word("noise"), "diagram": diagram, "position": []}
-    return clock("spring_block", PRESETS) | more
+    return animation_state("spring_block", PRESETS) | more
 
 
 def chain_of(state: dict[str, Any]) -> Chain:
@@ -78,7 +78,7 @@ def in_words(state: dict[str, Any]) -> str:
     )
 
 
-chain_page = Explorable(
+chain_page = ExplorerSpec(
     "chain",
     "A spring–block chain to play with",
     "spring-block-chain.html",
@@ -87,7 +87,7 @@ chain_page = Explorable(
 The reader's browser steps the chain as :func:`~deepmech.simulators.spring_block.simulate` does, with the same noise
 (first order, η = 0.01, y = 1; paper A, Eqs. 5 and 6). The phase diagram behind the handle is computed here and travels
 with the page; for another μ←, k or L the browser computes it anew.""",
-    VALUES | MOVING,
-    fill,
+    VALUES | ANIMATION_PARAMS,
+    derived_state,
     in_words,
 )

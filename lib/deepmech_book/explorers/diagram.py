@@ -14,7 +14,7 @@ from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.experiments.spring_block import beside_the_print, chains, networks
-from deepmech_book.explorers.page import Explorable, Value, packed
+from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
 
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
@@ -117,12 +117,14 @@ def _in_page(name: str) -> dict[str, Any]:
         "seeds": made.sizes["seed"],
         "layers": made["layer"].values.tolist(),
         "outcome": "accuracy" if slope else "energy",
-        "load": packed(made["load_curve"], STEPS["load"]),
-        "shades": [packed(made[key], STEPS[step]) for key, step in zip(("curvature", outcome), SHADES, strict=True)],
+        "load": quantise_int16(made["load_curve"], STEPS["load"]),
+        "shades": [
+            quantise_int16(made[key], STEPS[step]) for key, step in zip(("curvature", outcome), SHADES, strict=True)
+        ],
     }
 
 
-def fill(values: dict[str, Any]) -> dict[str, Any]:
+def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """Every diagram, and the cells pointed at: where none is named, that of a quiet, nonlinear network."""
     more: dict[str, Any] = {"diagrams": {name: _in_page(name) for name in SOURCES}}
     for side in SIDES:
@@ -149,7 +151,7 @@ _CELL = {
     for side in SIDES
     for axis, first in (("row", "most linear networks"), ("column", "strongest noise"))
 }
-diagram_page = Explorable(
+diagram_page = ExplorerSpec(
     "diagram",
     "Phase diagrams, cell by cell",
     "phase-diagrams.html",
@@ -163,6 +165,6 @@ Every seed's load curve of every cell travels with the page, rounded to :data:`S
         "shade": Value("curvature", list(SHADES), "of cells; the outcome is a network's accuracy, a chain's energy"),
         "linked": Value(True, words="whether to move in one diagram moves to the same place of the other"),
     },
-    fill,
+    derived_state,
     in_words,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from deepmech.core.random import purpose_word
 from deepmech.simulators.elastic_sde import ElasticSDE
-from deepmech_book.explorers.page import MOVING, Explorable, Value, clock
+from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
 VALUES = {
     "intra": Value(1.2, (0.0, 2.0, 0.05), "α, the effect within classes"),
@@ -48,10 +48,10 @@ def model_of(state: dict[str, Any]) -> ElasticSDE:
     return ElasticSDE(state["intra"], state["inter"], int(state["n_classes"]), 2, noise=state["noise"])
 
 
-def fill(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.Explorable`."""
+def derived_state(values: dict[str, Any]) -> dict[str, Any]:
+    """See :class:`.page.ExplorerSpec`."""
     return {
-        **clock("elastic_sde", PRESETS),
+        **animation_state("elastic_sde", PRESETS),
         "purposes": [purpose_word("start"), purpose_word("noise")],
         "corners": [corners(k).tolist() for k in range(2, int(VALUES["n_classes"].allowed[1]) + 1)],
         "start_spread": START_SPREAD,
@@ -68,7 +68,7 @@ def in_words(state: dict[str, Any]) -> str:
     )
 
 
-elastic_page = Explorable(
+elastic_page = ExplorerSpec(
     "elastic",
     "Locally elastic points to play with",
     "elastic-points.html",
@@ -76,7 +76,7 @@ elastic_page = Explorable(
 
 The reader's browser takes Euler steps of 0.01 (I-model in the plane; paper B, Eq. 2), and decides at every frame which
 pairs of classes a straight line separates.""",
-    VALUES | MOVING,
-    fill,
+    VALUES | ANIMATION_PARAMS,
+    derived_state,
     in_words,
 )

@@ -71,7 +71,7 @@ class Value(NamedTuple):
 
 
 SEED = Value(0, (0, SEEDS - 1, 1), "of all random numbers; those of the library's functions with ``seed=seed``")
-MOVING = {
+ANIMATION_PARAMS = {
     "seed": SEED,
     "running": Value(True, words="from the start; it waits in any case for readers who asked for reduced motion"),
 }
@@ -79,7 +79,7 @@ MOVING = {
 
 
 @dataclass(frozen=True)
-class Explorable:
+class ExplorerSpec:
     """An explorer as a table; called with values in place of those at the start, its page."""
 
     kind: str
@@ -89,7 +89,7 @@ class Explorable:
     """What it is written to unless told otherwise."""
     about: str
     values: dict[str, Value]
-    fill: Callable[[dict[str, Any]], dict[str, Any]]
+    derived_state: Callable[[dict[str, Any]], dict[str, Any]]
     """From the values, all checked, everything else that the component reads from its model."""
     words: Callable[[dict[str, Any]], str]
     """What is to be seen, from the whole state."""
@@ -126,7 +126,7 @@ class Explorable:
         allowed = {name: value.allowed for name, value in self.values.items()}
         ranges = {name: list(limits) for name, limits in allowed.items() if isinstance(limits, tuple)}
         choices = {name: choices for name, choices in allowed.items() if isinstance(choices, list)}
-        return values | {"ranges": ranges, "choices": choices} | self.fill(values)
+        return values | {"ranges": ranges, "choices": choices} | self.derived_state(values)
 
     def __call__(self, **parameters: Any) -> Page:
         state = self.state(**parameters)
@@ -182,7 +182,7 @@ def key(*words: str | int) -> str:
     return f"{Stream.of(*words).key:016x}"
 
 
-def clock(experiment: str, presets: dict[str, Any]) -> dict[str, Any]:
+def animation_state(experiment: str, presets: dict[str, Any]) -> dict[str, Any]:
     """What the state of every explorer of something that moves holds: presets, noise and time."""
     return {"presets": presets, "noise_keys": [key(experiment, s, 0) for s in range(SEEDS)], "time": 0.0}
 
@@ -221,7 +221,7 @@ MISSING = -32768
 """Stands for what is not a number."""
 
 
-def packed(values: Any, step: float) -> dict[str, Any]:
+def quantise_int16(values: Any, step: float) -> dict[str, Any]:
     """Numbers as 16-bit multiples of ``step``, flat, row by row; ``unpacked`` of view.js reads them.
 
     Raises
@@ -231,12 +231,14 @@ def packed(values: Any, step: float) -> dict[str, Any]:
 
     Examples
     --------
-    >>> packed([0.1234, 1.0], 0.001)
+    >>> quantise_int16([0.1234, 1.0], 0.001)
     {'step': 0.001, 'data': 'ewDoAw=='}
     """
     values = np.asarray(values, float).ravel()
     counts = np.where(np.isfinite(values), np.round(values / step), MISSING)
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest > 32767 * step:
-        raise ValueError(f"packed: step = {step}: two bytes hold numbers up to {32767 * step:g}; one is {largest:g}")
+        raise ValueError(
+            f"quantise_int16: step = {step}: two bytes hold numbers up to {32767 * step:g}; one is {largest:g}"
+        )
     return {"step": step, "data": base64.b64encode(counts.astype("<i2").tobytes()).decode("ascii")}

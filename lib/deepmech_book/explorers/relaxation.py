@@ -11,7 +11,7 @@ import xarray as xr
 from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
 from deepmech_book.experiments.glass import walks
-from deepmech_book.explorers.page import Explorable, Value, packed
+from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
 
 STEPS = {"overlap": 0.0001, "log_msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""
@@ -46,9 +46,9 @@ def _in_page(name: str) -> dict[str, Any]:
         "times": run.time.values.tolist(),
         "seeds": run.sizes["seed"],
         "window": float(f"{float(walks.window_size(run).mean()):.4g}"),
-        "overlap": packed(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
-        "log_msd": packed(log_msd, STEPS["log_msd"]),
-        "free": packed(walks.free_overlaps(run).mean("seed"), STEPS["overlap"]),
+        "overlap": quantise_int16(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
+        "log_msd": quantise_int16(log_msd, STEPS["log_msd"]),
+        "free": quantise_int16(walks.free_overlaps(run).mean("seed"), STEPS["overlap"]),
         "free_tau": [_plain(v) for v in taus[0]["free"].values],
         "taus": [
             [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]
@@ -62,7 +62,7 @@ def _plain(value: float) -> float | None:
     return float(f"{float(value):.4g}") if np.isfinite(value) else None
 
 
-def fill(values: dict[str, Any]) -> dict[str, Any]:
+def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """Every phase; a ValueError where the one chosen was not walked at this temperature or after this wait."""
     phases = {name: _in_page(name) for name in PHASES}
     shown = phases[values["phase"]]
@@ -79,7 +79,7 @@ def fill(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-relaxation_page = Explorable(
+relaxation_page = ExplorerSpec(
     "relaxation",
     "Weights that walk",
     "walking-weights.html",
@@ -91,7 +91,7 @@ Every initial condition's overlap and mean square displacement travel with the p
         "temperature": Value(0.1, words="one at which the phase was walked, in the paper's units"),
         "waiting": Value(10_000, words="a waiting time of the phase, in steps"),
     },
-    fill,
+    derived_state,
     lambda state: (
         f"Interactive relaxation of weights: {PHASES[state['phase']][0]}, temperature {state['temperature']:g}, "
         f"waiting time {state['waiting']}."

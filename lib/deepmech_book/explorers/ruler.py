@@ -12,7 +12,7 @@ import numpy as np
 
 from deepmech.core.random import purpose_word
 from deepmech.simulators.folding_ruler import Pull, Ruler
-from deepmech_book.explorers.page import MOVING, Explorable, Value, clock
+from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
 VALUES = {
     "duration": Value(40, (20, 400, 10), "of the pull"),
@@ -36,8 +36,8 @@ DT = 0.02
 """Time step of the browser."""
 
 
-def fill(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.Explorable`."""
+def derived_state(values: dict[str, Any]) -> dict[str, Any]:
+    """See :class:`.page.ExplorerSpec`."""
     setting = {
         "n_pairs": RULER.n_pairs,
         "fold": float(np.cos(np.radians(RULER.fold_angle))),
@@ -46,7 +46,7 @@ def fill(values: dict[str, Any]) -> dict[str, Any]:
         "jerk_period": float(Pull().jerk_period),
     }
     more = {"purpose": purpose_word("jerk"), "setting": setting, "position": []}
-    return clock("folding_ruler", PRESETS) | more
+    return animation_state("folding_ruler", PRESETS) | more
 
 
 def specs_of(state: dict[str, Any]) -> tuple[Ruler, Pull]:
@@ -55,7 +55,7 @@ def specs_of(state: dict[str, Any]) -> tuple[Ruler, Pull]:
     return Ruler(table_friction=state["table_friction"]), Pull(extension=EXTENSION, **how)
 
 
-ruler_page = Explorable(
+ruler_page = ExplorerSpec(
     "ruler",
     "A folding ruler to pull and shake",
     "folding-ruler.html",
@@ -63,8 +63,8 @@ ruler_page = Explorable(
 
 The reader's browser takes the steps of :func:`~deepmech.simulators.folding_ruler.simulate` with ``dt=0.02`` and the
 same jerks.""",
-    VALUES | MOVING,
-    fill,
+    VALUES | ANIMATION_PARAMS,
+    derived_state,
     (
         "Interactive folding ruler: {setting[n_pairs]} pairs, pulled for {duration}, jerks {jerk_speed:g}, "
         "shaking {shake_speed:g}, table friction {table_friction:g}."

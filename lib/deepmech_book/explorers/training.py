@@ -9,7 +9,7 @@ import numpy as np
 from deepmech.core.random import purpose_word
 from deepmech.data import load
 from deepmech_book.experiments.spring_block.chains import DIAGRAMS
-from deepmech_book.explorers.page import SEED, SEEDS, Explorable, Value, key, packed
+from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
 
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28
@@ -28,12 +28,12 @@ VALUES = {
 }
 
 
-def fill(values: dict[str, Any]) -> dict[str, Any]:
-    """See :class:`.page.Explorable`."""
+def derived_state(values: dict[str, Any]) -> dict[str, Any]:
+    """See :class:`.page.ExplorerSpec`."""
     digits = load("digits", n_train=N_TRAIN, n_test=N_TEST)
     purposes = [f"{what} {i}" for what in ("weight", "bias", "dropout") for i in range(1, len(SIZES))]
     return {
-        "images": packed(np.concatenate([digits.x_train, digits.x_test]), 1 / 16),
+        "images": quantise_int16(np.concatenate([digits.x_train, digits.x_test]), 1 / 16),
         "labels": np.concatenate([digits.y_train, digits.y_test]).tolist(),
         "n_test": N_TEST,
         "sizes": SIZES,
@@ -55,7 +55,7 @@ def fill(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-training_page = Explorable(
+training_page = ExplorerSpec(
     "training",
     "A network in training, beside the chain",
     "training.html",
@@ -64,7 +64,7 @@ training_page = Explorable(
 The reader's browser takes the steps of ``train(MLP(...), Training(..., dtype="float64"), digits)`` with 400 digits,
 from the same start, with the same batches and dropout.""",
     VALUES,
-    fill,
+    derived_state,
     (
         "A small network to train: slope {slope:g}, dropout {dropout:g}, learning rate {learning_rate:g}, "
         "batches of {batch_size}."

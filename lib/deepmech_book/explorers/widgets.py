@@ -16,7 +16,7 @@ from deepmech.simulators.spring_block import Chain
 from deepmech_book.explorers.chain import chain_of, chain_page
 from deepmech_book.explorers.diagram import SIDES, diagram, diagram_page
 from deepmech_book.explorers.elastic import elastic_page, model_of
-from deepmech_book.explorers.page import Explorable, Value, bundle, style
+from deepmech_book.explorers.page import ExplorerSpec, Value, bundle, style
 from deepmech_book.explorers.relaxation import phase_run, relaxation_page
 from deepmech_book.explorers.ruler import ruler_page, specs_of
 from deepmech_book.explorers.training import training_page
@@ -41,7 +41,7 @@ class Explorer(anywidget.AnyWidget):
         If a value given to the constructor is out of range (TraitError when a trait is set later).
     """
 
-    page: ClassVar[Explorable]
+    page: ClassVar[ExplorerSpec]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -125,7 +125,7 @@ def add_addresses(app: Any, env: Any) -> None:
             objects[address] = objects[home]._replace(aliased=True)
 
 
-def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+def escape_pipes(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Bars in docstrings are moduli, as people write them, not reStructuredText's substitutions."""
     formula: int | None = None  # the indent of the directive that a line stands below
     for i, line in enumerate(lines):
@@ -138,6 +138,6 @@ def plain_bars(app: Any, what: str, name: str, found: Any, options: Any, lines: 
             lines[i] = _BAR.sub(lambda m: m[1] or r"\|", line)
 
 
-def leave_inside(app: Any, env: Any, node: Any, text: Any) -> Any:
+def resolve_missing_reference(app: Any, env: Any, node: Any, text: Any) -> Any:
     """Names of what the reference does not show stay plain text; all other names of ours must lead somewhere."""
     return text if node.get("refdomain") == "py" and _inside(node.get("reftarget", "")) else None

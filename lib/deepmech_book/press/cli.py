@@ -85,12 +85,12 @@ def _book(options: argparse.Namespace) -> int:
     checkout.select(options.chapters)  # what is misspelt is said first
     with site.only_press(checkout):
         how = {"jobs": options.jobs, "anew": options.anew, "cell_minutes": options.cell_minutes}
-        sheets = press.press(checkout, options.profile, options.chapters, **how, say=say)
-        here = {s.name for s in sheets if s.notebook is not None} if options.chapters else None
+        page_runs = press.press(checkout, options.profile, options.chapters, **how, say=say)
+        here = {s.name for s in page_runs if s.notebook is not None} if options.chapters else None
         table = checkout.book / verdicts.FILE
-        verdicts.demand(table, site.harvest(sheets), options.profile, here, accept=options.accept, say=say)
+        verdicts.demand(table, site.collect_records(page_runs), options.profile, here, accept=options.accept, say=say)
         if not options.no_site:
-            html = site.build(checkout, sheets, options.profile, whole=not options.chapters, say=say)
+            html = site.build(checkout, page_runs, options.profile, whole=not options.chapters, say=say)
             say(f"open {html.relative_to(checkout.root) / 'index.html'}")
     return 0
 

@@ -30,7 +30,7 @@ from traitlets.config import Config
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
 from deepmech_book.press import keys
-from deepmech_book.press.sources import BookError, Checkout, Source, clock, short, with_values
+from deepmech_book.press.sources import BookError, Checkout, Source, format_duration, short, with_values
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -64,7 +64,8 @@ class Client(PapermillNotebookClient):
         try:
             return super().execute_cell(cell, index, **how)
         except CellTimeoutError:
-            why = f"it was stopped after {clock(self.timeout)} (deepmech's option --cell-minutes sets another limit)"
+            took = format_duration(self.timeout)
+            why = f"it was stopped after {took} (deepmech's option --cell-minutes sets another limit)"
         except DeadKernelError:
             why = "its kernel died (killed from outside, or the memory was full)"
             if self.written > OUTPUT:
@@ -140,7 +141,7 @@ def execute(
     with tempfile.TemporaryDirectory(prefix="deepmech-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         notebook = _executed(checkout.root, source, parameters, folder, environment, seconds)
-        chatter = _tidy(source, notebook, parameters)
+        stderr = _tidy(source, notebook, parameters)
         check(notebook, places(checkout.root))
         drawn, figures = folder / "drawn", folder / FIGURES
         threads = environment.get("OMP_NUM_THREADS", provenance.cores())
@@ -171,7 +172,7 @@ def execute(
             write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))
         except OSError as error:  # a full disk, a limit of file sizes, a folder in the way
             raise NotebookFailed(f"its result cannot be kept: {error}") from None
-    return chatter
+    return stderr
 
 
 def _executed(
@@ -239,14 +240,14 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
     notebook["metadata"].pop("widgets", None)
     for field in ("input_path", "output_path", "environment_variables"):
         notebook["metadata"]["papermill"].pop(field, None)
-    chatter = ""
+    stderr = ""
     for cell in notebook["cells"]:
         cell["metadata"].pop("papermill", None)
         if "parameters" in _tags(cell):
             cell["source"] = with_values(source.name, "".join(cell["source"]), parameters)
         for output in list(cell.get("outputs", [])):
             if output.get("name") == "stderr":
-                chatter += "".join(output["text"])
+                stderr += "".join(output["text"])
                 cell["outputs"].remove(output)
             elif "text" in output:
                 output["text"] = readable(output["text"])
@@ -254,7 +255,7 @@ def _tidy(source: Source, notebook: dict[str, Any], parameters: dict[str, Any]) 
                 output["data"]["text/plain"] = readable(output["data"]["text/plain"])
             if "text/html" in output.get("data", {}):
                 output["data"].pop(WIDGET, None)
-    return chatter
+    return stderr
 
 
 def readable(text: str | list[str]) -> str:

@@ -14,13 +14,13 @@ from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
 from deepmech_book.press import api, gallery
-from deepmech_book.press.sources import REFERENCE, clock
+from deepmech_book.press.sources import REFERENCE, format_duration
 
 
-def stamp(made: dict[str, Any], download: str) -> str:
+def provenance_banner(made: dict[str, Any], download: str) -> str:
     """The line below a page's title: profile, time, date, and the executed notebook to take away."""
     profile = html.escape(made["parameters"]["profile"])
-    details = f"executed in {clock(made['seconds'])} on {html.escape(made['date'])}"
+    details = f"executed in {format_duration(made['seconds'])} on {html.escape(made['date'])}"
     said = (
         f'<p class="dm-stamp"><span class="dm-profile dm-{profile}">{profile} profile</span> '
         f"<span>{details}</span> "
@@ -33,12 +33,12 @@ def stamp(made: dict[str, Any], download: str) -> str:
 
 
 def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put the stamp below the title of a page that the press executed, and at its end when and where that was."""
+    """Put the banner below the title of a page that the press executed, and at its end when and where that was."""
     name = app.env.docname
     if (made := gallery.executed(app, name)) is not None:
         title = next(iter(doctree.findall(nodes.title)))
         download = "../" * name.count("/") + f"_sources/{name}.ipynb"
-        line = nodes.raw("", stamp(made, download), format="html")
+        line = nodes.raw("", provenance_banner(made, download), format="html")
         title.parent.insert(title.parent.index(title) + 1, line)
         foot = f"Last executed from a fresh kernel on {made['date']}: {made['machine']}; {made['versions']}."
         title.parent.append(nodes.raw("", f'<p class="dm-made">{html.escape(foot)}</p>', format="html"))
@@ -120,7 +120,7 @@ class Answer(SphinxDirective):
         return [nodes.container("", asked, nodes.raw("", form, format="html"), *messages, classes=["dm-answer"])]
 
 
-def make_audible(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+def fix_aria(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Mend what those who hear a page would miss: nameless folds beside it, and roles that do not fit together."""
     contents = context["generate_toctree_html"]
 
@@ -156,11 +156,11 @@ def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
     app.add_directive("answer", Answer)
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
-    app.connect("html-page-context", make_audible, priority=900)  # after the theme's own
+    app.connect("html-page-context", fix_aria, priority=900)  # after the theme's own
     hooks = {"builder-inited": plain_search, "env-before-read-docs": read_together, "env-updated": api.add_addresses}
-    hooks |= {"missing-reference": api.leave_inside}
+    hooks |= {"missing-reference": api.resolve_missing_reference}
     if "sphinx.ext.autodoc" in app.extensions:
-        hooks["autodoc-process-docstring"] = api.plain_bars
+        hooks["autodoc-process-docstring"] = api.escape_pipes
     for event, hook in hooks.items():
         app.connect(event, hook)
     for hook in (add_stamp, fold_setting_up):

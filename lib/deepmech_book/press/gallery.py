@@ -14,7 +14,7 @@ from docutils import nodes
 
 from deepmech_book.claims import PAPERS, figures
 from deepmech_book.press import keys
-from deepmech_book.press.press import PageBuild
+from deepmech_book.press.press import PageRun
 from deepmech_book.press.sources import Checkout
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
@@ -75,17 +75,17 @@ links to take it away as SVG, with the numbers drawn as CSV.
 """
 
 
-def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
+def page(page_runs: list[PageRun], toc: dict[str, Any]) -> str:
     """The gallery in MyST markdown: every figure small, with its number, what it shows, and the paper's figure;
     chapters are those of the table of contents."""
     parts = ["---", "html_theme.sidebar_secondary.remove: true", "---", "", "# Gallery", "", HEAD]
     chapters = [one for part in toc.get("parts", []) for one in part["chapters"]]
     chapter_of = {page["file"]: one["file"] for one in chapters for page in one.get("sections", [])}
     above = ""
-    for sheet in sheets:
-        file = f"generated/{sheet.name}"
+    for page_run in page_runs:
+        file = f"generated/{page_run.name}"
         chapter = chapter_of.get(file, file)
-        if cards := list(_cards(sheet)):
+        if cards := list(_cards(page_run)):
             if chapter not in (above, file):
                 parts += [f"## {{doc}}`/{chapter}`", ""]
                 above = chapter
@@ -94,9 +94,9 @@ def page(sheets: list[PageBuild], toc: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _cards(sheet: PageBuild) -> Iterator[str]:
+def _cards(page_run: PageRun) -> Iterator[str]:
     """A card for each figure of an executed notebook, in their order."""
-    for cell in (sheet.notebook or {"cells": []})["cells"]:
+    for cell in (page_run.notebook or {"cells": []})["cells"]:
         options = cell["metadata"].get("mystnb", {}).get("figure")
         for output in cell.get("outputs", []) if options else []:
             text = "".join(output.get("data", {}).get("text/html", ""))

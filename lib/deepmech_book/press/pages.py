@@ -9,8 +9,8 @@ from typing import Any
 
 from deepmech_book.claims import PAPERS, tables
 from deepmech_book.press import api
-from deepmech_book.press.press import PageBuild
-from deepmech_book.press.sources import clock
+from deepmech_book.press.press import PageRun
+from deepmech_book.press.sources import format_duration
 
 STATUS_HEAD = """\
 # How this book was made
@@ -22,13 +22,16 @@ changed since it was. Each page offers its executed notebook as a download.
 """
 
 
-def status(sheets: list[PageBuild], profile: str) -> str:
+def status(page_runs: list[PageRun], profile: str) -> str:
     """The status page in MyST markdown: time, date, parameters, versions and machine of each notebook."""
-    ready = [(s, s.notebook["metadata"]["deepmech"]) for s in sheets if s.notebook is not None]
+    ready = [(s, s.notebook["metadata"]["deepmech"]) for s in page_runs if s.notebook is not None]
     lines = [STATUS_HEAD.format(profile=profile)]
     if not ready:
         return "\n".join([*lines, "No notebook has been executed yet.", ""])
-    lines += [f"{len(ready)} pages, {clock(sum(made['seconds'] for _, made in ready))} of execution in all.", ""]
+    lines += [
+        f"{len(ready)} pages, {format_duration(sum(made['seconds'] for _, made in ready))} of execution in all.",
+        "",
+    ]
     lines += [":::{table} Execution of each page", ":name: tab-status", ""]
     lines += ["| page | time | executed | by | parameters |", "| :-- | --: | :-- | :-- | :-- |"]
     # One line for all pages that were made alike; as a rule that is a single line.
@@ -38,11 +41,11 @@ def status(sheets: list[PageBuild], profile: str) -> str:
         parameters = ", ".join(f"{k} = {v}" for k, v in made["parameters"].items() if k != "profile")
         parameters = as_code(parameters) if parameters else ""
         when = "this run" if s.fresh else "earlier run"
-        lines.append(f"| {link} | {clock(made['seconds'])} | {made['date']} | {when} | {parameters} |")
+        lines.append(f"| {link} | {format_duration(made['seconds'])} | {made['date']} | {when} | {parameters} |")
         alike.setdefault(f"{made['machine']}; {made['versions']}", []).append(link)
     lines += ["", ":::", "", "## Machine and versions", ""]
     lines += [f"- {'All pages' if len(alike) == 1 else ', '.join(of)}: {how}." for how, of in alike.items()]
-    left = [s.source.title for s in sheets if s.notebook is None]
+    left = [s.source.title for s in page_runs if s.notebook is None]
     if left:
         lines += ["", "## Not part of this build", "", *(f"- {title}" for title in left)]
     return "\n".join([*lines, ""])
@@ -96,13 +99,13 @@ def claims_pages(
     return made
 
 
-def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, str]:
+def pieces(page_runs: list[PageRun], records: list[dict[str, Any]]) -> dict[str, str]:
     """What pages of prose include, by file name: the findings of each paper, whole (``found-A.md``) and for the front
     page (``front-A.md``), its errata (``errata-A.md``); an explorer and a claim, from their pages."""
-    titles = {s.name: s.source.title for s in sheets}
+    titles = {s.name: s.source.title for s in page_runs}
     made = {
-        "explorer.html": _output(sheets, "spring_block/explorer", "data-deepmech-chain"),
-        "claim.html": _output(sheets, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
+        "explorer.html": _output(page_runs, "spring_block/explorer", "data-deepmech-chain"),
+        "claim.html": _output(page_runs, "spring_block/dropout_diagram", 'id="claim-A.1.c.each_layer"'),
     }
     for paper in PAPERS:
         made[f"errata-{paper}.md"] = tables.errata_markdown(paper, titles)
@@ -111,9 +114,9 @@ def pieces(sheets: list[PageBuild], records: list[dict[str, Any]]) -> dict[str, 
     return made
 
 
-def _output(sheets: list[PageBuild], name: str, mark: str) -> str:
+def _output(page_runs: list[PageRun], name: str, mark: str) -> str:
     """The HTML with ``mark`` in it that a notebook left in its outputs; without the notebook, a word in its place."""
-    for notebook in (s.notebook for s in sheets if s.name == name and s.notebook is not None):
+    for notebook in (s.notebook for s in page_runs if s.name == name and s.notebook is not None):
         for output in (o for cell in notebook["cells"] for o in cell.get("outputs", [])):
             if mark in (text := "".join(output.get("data", {}).get("text/html", ""))):
                 return text

@@ -13,7 +13,7 @@ from typing import Any
 
 from deepmech.core import provenance
 from deepmech_book.press import keys
-from deepmech_book.press.sources import BookError, Checkout, Source, clock
+from deepmech_book.press.sources import BookError, Checkout, Source, format_duration
 
 Say = Callable[[str], None]
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
@@ -21,7 +21,7 @@ CELL_MINUTES = 30.0
 
 
 @dataclass(frozen=True)
-class PageBuild:
+class PageRun:
     """One notebook of one pressing: what it takes and, once there, its executed form.
 
     ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
@@ -40,7 +40,7 @@ class PageBuild:
         return self.source.name
 
 
-def sheets(checkout: Checkout, profile: str) -> list[PageBuild]:
+def page_runs(checkout: Checkout, profile: str) -> list[PageRun]:
     """Every notebook of the book, with its executed form where that may be reused."""
     parameters = checkout.profile(profile)
     shared = keys.surroundings(checkout)
@@ -50,7 +50,7 @@ def sheets(checkout: Checkout, profile: str) -> list[PageBuild]:
         parts = keys.parts(source, parameters[name], shared)
         notebook = keys.executed(checkout.executed(profile, name))
         why = tuple(keys.changed(checkout, notebook, parts)) if notebook else ()
-        found.append(PageBuild(source, parameters[name], parts, None if why else notebook, why=why))
+        found.append(PageRun(source, parameters[name], parts, None if why else notebook, why=why))
     return found
 
 
@@ -63,7 +63,7 @@ def press(
     anew: bool = False,
     cell_minutes: float | None = None,
     say: Say = lambda line: None,
-) -> list[PageBuild]:
+) -> list[PageRun]:
     """Execute the notebooks of ``chapters`` (all, if None) whose results are missing or out of date, or all chosen ones
     ``anew``; returns all notebooks of the book in its order, with the results that are up to date.
 
@@ -73,31 +73,31 @@ def press(
     are kept.
     """
     chosen = set(checkout.select(chapters))
-    found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in sheets(checkout, profile)]
+    found = [replace(s, notebook=None) if anew and s.name in chosen else s for s in page_runs(checkout, profile)]
     waiting = [s for s in found if s.name in chosen and s.notebook is None]
     before = {s.name: keys.executed(checkout.executed(profile, s.name)) for s in waiting}
     earlier = {name: old["metadata"]["deepmech"]["seconds"] for name, old in before.items() if old is not None}
     # Long ones first, so that none is left alone at the end; those without an estimate count as long.
     waiting.sort(key=lambda s: -earlier.get(s.name, float("inf")))
     new = f", and {len(waiting) - len(earlier)} never ran" if len(earlier) < len(waiting) else ""
-    took = f" (they took {clock(sum(earlier.values()))} in all last time{new})" if earlier else ""
+    took = f" (they took {format_duration(sum(earlier.values()))} in all last time{new})" if earlier else ""
     say(f"{len(found)} notebooks, {len(waiting)} to execute{took}, profile {profile}")
     for words, many in Counter(", ".join(s.why) for s in waiting if s.why).items():
         say(f"changed since {many} of them were executed: {words}")
 
     todo = {s.name: (checkout.executed(profile, s.name), s) for s in waiting}
     with closing(executions(checkout, todo, jobs, cell_minutes, say)) as executed:
-        done = {sheet.name: sheet for sheet in executed}
+        done = {page_run.name: page_run for page_run in executed}
     return [done.get(s.name, s) for s in found]
 
 
 def executions(
     checkout: Checkout,
-    todo: Mapping[str, tuple[Path, PageBuild]],
+    todo: Mapping[str, tuple[Path, PageRun]],
     jobs: int,
     cell_minutes: float | None,
     say: Say,
-) -> Generator[PageBuild, None, None]:
+) -> Generator[PageRun, None, None]:
     """Execute notebooks into files, each in a kernel of its own; ``todo`` has both by the words that lines of progress
     have for them. Yields what is made as it comes; at the end a BookError if any failed. Closing it ends those that
     run.
@@ -112,37 +112,37 @@ def executions(
     environment = {**thread_limits(provenance.cores() // jobs), **{k: str(v) for k, v in where.items()}}
     shipped = stamps(checkout.book / "results")
 
-    def execute(words: str, target: Path, sheet: PageBuild) -> PageBuild:
+    def execute(words: str, target: Path, page_run: PageRun) -> PageRun:
         say(f"{words} starts")
-        minutes = cell_minutes or (CELL_MINUTES if sheet.parameters["profile"] == "quick" else 0)
+        minutes = cell_minutes or (CELL_MINUTES if page_run.parameters["profile"] == "quick" else 0)
         seconds = max(1, round(60 * minutes)) if minutes else None
-        what = Checkout(checkout.root), sheet.source, sheet.parameters, sheet.parts, target
-        if chatter := execution.execute(*what, environment, seconds):
-            say(f"{words} wrote to standard error (left out of the page):\n{chatter.rstrip()}")
-        return replace(sheet, notebook=keys.executed(target), fresh=True)
+        what = Checkout(checkout.root), page_run.source, page_run.parameters, page_run.parts, target
+        if stderr := execution.execute(*what, environment, seconds):
+            say(f"{words} wrote to standard error (left out of the page):\n{stderr.rstrip()}")
+        return replace(page_run, notebook=keys.executed(target), fresh=True)
 
     pool, failures = ThreadPoolExecutor(jobs), []
-    futures: dict[Future[PageBuild], str] = {}
+    futures: dict[Future[PageRun], str] = {}
     try:
         futures = {pool.submit(execute, words, *what): words for words, what in todo.items()}
         for number, future in enumerate(completed(futures), 1):
             words = futures[future]
             place = f"[{number}/{len(todo)}] {words}"
             try:
-                sheet = future.result()
+                page_run = future.result()
             except execution.NotebookFailed as failed:
                 failures.append(f"notebook {words}, {failed}")
                 say(f"{place} FAILED: {str(failed).strip().splitlines()[-1][:200]}")
                 continue
-            assert sheet.notebook is not None
-            say(f"{place} executed in {clock(sheet.notebook['metadata']['deepmech']['seconds'])}")
-            if keys.changed(checkout, sheet.notebook, sheet.parts):
+            assert page_run.notebook is not None
+            say(f"{place} executed in {format_duration(page_run.notebook['metadata']['deepmech']['seconds'])}")
+            if keys.changed(checkout, page_run.notebook, page_run.parts):
                 say(f"{words}: something it depends on changed while it ran; the next run executes it again")
             if lost := [
                 name for name, stamp in shipped.items() if stamps(checkout.book / "results").get(name) != stamp
             ]:
                 raise BookError(f"while {words} ran, book/results/{lost[0]} was changed or removed: restore it")
-            yield sheet
+            yield page_run
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         while not all(future.done() for future in futures):

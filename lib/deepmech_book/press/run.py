@@ -75,8 +75,8 @@ def run(
     demand_own(folder, stem)
     with tempfile.TemporaryDirectory(prefix="deepmech-") as temporary:
         made = Path(temporary)
-        sheet = press.PageBuild(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
-        todo = {source.name: (made / f"{stem}.ipynb", sheet)}
+        page_run = press.PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
+        todo = {source.name: (made / f"{stem}.ipynb", page_run)}
         with closing(press.executions(checkout, todo, 1, cell_minutes, say)) as executed:
             for done in executed:
                 assert done.notebook is not None

@@ -27,8 +27,8 @@ from deepmech_book import RECORD
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import fold
 from deepmech_book.press import api, gallery, keys, pages, verdicts
-from deepmech_book.press.press import PageBuild, Say
-from deepmech_book.press.press import sheets as sheets_of
+from deepmech_book.press.press import PageRun, Say
+from deepmech_book.press.press import page_runs as page_runs_of
 from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
@@ -51,24 +51,24 @@ def only_press(checkout: Checkout) -> Iterator[None]:
         yield
 
 
-def harvest(sheets: list[PageBuild]) -> list[dict[str, Any]]:
+def collect_records(page_runs: list[PageRun]) -> list[dict[str, Any]]:
     """All records of all executed notebooks, in the order of the book."""
-    return [r for s in sheets if s.notebook is not None for r in keys.records(s.name, s.notebook)]
+    return [r for s in page_runs if s.notebook is not None for r in keys.records(s.name, s.notebook)]
 
 
 def build(
-    checkout: Checkout, sheets: list[PageBuild], profile: str, *, whole: bool = True, say: Say = lambda line: None
+    checkout: Checkout, page_runs: list[PageRun], profile: str, *, whole: bool = True, say: Say = lambda line: None
 ) -> Path:
-    """Build the site from the sheets that have a result; returns the folder with ``index.html``.
+    """Build the site from the page_runs that have a result; returns the folder with ``index.html``.
 
     Nothing is done when the site there was built from the same pages, configuration and assets, and every file of it
     is as it was built. The build of a ``whole`` book must produce every figure and claim that the registry names;
     otherwise only those of its own pages. A BookError if something is missing, before anything of the site is touched,
     and if Jupyter Book fails or warns.
     """
-    records = harvest(sheets)
-    ready = [s for s in sheets if s.notebook is not None]
-    names, partial = [s.name for s in ready], len(ready) < len(sheets)
+    records = collect_records(page_runs)
+    ready = [s for s in page_runs if s.notebook is not None]
+    names, partial = [s.name for s in ready], len(ready) < len(page_runs)
     if missing := tables.missing(records, None if whole else names):
         raise BookError("the registry promises what no notebook produced:\n" + "\n".join(f"- {m}" for m in missing))
     made, of = _made_of(checkout, ready, records, profile, partial)
@@ -78,8 +78,8 @@ def build(
     if os.path.lexists(checkout.html) and (other := _not_ours(checkout.html)):
         raise BookError(f"{other}: move it away, or remove the site with make clean")
     if partial:
-        say(f"a partial build: {len(sheets) - len(ready)} of {len(sheets)} notebooks are left out")
-    for name, text in (made | {"status.md": pages.status(sheets, profile)}).items():
+        say(f"a partial build: {len(page_runs) - len(ready)} of {len(page_runs)} notebooks are left out")
+    for name, text in (made | {"status.md": pages.status(page_runs, profile)}).items():
         write_whole(checkout.generated / name, text)
     _jupyter_book(checkout, checkout.generated / ".site", new := checkout.generated / ".new")
     html = new / "_build" / "html"
@@ -102,20 +102,20 @@ def build(
 def current(checkout: Checkout, profile: str = "quick") -> bool:
     """Whether the site there is that of the whole book as it is written now: every page was executed as it stands, and
     nothing that the site was made of has changed since, nor any file of it."""
-    found = sheets_of(checkout, profile)
+    found = page_runs_of(checkout, profile)
     if any(s.notebook is None for s in found):
         return False
-    return _is(checkout.html, _made_of(checkout, found, harvest(found), profile, False)[1])
+    return _is(checkout.html, _made_of(checkout, found, collect_records(found), profile, False)[1])
 
 
-def _printable(sheet: PageBuild) -> str:
+def _printable(page_run: PageRun) -> str:
     """The executed notebook as the site shows it.
 
     Its records are left out: Jupyter Book warns of a kind of output that it does not know. Cells that draw a figure or
     check a claim are folded, unless their tags say ``show-input``: a page is read for what they show. Where a cell
     checks main claims, the others stand below them as the rows of a folded table.
     """
-    notebook = copy.deepcopy(sheet.notebook)
+    notebook = copy.deepcopy(page_run.notebook)
     assert notebook is not None
     for cell in notebook["cells"]:
         if "outputs" in cell:
@@ -140,7 +140,7 @@ def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _made_of(
-    checkout: Checkout, ready: list[PageBuild], records: list[dict[str, Any]], profile: str, partial: bool
+    checkout: Checkout, ready: list[PageRun], records: list[dict[str, Any]], profile: str, partial: bool
 ) -> tuple[dict[str, str], str]:
     """What the press writes for a site, by file name, and a digest of that and of all else that a site is made of. The
     status page is not there, which tells how the last build went."""

@@ -321,12 +321,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(word.ljust(n) for word, n in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration as people say it.
 
     Examples
     --------
-    >>> clock(4.21), clock(75), clock(3700)
+    >>> format_duration(4.21), format_duration(75), format_duration(3700)
     ('4.2 s', '1 min 15 s', '1 h 1 min')
     """
     if seconds < 60:
