@@ -263,8 +263,12 @@ NAMES = sorted({*plots.__all__} - {"DARK", "LIGHT", "Theme", "applied", "in_word
 """The functions of :mod:`deepmech.plots` that draw a whole picture."""
 
 
-@cache
 def __getattr__(name: str) -> Callable[..., Picture]:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; pictures are {', '.join(NAMES)}")
+    return _picture(name)
+
+
+@cache
+def _picture(name: str) -> Callable[..., Picture]:
     return pictured(getattr(plots, name))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech import plots
-from deepmech_book.figures import Picture, pictured
+from deepmech_book import figures
+from deepmech_book.figures import Picture
 
 __all__ = [
     "accuracies",
@@ -53,19 +53,13 @@ __all__ = [
     "validation_curves",
 ]
 
-_clouds = pictured(plots.clouds)
-_curve_panels = pictured(plots.curve_panels)
-_dots = pictured(plots.dots)
-_heat = pictured(plots.heat)
-_images = pictured(plots.images)
-_lines = pictured(plots.lines)
 
 # --- model ------------------------------------------------------------------------------------------------------------
 
 
 def two_classes(features: xr.DataArray) -> Picture:
     """Means and ranges of two classes: ``features`` over ``kind`` (a panel each), ``time``, ``class``, ``sample``."""
-    return _curve_panels(
+    return figures.curve_panels(
         features.mean("sample"),
         x="time",
         by="class",
@@ -81,7 +75,7 @@ def two_classes(features: xr.DataArray) -> Picture:
 
 def distance_from_limit(error: xr.DataArray) -> Picture:
     """Distances of training in single steps from the differential equation, over ``step`` and ``of``."""
-    return _lines(
+    return figures.lines(
         error,
         x="step",
         by="of",
@@ -96,7 +90,7 @@ def distance_from_limit(error: xr.DataArray) -> Picture:
 
 def simplex_distance(distance: xr.DataArray) -> Picture:
     """Distance of class means from a simplex, over ``time``, a curve for each effect between classes ``inter``."""
-    return _lines(
+    return figures.lines(
         distance,
         x="time",
         by="inter",
@@ -116,7 +110,7 @@ def simplex_distance(distance: xr.DataArray) -> Picture:
 
 def share_separated(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray], theory: xr.DataArray) -> Picture:
     """Theorem 2.1: shares of separated runs over ``gap``, a curve for each ``n``, beside the closed form."""
-    return _lines(
+    return figures.lines(
         share,
         x="gap",
         by="n",
@@ -134,7 +128,7 @@ def share_separated(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataAr
 
 def effect_plane(probability: xr.DataArray) -> Picture:
     """Probability of separation over the two effects, ``intra`` and ``inter``, on equal grids."""
-    return _heat(
+    return figures.heat(
         probability,
         x="inter",
         y="intra",
@@ -150,7 +144,7 @@ def effect_plane(probability: xr.DataArray) -> Picture:
 
 def separable_by_chance(share: xr.DataArray, theory: xr.DataArray) -> Picture:
     """Shares of draws that are separable by chance over ``n``, a curve for each ``p``; ``theory`` for p = 1."""
-    return _lines(
+    return figures.lines(
         share,
         x="n",
         by="p",
@@ -165,7 +159,7 @@ def separable_by_chance(share: xr.DataArray, theory: xr.DataArray) -> Picture:
 
 def fading_effects(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
     """Theorem 3.1: shares of separable runs over ``time``, a panel for each ``model``, a curve for each ``r``."""
-    return _curve_panels(
+    return figures.curve_panels(
         share,
         x="time",
         by="r",
@@ -183,7 +177,7 @@ def fading_effects(share: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArr
 
 def fading_exponents(probability: xr.DataArray) -> Picture:
     """Probability of separation late in training over the exponent ``r``, a curve for each strength ``a``."""
-    return _lines(
+    return figures.lines(
         probability,
         x="r",
         by="a",
@@ -198,7 +192,7 @@ def fading_exponents(probability: xr.DataArray) -> Picture:
 
 def threshold(share: xr.DataArray) -> Picture:
     """Shares of separable runs over the strength ``factor``, a curve for each ``time``."""
-    return _lines(
+    return figures.lines(
         share,
         x="factor",
         by="time",
@@ -216,7 +210,7 @@ def all_times(since: xr.DataArray, now: xr.DataArray) -> Picture:
     ``since`` has three strengths (``factor``), of which the middle one is the threshold; ``now`` likewise.
     """
     share = xr.concat([since, now.isel(factor=[1])], "factor").rename(factor="curve")
-    return _lines(
+    return figures.lines(
         share.assign_coords(curve=["0.9 · $K/2$", "$K/2$", "1.1 · $K/2$", "at that time"]),
         x="time",
         by="curve",
@@ -231,7 +225,7 @@ def all_times(since: xr.DataArray, now: xr.DataArray) -> Picture:
 
 def gaps_along_directions(gap: xr.DataArray) -> Picture:
     """Smallest gaps between projected class means, over ``draw`` and ``choice``: mean and middle half of the draws."""
-    return _dots(
+    return figures.dots(
         gap.mean("draw"),
         row="choice",
         interval=tuple(gap.quantile(q, "draw").drop_vars("quantile") for q in (0.25, 0.75)),
@@ -250,7 +244,7 @@ def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str]
     ``points`` has the dimension ``axis``, ``label`` is the class of each point, ``names`` name the classes; ``how``
     holds ``alt`` and ``figure`` of :class:`~deepmech_book.figures.Picture`.
     """
-    return _clouds(
+    return figures.clouds(
         points.rename(trial="point"),
         label.rename(trial="point"),
         axes="axis",
@@ -265,7 +259,7 @@ def logit_clouds(points: xr.DataArray, label: xr.DataArray, names: Sequence[str]
 
 def training_losses(loss: xr.DataArray) -> Picture:
     """Training loss of single networks over ``iteration``, a curve for each ``trial``; ln 3 is what guessing costs."""
-    return _lines(
+    return figures.lines(
         loss.assign_coords(trial=loss["trial"] + 1),
         x="iteration",
         by="trial",
@@ -285,7 +279,7 @@ def projected_logits(quantiles: xr.Dataset, simulated: xr.DataArray) -> Picture:
 
     ``quantiles`` has ``low``, ``median`` and ``high``.
     """
-    return _curve_panels(
+    return figures.curve_panels(
         quantiles["median"],
         x="time",
         by="class",
@@ -301,7 +295,7 @@ def projected_logits(quantiles: xr.Dataset, simulated: xr.DataArray) -> Picture:
 
 def accuracies(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
     """Training and validation accuracy (``set``) in per cent over ``iteration``, a panel for each ``name``."""
-    return _curve_panels(
+    return figures.curve_panels(
         accuracy,
         x="iteration",
         by="set",
@@ -317,7 +311,7 @@ def accuracies(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArra
 
 def shapes(images: xr.DataArray) -> Picture:
     """Figure 2: drawn shapes, a row for each ``shape``, over ``sample``; images have ``row`` and ``column``."""
-    return _images(
+    return figures.images(
         images,
         x="sample",
         y="shape",
@@ -331,7 +325,7 @@ def shapes(images: xr.DataArray) -> Picture:
 def plane_angles(angles: xr.Dataset) -> Picture:
     """Figure D.10: angles ``turn`` and ``tilt`` of the normal of the plane of the class means, over ``time``."""
     names = xr.Variable("angle", ["to the final normal", "to (1, 1, 1)"])
-    return _lines(
+    return figures.lines(
         xr.concat([angles["turn"], angles["tilt"]], names),
         x="time",
         by="angle",
@@ -374,7 +368,7 @@ def _side_by_side(curves: Mapping[str, xr.DataArray]) -> xr.DataArray:
 
 def _effects(curves: xr.DataArray, panel: str, y_label: str, **how: Any) -> Picture:
     how = {"x_label": "share of training", "columns": 2, "level": 0.0} | how
-    return _curve_panels(curves, x="time", by="effect", panel=panel, y_label=y_label, **how)
+    return figures.curve_panels(curves, x="time", by="effect", panel=panel, y_label=y_label, **how)
 
 
 def integrated_effects(shapes: xr.Dataset, photos: xr.Dataset, printed: xr.Dataset) -> Picture:
@@ -425,7 +419,7 @@ def smoothing_windows(estimated: xr.Dataset) -> Picture:
 def sample_sizes(shapes: xr.DataArray, photos: xr.DataArray) -> Picture:
     """Figure D.3: A over the share of training, by ``model``, a curve for each number of samples, ``per_class``."""
     curves = {"shapes": shapes, "CIFAR": photos}
-    return _curve_panels(
+    return figures.curve_panels(
         _side_by_side({name: one.isel(time=slice(0, None, 2)) for name, one in curves.items()}),
         x="time",
         by="per_class",
@@ -460,7 +454,7 @@ def recovered_effects(recovered: xr.Dataset) -> Picture:
     """A and B read off a known model over ``time``, a curve for each estimator (``model``), beside the truth."""
     some, names = recovered.isel(time=slice(0, None, 8)), xr.Variable("effect", list(INTEGRATED.values()))
     truth = xr.concat([some["A_true"], some["B_true"]], names)
-    return _curve_panels(
+    return figures.curve_panels(
         xr.concat([some["A"], some["B"]], names),
         x="time",
         by="model",
@@ -478,7 +472,7 @@ def recovered_effects(recovered: xr.Dataset) -> Picture:
 
 def tail_indices(tails: xr.Dataset) -> Picture:
     """Tail ``index`` of known effects over their exponent ``r``, a curve for each ``strength``, and the ``slope``."""
-    return _lines(
+    return figures.lines(
         tails["index"],
         x="r",
         by="strength",
@@ -500,7 +494,7 @@ WRONG = r"share of wrong labels $p_\mathrm{err}$"
 
 def validation_curves(curves: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
     """Figure 4(a, b): validation loss and accuracy (``of``) over ``at_iteration``, a curve for each ``label_error``."""
-    return _curve_panels(
+    return figures.curve_panels(
         curves,
         x="at_iteration",
         by="label_error",
@@ -519,7 +513,7 @@ def validation_curves(curves: xr.DataArray, interval: tuple[xr.DataArray, xr.Dat
 
 def final_loss(loss: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
     """Validation loss at the end over ``label_error``, beside that of one that knows the share of wrong labels."""
-    return _lines(
+    return figures.lines(
         loss,
         x="label_error",
         x_label=WRONG,
@@ -535,7 +529,7 @@ def final_loss(loss: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) 
 
 def final_accuracy(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray]) -> Picture:
     """Validation accuracy at the end, in per cent, over ``label_error``, a curve for each ``set``."""
-    return _lines(
+    return figures.lines(
         accuracy,
         x="label_error",
         x_label=WRONG,
@@ -553,7 +547,7 @@ def final_accuracy(accuracy: xr.DataArray, interval: tuple[xr.DataArray, xr.Data
 def _indices(panels: Mapping[str, xr.Dataset], dim: str, **how: Any) -> Picture:
     names = xr.Variable("effect", [r"$\hat r_\alpha$", r"$\hat r_\beta$"])
     curves = [xr.concat([one["intra"], one["inter"]], names) for one in panels.values()]
-    return _curve_panels(
+    return figures.curve_panels(
         xr.concat(curves, xr.Variable(dim, list(panels))),
         x="label_error",
         by="effect",
@@ -598,7 +592,7 @@ def _by_share_of_wrong_labels(pair: Sequence[xr.DataArray], names: Sequence[str]
     titles = [f"{model}, $p$ = {share:.2g}" for model, share in curves["panel"].values]
     curves = curves.drop_vars(["panel", "model", "label_error"]).assign_coords(panel=titles)
     how |= {"columns": 4, "level": 0.0, "x_label": "iteration"}
-    return _curve_panels(curves, x="time", by="curve", panel="panel", **how)
+    return figures.curve_panels(curves, x="time", by="curve", panel="panel", **how)
 
 
 def integrated_by_share(integrated: xr.Dataset) -> Picture:
@@ -654,7 +648,7 @@ def class_path(paths: xr.Dataset, k: int, structure: str, estimator: str) -> xr.
 def _paths(panels: Mapping[str, xr.Dataset], **how: Any) -> Picture:
     """Networks' logits (solid) with simulated ones (dashed, band of 16 to 84 %), by panel."""
     paths = xr.concat(panels.values(), xr.Variable("panel", list(panels)), join="outer")
-    return _curve_panels(
+    return figures.curve_panels(
         paths["genuine"],
         theory=paths["median"],
         interval=(paths["low"], paths["high"]),
@@ -704,7 +698,7 @@ def paths_of_i_model(panels: Mapping[str, xr.Dataset]) -> Picture:
 
 def relative_differences(distance: xr.DataArray) -> Picture:
     """Figure D.9: relative differences over ``time``, a panel for each ``norm``, a curve for each ``structure``."""
-    return _curve_panels(
+    return figures.curve_panels(
         distance.assign_coords(structure=["I-model", "L-model"], norm=["all coordinates", "along $d_k$"]),
         x="time",
         by="structure",
@@ -724,7 +718,7 @@ def margins_of_rare_classes(
     margin: xr.DataArray, interval: tuple[xr.DataArray, xr.DataArray], prior: xr.DataArray
 ) -> Picture:
     """Margins over ``time``, a panel for each ``ratio``, a curve for each ``role``; dashed: log p (``prior``)."""
-    return _curve_panels(
+    return figures.curve_panels(
         margin,
         x="time",
         by="role",
@@ -755,7 +749,7 @@ def distances_of_models(distances: Mapping[str, xr.DataArray], names: Mapping[st
         curves = curves.interp(time=np.linspace(0, 1, 101))
         norms = (("I", "all"), ("L", "along $d_k$"))
         panels |= {f"{name}, {words}": curves.sel(norm=norm, drop=True) for norm, words in norms}
-    return _curve_panels(
+    return figures.curve_panels(
         xr.concat(panels.values(), xr.Variable("panel", list(panels))),
         x="time",
         by="model",

@@ -137,4 +137,4 @@ def test_effects_at_the_end_grow_with_the_number_of_classes():
     np.testing.assert_allclose(found["A"].value, [low, high], rtol=0.02)  # of a mean of exponentials
     np.testing.assert_allclose(found["B"].value, 0.0, atol=1e-9)
     assert float(found["times"].value) == pytest.approx(1.5)
-    np.testing.assert_allclose(effect_curves.last_tenth(many[1])["A"], high)
+    np.testing.assert_allclose(effect_curves.end_effects(many[1])["A"], high)

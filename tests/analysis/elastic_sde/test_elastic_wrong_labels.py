@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.core.estimates import estimate
-from deepmech_book.analysis.elastic_sde import wrong_labels
+from deepmech_book.analysis.elastic_sde import curves, wrong_labels
 
 T = np.arange(0.0, 8000.0, 20.0)
 SHARES = [0.0, 0.5, 2 / 3]
@@ -114,7 +114,7 @@ def test_the_final_gap_is_three_times_the_growth():
 def test_the_gap_in_logits_is_the_gap_times_the_norm():
     means = growing(0.0005 * T, 0 * T, 0 * T)
     found = wrong_labels.gap_in_logits(means).sel(model="I")
-    by_hand = 0.0015 * wrong_labels.mean_norm(means).isel(label_error=0).mean()
+    by_hand = 0.0015 * curves.mean_norm(means).isel(label_error=0).mean()
     np.testing.assert_allclose(found, [float(by_hand), 0.0, 0.0], rtol=1e-6, atol=1e-12)
 
 
@@ -123,5 +123,5 @@ def test_ends_are_shares_of_the_maximum():
     found = wrong_labels.ends_by_maximum(xr.DataArray([curve], {"label_error": [0.0]}, ("label_error", "time")))
     assert found.values.tolist() == [0.25, 0.5] and found["part"].values.tolist() == ["start", "end"]
     means = growing(0.0005 * T, 0 * T, 0 * T)  # a constant effect: what is left is the norm
-    norm = wrong_labels.ends_by_maximum(wrong_labels.mean_norm(means))
+    norm = wrong_labels.ends_by_maximum(curves.mean_norm(means))
     np.testing.assert_allclose(wrong_labels.intra_in_logits(means).sel(model="I"), norm, rtol=1e-6)

@@ -15,16 +15,17 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.specs import over
 from deepmech.metrics import elasticity
+from deepmech_book.analysis.elastic_sde.curves import last_tenth, mean_norm, start_and_end
 from deepmech_book.experiments.elastic_sde import effects
 
 __all__ = [
     "course",
     "course_of_sets",
     "distance_by_noise",
+    "end_effects",
     "end_values",
     "gained",
     "growth_by_classes",
-    "last_tenth",
     "late_growth",
     "late_growth_ratio",
     "norm_against_line",
@@ -73,12 +74,12 @@ def course(estimated: xr.Dataset, window: int) -> xr.Dataset:
         ``peak``, a share of training; ``begin`` and ``end``, means over the first 3 % and the last tenth of training by
         the maximum.
     """
-    alpha, steps = estimated["intra"], estimated.sizes["time"]
+    alpha = estimated["intra"]
     edge = effects.window_of(estimated, window) // 2
     inner = alpha.isel(time=slice(edge, None))
-    ends = {"begin": slice(3 * steps // 100), "end": slice(-(steps // 10), None)}
-    shares = {name: alpha.isel(time=at).mean("time") / inner.max("time") for name, at in ends.items()}
-    return xr.Dataset({"peak": (inner.argmax("time") + edge) / steps, **shares})
+    ends = start_and_end(alpha) / inner.max("time")
+    shares = {name: ends.sel(part=part, drop=True) for name, part in (("begin", "start"), ("end", "end"))}
+    return xr.Dataset({"peak": (inner.argmax("time") + edge) / alpha.sizes["time"], **shares})
 
 
 def course_of_sets(estimated: xr.Dataset, window: int) -> dict[str, Estimate]:
@@ -138,12 +139,11 @@ def norm_against_line(means: xr.DataArray) -> xr.DataArray:
     All three are divided by their mean over the last tenth of training; the line starts at zero. Below 1 the norm grows
     rather like Â than steadily.
     """
-    norm = ((means**2).sum("logit") ** 0.5).mean("class")
+    norm = mean_norm(means)
     line = xr.DataArray(np.arange(norm.sizes["time"], dtype=float), {"time": norm["time"]}, dims="time")
-    last = slice(-(norm.sizes["time"] // 10), None)
 
     def apart(other: xr.DataArray) -> xr.DataArray:
-        one, two = (z / z.isel(time=last).mean("time") for z in (norm, other))
+        one, two = (z / last_tenth(z) for z in (norm, other))
         return rms(one - two)
 
     return apart(elasticity.integrated_effects(means, "I")["A"]) / apart(line)
@@ -264,10 +264,9 @@ def window_sensitivity(result: xr.Dataset, window: int, at: slice, wide: int = 5
 # --- numbers of classes (Fig. D.4) ------------------------------------------------------------------------------------
 
 
-def last_tenth(means: xr.DataArray) -> xr.Dataset:
+def end_effects(means: xr.DataArray) -> xr.Dataset:
     """Â and B̂ by the I-model, mean over the last tenth of training."""
-    both = elasticity.integrated_effects(means, "I")
-    return both.isel(time=slice(-(both.sizes["time"] // 10), None)).mean("time")
+    return last_tenth(elasticity.integrated_effects(means, "I"))
 
 
 def growth_by_classes(few: xr.Dataset, many: xr.Dataset) -> dict[str, Estimate]:
@@ -284,7 +283,7 @@ def growth_by_classes(few: xr.Dataset, many: xr.Dataset) -> dict[str, Estimate]:
         "A" and "B" over ``classes``; "times", the factor. Intervals are over groups of trials.
     """
     classes = xr.Variable("classes", ["2 classes", "3 classes"])
-    both = [[last_tenth(means) for means in effects.without_groups(one)] for one in (few, many)]
+    both = [[end_effects(means) for means in effects.without_groups(one)] for one in (few, many)]
     ends = {}
     for name in ("A", "B"):
         value, without = (xr.concat([one[i][name] for one in both], classes, combine_attrs="drop") for i in (0, 1))

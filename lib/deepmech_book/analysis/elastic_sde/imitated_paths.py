@@ -17,6 +17,7 @@ from scipy.special import softmax
 from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model, margins
+from deepmech_book.analysis.elastic_sde.curves import last_tenth
 from deepmech_book.experiments.elastic_sde import effects, imitation
 from deepmech_book.experiments.elastic_sde.extensions_fit import begins
 
@@ -258,8 +259,8 @@ def pull(means: xr.DataArray) -> xr.Dataset:
 def second_half(pulls: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """C in the middle of training over C at its end (a logarithm), and the cosine over the last tenth."""
     middle = pulls["factor"].sel(time=float(pulls["time"][-1]) / 2, method="nearest", drop=True)
-    last, tenth = pulls["factor"].isel(time=-1, drop=True), slice(-(pulls.sizes["time"] // 10), None)
-    return xr.apply_ufunc(np.log, middle / last), pulls["cosine"].isel(time=tenth).mean("time")
+    last = pulls["factor"].isel(time=-1, drop=True)
+    return xr.apply_ufunc(np.log, middle / last), last_tenth(pulls["cosine"])
 
 
 def linearisation(results: Mapping[str, xr.Dataset]) -> tuple[Estimate, Estimate]:

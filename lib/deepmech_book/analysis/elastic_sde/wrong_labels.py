@@ -16,6 +16,7 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, crossing, estimate, jackknife, unknown
 from deepmech.metrics.elasticity import Model, integrated_effects, log_slope, tail_index
 from deepmech.metrics.elasticity import effects as derivatives
+from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
 from deepmech_book.experiments.elastic_sde import effects
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "indices_of_groups",
     "integrated_by_model",
     "intra_in_logits",
-    "mean_norm",
     "measured_over_groups",
     "overtaking_share",
     "tail_indices",
@@ -172,17 +172,6 @@ def fading_slope(result: xr.Dataset, window: int) -> Estimate:
 # --- the gap between the effects (Figs. D.5 and D.6) ------------------------------------------------------------------
 
 
-def mean_norm(means: xr.DataArray) -> xr.DataArray:
-    """Mean over classes of the norm of a class mean, in units of the logits.
-
-    Examples
-    --------
-    >>> mean_norm(xr.DataArray([[3.0, 4.0], [0.0, 1.0]], dims=("class", "logit"))).item()
-    3.0
-    """
-    return ((means**2).sum("logit") ** 0.5).mean("class")
-
-
 def final_gap(means: xr.DataArray, models: Sequence[Model] = ("I", "L")) -> xr.DataArray:
     """Â − B̂ at the end of training, mean over the last five times; over ``model`` too."""
     both = integrated_by_model(means, models)
@@ -207,10 +196,7 @@ def ends_by_maximum(curve: xr.DataArray) -> xr.DataArray:
     DataArray
         Over ``part`` ("start", "end") and the other dimensions.
     """
-    n = curve.sizes["time"]
-    parts = [curve.isel(time=at).mean("time") for at in (slice(3 * n // 100), slice(-(n // 10), None))]
-    ends = xr.concat(parts, xr.Variable("part", ["start", "end"])) / curve.max("time")
-    return ends.sel(label_error=0.0)
+    return (start_and_end(curve) / curve.max("time")).sel(label_error=0.0)
 
 
 def intra_in_logits(means: xr.DataArray) -> xr.DataArray:
