@@ -300,7 +300,7 @@ def estimates_with_company(draw):
     kind = draw(st.sampled_from([lambda a: a, lambda a: xr.DataArray(a, {"cell": ["a", "b"]}, ["cell"])]))
     value, width, null = (kind(draw(ARRAYS)) for _ in range(3))
     beyond = (value - null - width, value - null + width)
-    return Estimate(value, value - width / 20, value + width, 7, "", null, beyond)
+    return Estimate(value, value * 0.9, value + width, 7, "", null, beyond)
 
 
 @given(estimates_with_company())
