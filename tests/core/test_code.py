@@ -1,8 +1,10 @@
 """What code a function can reach, and that neither results nor compiled code outlive it."""
 
 import os
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,7 @@ def mini(tmp_path):
 def ask(mini: Path, expression: str) -> str:
     """What an expression is worth in a fresh process that sees the package."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(mini.parent), *sys.path])}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # as most users have it
     program = f"from deepmech.core import provenance\nprint({expression})"
     return subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True).stdout
 
@@ -90,6 +93,39 @@ def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mi
     (mini / "inner.py").write_text(PACKAGE["inner.py"].replace("2 * x", "5 * x"))
     os.utime(mini / "fast.py", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert ask(mini, value) == "15.0\n"
+
+
+def test_an_edit_that_keeps_size_and_time_is_noticed(mini):
+    """Python knows compiled code by size and time alone, and runs what the source said before."""
+    ask_now = partial(ask, mini, "(__import__('mini.user').user.compute(), provenance.digest('mini.user'))")
+    before = ask_now()
+    path = mini / "deep.py"
+    then = path.stat()
+    for text in (path.read_text(), path.read_text().replace("1.0", "1.5")):
+        path.write_text(text)
+        os.utime(path, ns=(then.st_atime_ns, then.st_mtime_ns))
+        if "1.0" in text:
+            assert ask_now() == before, "the same code as before"
+    with pytest.raises(subprocess.CalledProcessError) as told:
+        ask_now()
+    assert f"Edited: {path} was edited and kept its size and time" in told.value.stderr
+    shutil.rmtree(mini / "__pycache__")
+    assert ask_now().startswith("(1.5") and ask_now() != before
+
+
+def test_a_sweep_never_computes_by_older_code_than_its_own(mini, tmp_path):
+    cells = "def compute(cells):\n    return (cells.x + 1.0).to_dataset(name='y')\n"
+    (mini / "cells.py").write_text(cells)
+    grid = "{'x': __import__('deepmech').over('x', [1.0])}"
+    sweep = f"__import__('deepmech').Sweep('mine', 'mini.cells:compute', {grid}, {{}})"
+    values = f"__import__('deepmech.sweeps').sweeps.run({sweep}, %r, progress=False).y.values"
+    assert ask(mini, values % str(tmp_path / "one")) == "[2.]\n"
+    then = (mini / "cells.py").stat()
+    (mini / "cells.py").write_text(cells.replace("1.0", "2.0"))
+    os.utime(mini / "cells.py", ns=(then.st_atime_ns, then.st_mtime_ns))
+    with pytest.raises(subprocess.CalledProcessError) as told:
+        ask(mini, values % str(tmp_path / "other"))
+    assert "Edited: " in told.value.stderr
 
 
 def test_a_module_without_source_is_named():

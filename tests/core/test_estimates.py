@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from deepmech.core import estimates
 from deepmech.core.estimates import (
+    Estimate,
     crossing,
     estimate,
     jackknife,
@@ -19,6 +20,7 @@ from deepmech.core.estimates import (
     linear_slope,
     proportion,
     rank_correlation,
+    stack,
 )
 from deepmech.core.random import Stream
 from deepmech.core.specs import over
@@ -288,3 +290,53 @@ def test_shares_of_single_precision_are_those_of_double(n, data):
     assert single.interval == double.interval
     with pytest.raises(ValueError, match="must be a share"):
         proportion((k + 0.5) / n if k < n else -0.5 / n, n)
+
+
+ARRAYS = st.lists(st.floats(0.1, 9), min_size=2, max_size=2).map(np.array)
+
+
+@st.composite
+def estimates_with_company(draw):
+    kind = draw(st.sampled_from([lambda a: a, lambda a: xr.DataArray(a, {"cell": ["a", "b"]}, ["cell"])]))
+    value, width, null = (kind(draw(ARRAYS)) for _ in range(3))
+    beyond = (value - null - width, value - null + width)
+    return Estimate(value, value * 0.9, value + width, 7, "", null, beyond)
+
+
+@given(estimates_with_company())
+def test_a_change_of_an_estimate_changes_all_of_it_or_leaves_it_out(found):
+    halved = found.map(np.log)
+    np.testing.assert_array_equal(halved.null, np.log(found.null))
+    assert halved.difference is None and halved.n == 7
+    first = found.select(lambda numbers: numbers[0])
+    for name in ("value", "low", "high", "null"):
+        assert float(getattr(first, name)) == float(getattr(found, name)[0])
+    assert [float(end) for end in first.difference] == [float(end[0]) for end in found.difference]
+    pair = stack([first, found.select(lambda numbers: numbers[1])])
+    for name in ("value", "low", "high", "null", "difference"):
+        np.testing.assert_array_equal(getattr(pair, name), np.array(getattr(found, name)))
+    named = stack({"a": first, "b": first}, "twice")
+    assert named.null.dims == named.difference[0].dims == ("twice",) and named.n == 7
+    assert stack([first, Estimate(1.0)]).null is stack([first, Estimate(1.0)]).difference is None
+
+
+@given(estimates_with_company(), estimates_with_company())
+def test_estimates_are_equal_if_their_numbers_labels_and_words_are(one, other):
+    same = Estimate(one.value.copy(), one.low.copy(), one.high.copy(), one.n, one.why, one.null.copy(), one.difference)
+    assert one == same and hash(one) == hash(same) and one != "text"
+    alike = isinstance(one.value, type(other.value)) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("value", "low", "null")
+    )
+    assert alike or one != other
+    assert one != Estimate(one.value, one.low, one.high, 8, one.why, one.null, one.difference)
+    assert Estimate(np.nan) == Estimate(float("nan")) != Estimate(0.0) == Estimate(-0.0) == Estimate(0)
+
+
+def test_what_does_not_reach_a_function_of_runs_is_refused():
+    runs = xr.Dataset({"loss": ("seed", [1.0, 2.0, 6.0])})
+    for name, value in (("overlap", 0.5), ("at", 1.0)):
+        with pytest.raises(ValueError, match=name):
+            estimate(runs, "seed", of=lambda some: float(some.loss.mean()), **{name: value})
+    for wrong in (runs.loss.values, runs):
+        with pytest.raises(ValueError, match="over = 'seeds'"):
+            estimate(wrong, "seeds", of=lambda some: 1.0)

@@ -87,6 +87,13 @@ def test_words_and_numbers_are_not_confused():
     assert Stream.of("a", np.int64(1)).key == Stream.of("a", 1).key
 
 
+@given(*2 * [st.lists(st.one_of(st.integers(-2, 2), st.text("a\x1f:str", max_size=6)), max_size=4)])
+def test_different_words_name_different_streams(some, other):
+    """Also where a word holds what stands between words."""
+    assert (Stream.of(*some).key == Stream.of(*other).key) == (some == other)
+    assert Stream.of("a\x1fstr:b").key != Stream.of("a", "b").key
+
+
 def test_permutations_are_uniform():
     counts = np.zeros((4, 4))
     for step in range(4000):

@@ -404,6 +404,38 @@ def test_fingerprints_see_everything_that_chooses_numbers():
     assert len(prints) == len(variants) + 1
 
 
+SEEDS = st.one_of(
+    st.integers(-3, 3), st.integers(2**63 - 2, 2**64), st.integers(0, 3).map(np.int64), st.integers(0, 3).map(str),
+    st.integers(0, 3).map(float), st.booleans(), st.none(),
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(["digits", "diabetes", "geomnist"]), SEEDS), min_size=2, max_size=6))
+@settings(max_examples=30)
+def test_equal_fingerprints_are_equal_samples_and_the_reverse(asked):
+    """A seed is a whole number of any type, or refused alike by both ways to a fingerprint."""
+    samples = {}
+    for name, seed in asked:
+        try:
+            data = load(name, n_train=6, n_test=3, seed=seed)
+        except ValueError as error:
+            assert f"load({name!r}): seed = {seed!r}" in str(error)
+            with pytest.raises(ValueError, match="seed = "):
+                fingerprint(name, n_train=6, n_test=3, seed=seed)
+            continue
+        assert data.fingerprint == fingerprint(name, n_train=6, n_test=3, seed=seed)
+        samples[data.fingerprint] = samples.get(data.fingerprint, set()) | {(name, data.x_train.tobytes())}
+    assert all(len(each) == 1 for each in samples.values())
+    assert len({one for each in samples.values() for one in each}) == len(samples)
+
+
+def test_a_fingerprint_is_refused_where_its_samples_would_be():
+    for wrong in ({"size": "10"}, {"size": 0}, {"split": "torhc"}, {"seed": "5"}, {"seed": -1}):
+        for name in ("digits", "mnist", "geomnist"):
+            with pytest.raises(ValueError, match=next(iter(wrong))):
+                fingerprint(name, **wrong)
+
+
 def test_images_keep_their_shape_for_convolutions():
     assert load("digits").shape == (1, 8, 8)
     data = load("digits", size=5)

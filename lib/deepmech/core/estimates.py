@@ -31,9 +31,10 @@ FEWEST = {"symmetric": 3, "skewed": 10, "any": 60}
 UNKNOWN = "no interval: too few runs, or with one of them, or without it, the number is not finite"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimate:
-    """A number, or an array of numbers, with its 95 % interval over independent runs.
+    """A number, or an array of numbers, with its 95 % interval over independent runs. Two are equal if all their
+    numbers (nan, too), labels and words are.
 
     Attributes
     ----------
@@ -64,14 +65,43 @@ class Estimate:
         return np.size(self.low) > 0 and bool(np.all(np.isfinite(self.low)) and np.all(np.isfinite(self.high)))
 
     def map(self, change: Callable[[Any], Any]) -> Estimate:
-        """Value and ends through a function that does not fall, or through a selection.
+        """Value, ends and null through a function that does not fall.
+
+        What a changed value differs from a changed null by is not known from ``difference``, which is left out.
 
         Examples
         --------
         >>> Estimate(0.0, -1.0, 1.0).map(lambda x: 2 * x + 1).interval
         (-1.0, 3.0)
         """
-        return replace(self, value=change(self.value), low=change(self.low), high=change(self.high))
+        null = None if self.null is None else change(self.null)
+        return replace(
+            self, value=change(self.value), low=change(self.low), high=change(self.high), null=null, difference=None
+        )
+
+    def select(self, pick: Callable[[Any], Any]) -> Estimate:
+        """All numbers, ``difference`` too, through a function that picks some of them, or puts labels on.
+
+        Examples
+        --------
+        >>> both = Estimate(np.array([1.0, 2.0]), np.array([0.0, 1.0]), np.array([2.0, 3.0]))
+        >>> print(both.select(lambda numbers: numbers[1]))
+        2.00 [1.00, 3.00]
+        """
+        difference = None if self.difference is None else (pick(self.difference[0]), pick(self.difference[1]))
+        return replace(self.map(pick), difference=difference)
+
+    def __eq__(self, other: object) -> bool:
+        return self._content() == other._content() if isinstance(other, Estimate) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def _content(self) -> tuple[Any, ...]:
+        """All fields as hashable values."""
+        ends = (None, None) if self.difference is None else self.difference
+        numbers = (self.value, self.low, self.high, self.null, *ends)
+        return (*map(_hashable, numbers), self.n, self.why)
 
     def __str__(self) -> str:
         """Two decimals, with a true minus sign; the interval where there is one number, and it is known.
@@ -85,6 +115,18 @@ class Estimate:
             return f"{np.size(self.value)} estimates"
         ends = " [{}, {}]".format(*map(plain, self.interval)) if self.known else ""
         return plain(self.value) + ends
+
+
+def _hashable(numbers: Any) -> Any:
+    """Numbers with their shape and labels; equal for equal numbers of any type, nan among them."""
+    if numbers is None:
+        return None
+    labels: tuple[Any, ...] = ()
+    if isinstance(numbers, xr.DataArray):
+        coords = sorted(numbers.coords.items(), key=lambda named: str(named[0]))
+        labels = (numbers.dims, *((str(name), c.dims, tuple(c.values.ravel().tolist())) for name, c in coords))
+    values = np.asarray(numbers, float) + 0.0  # of two zeros one
+    return labels, values.shape, np.where(np.isnan(values), np.nan, values).tobytes()
 
 
 def plain(value: float) -> str:
@@ -106,7 +148,8 @@ def unknown(why: str, value: Any = np.nan) -> Estimate:
 def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | None = None) -> Estimate:
     """Several estimates of equal shapes as one of arrays; ``why`` is that of the first without an interval.
 
-    Of a mapping the arrays are labelled by its keys, along the dimension ``along``.
+    Of a mapping the arrays are labelled by its keys, along the dimension ``along``. A null, and the interval of the
+    difference from it, is there where all estimates have one.
 
     Examples
     --------
@@ -114,18 +157,21 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
     array([1., 2.])
     """
     each = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
-    ends: list[Any] = [[getattr(e, name) for e in each] for name in ("value", "low", "high")]
-    if isinstance(estimates, Mapping):
-        names = xr.Variable(along, list(estimates))
-        ends = [xr.concat([xr.DataArray(one) for one in end], names) for end in ends]
-    else:
-        ends = [np.array(end) for end in ends]
+
+    def joined(numbers: list[Any]) -> Any:
+        if not isinstance(estimates, Mapping):
+            return np.array(numbers)
+        return xr.concat([xr.DataArray(one) for one in numbers], xr.Variable(along, list(estimates)))
+
     why = next((e.why for e in each if e.why), "")
-    null: Any = None if any(e.null is None for e in each) else np.array([e.null for e in each])
-    if null is not None and isinstance(estimates, Mapping):
-        null = xr.DataArray(null, {along: list(estimates)}, [along])
+    null = None if any(e.null is None for e in each) else joined([e.null for e in each])
+    beyond = [e.difference for e in each if e.difference is not None]
+    difference = (joined([low for low, _ in beyond]), joined([high for _, high in beyond]))
     n = [e.n for e in each if e.n is not None]
-    return Estimate(ends[0], ends[1], ends[2], min(n, default=None), why, null)
+    return Estimate(
+        joined([e.value for e in each]), joined([e.low for e in each]), joined([e.high for e in each]),
+        min(n, default=None), why, null, difference if len(beyond) == len(each) else None,
+    )  # fmt: skip
 
 
 def estimate(
@@ -162,7 +208,7 @@ def estimate(
     Raises
     ------
     ValueError
-        For an unknown scatter, an unknown ``over``, no runs, or booleans.
+        For an unknown scatter, an unknown ``over``, no runs, booleans, or ``overlap`` or ``at`` beside ``of``.
 
     Examples
     --------
@@ -173,6 +219,12 @@ def estimate(
     1.10 [−1.54, 3.74]
     """
     if of is not None:
+        if overlap or at is not None:
+            raise ValueError(
+                "estimate: overlap and at are for means; leave them out beside of, whose interval is another"
+            )
+        if over not in getattr(runs, "sizes", {}):
+            raise ValueError(f"estimate: over = {over!r}: with of it must be a dimension of labelled runs")
         n = runs.sizes[over]
         each = [of(runs.drop_isel({over: i})) for i in range(n)] if n > 1 else [of(runs) * np.nan]
         return jackknife(of(runs), np.array(each), scatter=scatter)

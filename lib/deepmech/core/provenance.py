@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import marshal
 import os
 import platform
 import sys
@@ -161,8 +162,30 @@ def digest(module: str) -> str:
         path = source(name)
         if not path.is_file() or path.read_bytes() != _text(path):
             raise Edited(f"{path} was edited while this process ran, and {name} imported since: start it again")
+        if _runs_older_code(path):
+            raise Edited(
+                f"{path} was edited and kept its size and time, so that Python runs the code that it compiled before: "
+                f"delete {importlib.util.cache_from_source(str(path))} and start again"
+            )
         _imported.add(name)
     return _digest(names)
+
+
+def _runs_older_code(path: Path) -> bool:
+    """Whether Python takes compiled code of a source that is not what the source says now."""
+    try:
+        compiled = Path(importlib.util.cache_from_source(str(path)))
+        source_now, compiled_then = path.stat(), compiled.stat()
+        if compiled_then.st_mtime_ns > source_now.st_ctime_ns:  # written after the last change, which has no other time
+            return False
+        content = compiled.read_bytes()
+    except (OSError, NotImplementedError):  # none is kept
+        return False
+    head = [int.from_bytes(content[i : i + 4], "little") for i in (4, 8, 12)]
+    taken = head == [0, int(source_now.st_mtime) & 0xFFFFFFFF, source_now.st_size & 0xFFFFFFFF]
+    if not taken or content[:4] != importlib.util.MAGIC_NUMBER:
+        return False
+    return bool(marshal.loads(content[16:]) != compile(_text(path), str(path), "exec", dont_inherit=True))
 
 
 @cache

@@ -88,7 +88,8 @@ class Stream:
     def of(cls, *words: str | int) -> Stream:
         """The stream that these words name: text, or whole numbers of any size."""
         plain = [w if isinstance(w, str) else _index("Stream.of: a word", w, "text or a whole number") for w in words]
-        text = "\x1f".join(f"{type(w).__name__}:{w}" for w in plain)
+        # Every part begins with the name of a type, so that a doubled separator can only be one within a word.
+        text = "\x1f".join(f"{type(w).__name__}:{w}".replace("\x1f", "\x1f\x1f") for w in plain)
         return cls(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"))
 
     def bits(self, purpose: str, step: int, n: int) -> np.ndarray:

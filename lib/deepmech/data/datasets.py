@@ -143,20 +143,13 @@ def load(
     >>> digits.x_train.shape, digits.x_test.shape, digits.n_classes
     ((500, 64), (797, 64), 10)
     """
-    require_name(name, names())
-    if size is not None:
-        size = specs.whole(f"load({name!r}): size", size)
-    if split not in ("deepmech", "torch") or (split == "torch" and name not in SOURCES):
-        may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
-        raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
+    size, seed = _canonical(name, size, seed, split)
     stream, n_classes = Stream.of("data", name, seed), 10
     if name in GEOMNIST:
         n_train, n_test = _counts(name, n_train, n_test)
         parts, note = _made(name, n_train, n_test, seed)
         shape, scale, content, n_classes = (1, geomnist.SIDE, geomnist.SIDE), 1.0, geomnist.RECIPE, len(geomnist.SHAPES)
     elif name in BUNDLED:
-        if name == "diabetes" and size is not None:
-            raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
         x, y, shape, scale, n_classes, content, note = _bundled(name)
         n_train, n_test = _split(name, n_train, n_test, len(x))
         order = stream.permutation("split", 0, len(x))
@@ -200,7 +193,7 @@ def fingerprint(
     >>> fingerprint("digits", n_train=500) == load("digits", n_train=500).fingerprint
     True
     """
-    require_name(name, names())
+    size, seed = _canonical(name, size, seed, split)
     if name in GEOMNIST:
         return _fingerprint(name, geomnist.RECIPE, size, *_counts(name, n_train, n_test), seed)
     if name not in SOURCES:
@@ -217,10 +210,25 @@ def fingerprint(
     return _fingerprint(name, content, size, n_train, n_test, seed, split)
 
 
+def _canonical(name: str, size: int | None, seed: int, split: str) -> tuple[int | None, int]:
+    """Size and seed as whole numbers, in the one form that stands for the same samples."""
+    require_name(name, names())
+    if split not in ("deepmech", "torch") or (split == "torch" and name not in SOURCES):
+        may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
+        raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
+    # torch's generators take 64 bits, and -1 for 2^64 - 1.
+    seed = specs.whole(f"load({name!r}): seed", seed, 0, 2**63 - 1)
+    if size is not None:
+        size = specs.whole(f"load({name!r}): size", size)
+        if name == "diabetes":
+            raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
+    return size, seed
+
+
 def _fingerprint(
     name: str, content: object, size: int | None, n_train: int, n_test: int, seed: int, split: str = "deepmech"
 ) -> str:
-    recipe = {"name": name, "content": content, "size": size, "split": [n_train, n_test], "seed": int(seed)}
+    recipe = {"name": name, "content": content, "size": size, "split": [n_train, n_test], "seed": seed}
     return digest({**recipe, "recipe": _RECIPE} | ({"order": split} if split != "deepmech" else {}))
 
 

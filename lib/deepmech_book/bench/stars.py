@@ -6,7 +6,6 @@ The twelve networks of a star share their seed and most settings, so that what r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -74,6 +73,4 @@ def labelled(estimate: Estimate, names: list[str]) -> Estimate:
     def along(end: np.ndarray) -> xr.DataArray:
         return xr.DataArray(end, {"data": names}, ["data"])
 
-    low, high = estimate.difference or (estimate.low, estimate.high)
-    named = estimate.map(along)
-    return replace(named, null=along(estimate.null), difference=(along(low), along(high)))
+    return estimate.select(along)
