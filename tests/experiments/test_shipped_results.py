@@ -1,15 +1,19 @@
 """What ships with the book says where it comes from, and comes out again when it is computed anew."""
 
+import pkgutil
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import deepmech_book.experiments
 from deepmech.sweeps import record
 from deepmech.sweeps.results import filename, sweep_of
 from deepmech.sweeps.store import read_netcdf
+from deepmech_book.cells import CELLS
 from deepmech_book.experiments.glass import walks
 from deepmech_book.experiments.spring_block import networks, tuning
 from deepmech_book.experiments.spring_block.networks import figure_1
@@ -41,6 +45,7 @@ def test_shipped_results_are_whole_and_say_where_they_come_from(path):
     assert not re.search(r"/\w+/", result.attrs["machine"])
     assert path.stat().st_size < 2_000_000
     assert sweep.from_file and sweep.function()  # it is marked, so that the file may name it
+    assert sweep.compute in CELLS  # by a name, which it keeps when the function moves
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda p: p.stem)
@@ -48,6 +53,16 @@ def test_what_ships_is_in_the_record_and_was_recomputed(path):
     entry = record.entry_of(path)
     assert entry["of"] == sweep_of(read_netcdf(path)).n_cells
     assert any(one["cells"] or one["parts"] for one in entry["recomputed"]), f"deepmech verify {path.name}"
+
+
+def test_every_function_that_computes_cells_has_one_name():
+    """Marked functions of the book, and lines of the table, are the same set: none computes results by its path."""
+    marked = set()
+    for module in pkgutil.walk_packages(deepmech_book.experiments.__path__, "deepmech_book.experiments."):
+        for name, item in vars(import_module(module.name)).items():
+            if hasattr(item, "tolerance") and item.__module__ == module.name:
+                marked.add(f"{module.name}:{name}")
+    assert marked == set(CELLS.values()) and len(CELLS) == len(marked)
 
 
 def test_the_record_is_of_files_that_are_there():

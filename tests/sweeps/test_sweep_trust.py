@@ -21,7 +21,8 @@ from deepmech.cli import main
 from deepmech.sweeps import Sweep, load, result, run, ship, verify
 from deepmech.sweeps.record import compare, enter
 from deepmech.sweeps.store import Store, read_netcdf, write_netcdf
-from deepmech.sweeps.sweep import OURS, sweep_of
+from deepmech.sweeps.sweep import OURS, named_functions, sweep_of
+from deepmech_book import cells
 
 MARK = "ran"
 MODULE = f"""\
@@ -175,6 +176,54 @@ def test_functions_of_ours_that_are_marked_need_no_word(place):
     made = run(Sweep("powers", HONEST, {"base": over("base", [1.0, 2.0])}, {"highest": 3}))
     assert [report.passed for report in verify(ship(made, place / "results"))] == [True]
     assert np.array_equal(run(sweep_of(made))["power"], made["power"])
+
+
+@pytest.fixture
+def renamed(monkeypatch):
+    """A table in which a name stands for a function; the function moves to another place, or into other hands."""
+
+    def give(target: str) -> None:
+        monkeypatch.setitem(cells.CELLS, "doc.powers", target)
+        named_functions.cache_clear()
+
+    yield give
+    named_functions.cache_clear()
+
+
+def test_a_function_moves_and_its_results_stay(place, renamed):
+    renamed("deepmech.sweeps.nowhere:powers")
+    asked = Sweep("powers", "doc.powers", {"base": over("base", [1.0, 2.0])}, {"highest": 3})
+    renamed(HONEST)
+    made = run(asked)
+    path = ship(made, place / "results")
+    assert path.name == f"powers-{asked.key}.nc" and asked.target == HONEST
+    assert result(asked).obtained.startswith("shipped")
+    assert [report.passed for report in verify(path)] == [True]
+    assert asked.code == replace(asked, compute=HONEST).code != ""
+    assert asked.key != replace(asked, compute=HONEST).key
+
+
+def test_a_name_is_trusted_no_further_than_what_it_stands_for(place, renamed):
+    """Whatever a line of the table says: only what is marked, and ours, is called from a file."""
+    renamed(HONEST)
+    file, store = forged(place, "doc.powers")
+    for target in FORGED:
+        renamed(target)
+        for door, go in doors(file, store).items():
+            if door != "verify for minutes":
+                with pytest.raises(ValueError, match=r"doc\.powers"):
+                    go()
+            assert not ran(place), door
+
+
+@given(st.text("abz_.:0 \0/", max_size=12))
+@settings(max_examples=100)
+def test_what_is_no_name_is_refused(compute):
+    parts = compute.split(":")
+    reference = len(parts) == 2 and all(word.isidentifier() for part in parts for word in part.split("."))
+    if not reference:
+        with pytest.raises(ValueError, match=r"Sweep\.compute"):
+            Sweep("s", compute, {"x": over("x", [1.0])})
 
 
 def test_a_folder_beside_the_file_is_not_the_book(tmp_path):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -52,7 +52,8 @@ class Sweep(Spec):
     name : str
         Letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
     compute : str
-        ``"module:function"``. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
+        ``"module:function"``, or a name from the table ``CELLS`` of :mod:`deepmech_book.cells`, which stays what it
+        is when the function moves. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
         parameters as a Dataset over ``cell`` (:meth:`slice`), and returns a Dataset of which all variables have the
         dimension ``cell`` too. What it returns for a cell must not depend on the other cells of the slice: that is
         what makes results the same under any chunking.
@@ -89,7 +90,8 @@ class Sweep(Spec):
         self.require("name", plain, "letters, digits, '_', '-' and '.'")
         parts = self.compute.split(":") if isinstance(self.compute, str) else []
         ok = len(parts) == 2 and all(all(w.isidentifier() for w in p.split(".")) for p in parts)
-        self.require("compute", ok, "'module:function', so that workers can import it")
+        ok = ok or (len(parts) == 1 and self.compute in named_functions())
+        self.require("compute", ok, "'module:function', so that workers can import it, or a name that the book gave")
         some = isinstance(self.cells, Mapping) and len(self.cells) > 0
         self.require("cells", some, "a non-empty dict of labelled arrays")
         cells = {}
@@ -136,14 +138,19 @@ class Sweep(Spec):
     def code(self) -> str:
         """Sixteen hexadecimal digits of all code of ours that ``compute`` can reach, as it was imported, and of the
         versions of torch and numba; not part of the key."""
-        return provenance.complete(self.compute.partition(":")[0])
+        return provenance.complete(self.target.partition(":")[0])
+
+    @property
+    def target(self) -> str:
+        """``"module:function"``, where the function of ``compute`` lies today; not part of the key."""
+        return self.compute if ":" in self.compute else named_functions()[self.compute]
 
     def function(self) -> Callable[..., xr.Dataset]:
         """The function that computes cells; a ValueError if a file named it, and it is none that a file may name."""
         otherwise = f"Sweep.compute = {self.compute!r}: cannot be imported"
         if not self.from_file:
-            return named(self.compute, otherwise)
-        found: Any = named(self.compute, otherwise) if _is_ours(self.compute) else None
+            return named(self.target, otherwise)
+        found: Any = named(self.target, otherwise) if _is_ours(self.target) else None
         if not hasattr(found, "tolerance"):
             raise ValueError(
                 f"a file names {self.compute!r} as the function to call, which is no function of deepmech that "
@@ -245,6 +252,13 @@ def _is_ours(compute: str) -> bool:
     spec = importlib.util.find_spec(package) if package in OURS else None
     # A folder of that name elsewhere, beside a file that was sent to somebody, say, is not the book.
     return spec is not None and spec.origin is not None and Path(spec.origin).parents[1] == Path(__file__).parents[2]
+
+
+@cache
+def named_functions() -> Mapping[str, str]:
+    """``"module:function"`` of every function that has a name in keys; none without the book."""
+    table = "deepmech_book.cells:CELLS"
+    return dict(named(table, "this library's book is damaged")) if _is_ours(table) else {}
 
 
 def recomputed(

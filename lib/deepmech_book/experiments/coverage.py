@@ -74,7 +74,7 @@ def coverage(blocks: int = 10, draws: int = 100) -> Sweep:
     (13, 10)
     """
     cells = {"population": over("population", list(POPULATIONS)), "block": over("block", range(blocks))}
-    return Sweep("coverage", f"{__name__}:try_intervals", cells, {"draws": draws, "truth": TRUTH})
+    return Sweep("coverage", "extras.coverage", cells, {"draws": draws, "truth": TRUTH})
 
 
 # An interval whose end is at the truth may hold it on one processor and not on another: one draw of a hundred.

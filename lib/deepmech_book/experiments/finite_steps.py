@@ -26,7 +26,7 @@ def stepped(dataset: str = "geomnist", n_trials: int = 30) -> Sweep:
     return replace(
         like,
         name=f"finite-steps-{dataset}",
-        compute=f"{__name__}:step_cells",
+        compute="elastic_sde.finite_steps",
         fixed={name: value for name, value in like.fixed.items() if name != "thin"},
     )
 

@@ -52,7 +52,7 @@ def measured(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
     how = {"iterations": n, "every": n // 40, "per_class": 8, "thin": 50}
     cells = {"group": over("group", range(n_trials // GROUP))}
     data, fixed = fingerprint(dataset, *which.values()), {"dataset": dataset, **which, **how}
-    return Sweep(f"tangent-kernel-{dataset}", f"{__name__}:measure_cells", cells, fixed, data=data)
+    return Sweep(f"tangent-kernel-{dataset}", "elastic_sde.tangent_kernel", cells, fixed, data=data)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

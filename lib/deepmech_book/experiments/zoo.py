@@ -109,7 +109,7 @@ def zoo(dataset: str = "mnist", stars: int = STARS) -> Sweep:
     """
     cells = {"number": numbers_of(dataset, stars)}
     fixed = {"epochs": EPOCHS, "stop_loss": STOP_LOSS, "levels": {k: list(v) for k, v in LEVELS.items()}}
-    return sweep(VERSION, f"{__name__}:train_zoo", cells, {"name": dataset, **IMAGES}, **fixed)
+    return sweep(VERSION, "extras.zoo", cells, {"name": dataset, **IMAGES}, **fixed)
 
 
 # Training has equal bits everywhere; what is measured of it are sums of libraries. Shares are of 500 samples.

@@ -263,7 +263,7 @@ def fits(of: str) -> Sweep:
     of : name of the result: ``"elastic-geomnist"`` or ``"elastic-cifar"``.
     """
     source, cells = networks.as_published(of.removeprefix("elastic-")), {"split": over("split", range(10))}
-    return Sweep(f"{of}-models", f"{__name__}:fit_cells", cells, {"of": of}, version=2, data=source.key)
+    return Sweep(f"{of}-models", "elastic_sde.extension_models", cells, {"of": of}, version=2, data=source.key)
 
 
 # Searches end where derivatives vanish. Between kernels for AVX2 and for AVX-512 no number differs by more than 2e-11

@@ -126,7 +126,7 @@ def trials(
     prints = [fingerprint(dataset, n_classes, int(n), int(v), replacement=replacement) for n, v in both]
     return Sweep(
         name=name,
-        compute=f"{__name__}:train_cells",
+        compute="elastic_sde.networks",
         cells=many,
         fixed=fixed,
         data=prints[0] if len(prints) == 1 else digest(prints),

@@ -36,7 +36,7 @@ def single_path(data: Binary) -> float:
 
 def linear_sweep(name: str, n_data: int) -> Sweep:
     """What a straight line through as many samples as a panel of Fig. 1(c) or A3(b) has seen explains, and its λ*."""
-    compute, cells = f"{__name__}:linear_cells", {"n_data": over("n_data", [n_data])}
+    compute, cells = "glass.linear_networks", {"n_data": over("n_data", [n_data])}
     return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
 
 

@@ -38,7 +38,7 @@ def sweep(
     """
     cells = {"temperature": over("temperature", list(temperatures)), "seed": over("seed", range(n_seeds))}
     times = [int(t) for t in log_times(steps, 8) if t >= 50]  # before that particles fly freely
-    return Sweep("glass-former", f"{__name__}:relax", cells, {"waiting": waiting, "times": times})
+    return Sweep("glass-former", "glass.lennard_jones", cells, {"waiting": waiting, "times": times})
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -75,7 +75,7 @@ def standard(
     how |= {"descent": descent, "images": images, "relaxing": relaxing}
     return Sweep(
         f"landscape-{dataset}",
-        f"{__name__}:survey",
+        "glass.landscape",
         {"system": over("system", list(SYSTEMS)), "seed": over("seed", range(n_seeds))},
         # The glass at half of the temperature at which the mixture begins to feel its landscape.
         {"networks": made, "temperatures": {GLASS: 0.5, **dict.fromkeys(walks.PHASES, temperature)}, **how},

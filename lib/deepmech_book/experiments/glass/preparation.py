@@ -48,7 +48,7 @@ def standard(
         "times": log_times(steps - min(waiting), 12).tolist(),
     }
     cells = {"sgd_steps": over("sgd_steps", list(lengths)), "seed": over("seed", range(n_seeds))}
-    return Sweep(f"glass-preparation-{dataset}", f"{__name__}:rest_cells", cells, fixed, data=fingerprint(**data))
+    return Sweep(f"glass-preparation-{dataset}", "glass.preparation", cells, fixed, data=fingerprint(**data))
 
 
 def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: int = 1) -> Sweep:

@@ -41,7 +41,7 @@ def plane(
     """
     return Sweep(
         f"glass-{name}-{data['name']}",
-        f"{__name__}:rest",
+        "glass.transitions",
         {
             "width": over("width", list(widths)),
             "regularisation": over("regularisation", list(regularisations)),

@@ -331,7 +331,7 @@ def phase_sweep(
     }
     return Sweep(
         name or f"glass-{phase}-{data['name']}",
-        f"{__name__}:walk_cells",
+        "glass.walks",
         {"seed": over("seed", range(n_seeds)), "temperature": over("temperature", list(temperatures))},
         fixed,
         data=fingerprint(**data),

@@ -29,7 +29,7 @@ def sweep(like: Sweep) -> Sweep:
     same = {k: like.fixed[k] for k in ("data", "width", "regularisation", "preparation")}
     return Sweep(
         f"{like.name}-waited",
-        f"{__name__}:waited",
+        "glass.waited",
         {"seed": like.cells["seed"]},
         same | {"temperatures": warm, "waiting": like.fixed["waiting"][0]},
         data=like.data,

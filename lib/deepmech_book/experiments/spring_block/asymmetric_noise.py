@@ -47,7 +47,7 @@ def noise_by_layer(
     cells = {"noise": list(KINDS), "strength": list(STRENGTHS), "slope": slopes, "seed": range(n_seeds)}
     kinds = {kind: dict(zip(STRENGTHS, values, strict=True)) for kind, values in KINDS.items()}
     fixed = {"kinds": kinds, "at": list(at), "n_draws": n_draws}
-    return sweep("noise-by-layer", f"{__name__}:train_and_draw", cells, recipe(data), **fixed)
+    return sweep("noise-by-layer", "spring_block.noise_by_layer", cells, recipe(data), **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -71,7 +71,7 @@ def with_fewer_epochs(data: str = "mnist-program", n_seeds: int = 3) -> Sweep:
     (6, 8, 2)
     """
     cells = {"slope": networks.SLOPES, "data_noise": networks.PANELS["data_noise"].values, "seed": range(n_seeds)}
-    return sweep("fewer-epochs", f"{__name__}:train_in_time", cells, recipe(data), epochs=list(EPOCHS))
+    return sweep("fewer-epochs", "spring_block.fewer_epochs", cells, recipe(data), epochs=list(EPOCHS))
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

@@ -47,7 +47,7 @@ def dropout_raised(
     CNN(**network)
     images = recipe(data, n_train=120 if data == "digits" else None)
     return sweep(
-        "dropout-raised", f"{__name__}:train_through_stages", {"seed": range(n_seeds)}, images,
+        "dropout-raised", "spring_block.convolutional", {"seed": range(n_seeds)}, images,
         network=network, training={"learning_rate": learning_rate}, stage=stage, n_records=n_records,
     )  # fmt: skip
 

@@ -107,7 +107,7 @@ def figure_5a(
         "dropout": {"learning_rate": small, "n_steps": many, "dropout": DROPOUT},
     }
     cells = {"training": over("training", list(how)), "seed": over("seed", range(n_seeds))}
-    return Sweep("figure-5a", f"{__name__}:train_cells", cells, {"settings": how, "n": n})
+    return Sweep("figure-5a", "spring_block.linear_networks", cells, {"settings": how, "n": n})
 
 
 def nonlinear(n_steps: int = 2000, n: int = 100, n_seeds: int = 3) -> Sweep:
@@ -123,7 +123,7 @@ def nonlinear(n_steps: int = 2000, n: int = 100, n_seeds: int = 3) -> Sweep:
     slopes = {"ReLU": 0.0, "slope 0.5": 0.5, "linear": 1.0}
     how = {name: {"learning_rate": LARGE, "n_steps": n_steps, "slope": slope} for name, slope in slopes.items()}
     cells = {"training": over("training", list(how)), "seed": over("seed", range(n_seeds))}
-    return Sweep("nonlinear-5a", f"{__name__}:train_cells", cells, {"settings": how, "n": n})
+    return Sweep("nonlinear-5a", "spring_block.linear_networks", cells, {"settings": how, "n": n})
 
 
 def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int = 100, n_seeds: int = 1) -> Sweep:
@@ -136,7 +136,7 @@ def over_step_size(sizes: Sequence[float], loss: str, n_steps: int = 600, n: int
     """
     cells = {"learning_rate": over("learning_rate", list(sizes)), "seed": over("seed", range(n_seeds))}
     fixed = {"loss": loss, "n_steps": n_steps, "n": n}
-    return Sweep(f"steps-5a-{loss.replace('_', '-')}", f"{__name__}:train_cells", cells, fixed)
+    return Sweep(f"steps-5a-{loss.replace('_', '-')}", "spring_block.linear_networks", cells, fixed)
 
 
 # Data and initial weights are orthogonalised by LAPACK, whose last bits follow the processor, and training amplifies

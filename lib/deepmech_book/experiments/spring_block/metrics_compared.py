@@ -24,7 +24,7 @@ def two_metrics(*which: Any, **how: Any) -> Sweep:
     """
     one = networks.figure_1("dropout", *which, **how)
     name = one.name.replace("figure-1c", "two-metrics")
-    return replace(one, name=name, compute=f"{__name__}:train_in_two_metrics")
+    return replace(one, name=name, compute="spring_block.two_metrics")
 
 
 @recomputed()

@@ -166,7 +166,7 @@ def figure_1(
             if key not in allowed or key in (panel, "slope"):
                 raise ValueError(f"figure_1: {name}[{key!r}]: must be a field of its spec that the panel does not vary")
     cells = {"slope": slopes, panel: PANELS[panel].values if values is None else values, "seed": range(n_seeds)}
-    name, here = f"figure-1{PANELS[panel].letter}", f"{__name__}:train_cells"
+    name, here = f"figure-1{PANELS[panel].letter}", "spring_block.networks"
     made = sweep(name, here, cells, recipe(data), network=network, training=training)
     # Made once here so that a value that is not allowed is named before anything is computed.
     specs(made.cells, network, training)

@@ -41,7 +41,7 @@ def regimes(
     # Before training BatchNorm has no averages yet, so the record begins after one epoch.
     record = np.unique(np.linspace(1, epochs, min(n_records, epochs)).round().astype(int)).tolist()
     cells, fixed = {"regime": list(REGIMES), "seed": range(n_seeds)}, {"regimes": REGIMES, "epochs": epochs}
-    return sweep("figure-4", f"{__name__}:train_regimes", cells, recipe(data), **fixed, record=record, width=width)
+    return sweep("figure-4", "spring_block.networks_in_time", cells, recipe(data), **fixed, record=record, width=width)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
@@ -99,7 +99,7 @@ def on_both_sets(
     (3, 2)
     """
     cells = {"learning_rate": learning_rates, "seed": range(n_seeds)}
-    return sweep("figure-S4", f"{__name__}:train_on_both_sets", cells, recipe(data), width=width, epochs=epochs)
+    return sweep("figure-S4", "spring_block.both_sets", cells, recipe(data), width=width, epochs=epochs)
 
 
 @recomputed(tolerance=TORCH)  # layers this wide are torch's

@@ -38,7 +38,7 @@ def recorded(
     cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
     fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
     images = recipe(data, DATA, n_test=None if data == "digits" else 500)
-    return sweep("recorded-1c", f"{__name__}:train_recorded", cells, images, **fixed)
+    return sweep("recorded-1c", "spring_block.recorded", cells, images, **fixed)
 
 
 def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:

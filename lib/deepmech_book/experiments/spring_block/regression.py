@@ -41,7 +41,7 @@ def figure_s12(n_seeds: int = 10, epochs: int = 100, width: int = 100) -> Sweep:
     """
     return Sweep(
         name="figure-S12-diabetes",
-        compute=f"{__name__}:train_regressions",
+        compute="spring_block.regression",
         cells={"regime": over("regime", list(REGIMES)), "seed": over("seed", range(n_seeds))},
         fixed={"regimes": REGIMES, "epochs": epochs, "width": width},
         data=_data().fingerprint,

@@ -131,7 +131,7 @@ def diagram(
         "slope": slopes, "dropout": dropouts if trained else [min(dropouts), max(dropouts)], "seed": range(n_seeds),
     }  # fmt: skip
     how = {"kind": kind, "training": {"batch_size": 100, **training}}
-    return sweep(name, f"{__name__}:train_kind", cells, data or DIGITS, **how)
+    return sweep(name, "spring_block.architectures", cells, data or DIGITS, **how)
 
 
 @recomputed(tolerance=TORCH)
@@ -173,7 +173,7 @@ def resolutions(images: Sequence[str] = tuple(IMAGES), n_seeds: int = 3) -> Swee
     """
     mnist: dict[str, Any] = {"name": "mnist", "n_train": 2560, "n_test": 500}
     cells, how = {"images": images, "seed": range(n_seeds)}, {"network": {"slope": 0.2}, "training": {"epochs": 100}}
-    return sweep("travels-resolutions", f"{__name__}:train_resolutions", cells, mnist, **how)
+    return sweep("travels-resolutions", "spring_block.resolutions", cells, mnist, **how)
 
 
 @recomputed()

@@ -40,7 +40,7 @@ def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
     return replace(
         whole,
         name=whole.name.replace("figure-1", "validated-1"),
-        compute=f"{__name__}:train_validated",
+        compute="spring_block.validated",
         fixed={**whole.fixed, "held_out": held_out},
     )
 

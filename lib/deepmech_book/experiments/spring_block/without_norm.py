@@ -77,7 +77,7 @@ def lazy_corner(
     seeds = range(FIRST_SEED, FIRST_SEED + n_seeds)
     cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
     fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
-    return sweep("constants", f"{__name__}:train_cells", cells, recipe(data), **fixed)
+    return sweep("constants", "spring_block.without_norm", cells, recipe(data), **fixed)
 
 
 def diagram(
@@ -96,7 +96,7 @@ def diagram(
     """
     cells = {"slope": slopes, "dropout": dropouts, "seed": range(FIRST_SEED, FIRST_SEED + n_seeds)}
     fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": epochs}}
-    return sweep("constants-diagram", f"{__name__}:train_cells", cells, recipe(data), **fixed)
+    return sweep("constants-diagram", "spring_block.without_norm", cells, recipe(data), **fixed)
 
 
 @recomputed(tolerance={**TORCH, "loss": 3e-2})

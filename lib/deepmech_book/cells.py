@@ -1,0 +1,38 @@
+"""The functions that compute what ships, by their names in keys: :class:`deepmech.sweeps.Sweep` looks them up here.
+
+A stored result answers to the name, not to the place. When a function moves, its line here changes and no result does;
+a name is never given to another function, and never changed, for keys hold it.
+"""
+
+from __future__ import annotations
+
+CELLS = {
+    "elastic_sde.extension_models": "deepmech_book.experiments.elastic_sde.extensions_fit:fit_cells",
+    "elastic_sde.finite_steps": "deepmech_book.experiments.finite_steps:step_cells",
+    "elastic_sde.networks": "deepmech_book.experiments.elastic_sde.training:train_cells",
+    "elastic_sde.tangent_kernel": "deepmech_book.experiments.tangent_kernel:measure_cells",
+    "extras.coverage": "deepmech_book.experiments.coverage:try_intervals",
+    "extras.zoo": "deepmech_book.experiments.zoo:train_zoo",
+    "glass.landscape": "deepmech_book.experiments.glass.landscape:survey",
+    "glass.lennard_jones": "deepmech_book.experiments.glass.former:relax",
+    "glass.linear_networks": "deepmech_book.experiments.glass.cifar:linear_cells",
+    "glass.preparation": "deepmech_book.experiments.glass.preparation:rest_cells",
+    "glass.transitions": "deepmech_book.experiments.glass.transitions:rest",
+    "glass.waited": "deepmech_book.experiments.glass.wells:waited",
+    "glass.walks": "deepmech_book.experiments.glass.walks:walk_cells",
+    "spring_block.architectures": "deepmech_book.experiments.spring_block.travels:train_kind",
+    "spring_block.both_sets": "deepmech_book.experiments.spring_block.networks_in_time:train_on_both_sets",
+    "spring_block.convolutional": "deepmech_book.experiments.spring_block.convolutional:train_through_stages",
+    "spring_block.fewer_epochs": "deepmech_book.experiments.spring_block.beside_the_print:train_in_time",
+    "spring_block.linear_networks": "deepmech_book.experiments.spring_block.linear_networks:train_cells",
+    "spring_block.networks": "deepmech_book.experiments.spring_block.networks:train_cells",
+    "spring_block.networks_in_time": "deepmech_book.experiments.spring_block.networks_in_time:train_regimes",
+    "spring_block.noise_by_layer": "deepmech_book.experiments.spring_block.asymmetric_noise:train_and_draw",
+    "spring_block.recorded": "deepmech_book.experiments.spring_block.recorded:train_recorded",
+    "spring_block.regression": "deepmech_book.experiments.spring_block.regression:train_regressions",
+    "spring_block.resolutions": "deepmech_book.experiments.spring_block.travels:train_resolutions",
+    "spring_block.two_metrics": "deepmech_book.experiments.spring_block.metrics_compared:train_in_two_metrics",
+    "spring_block.validated": "deepmech_book.experiments.spring_block.tuning:train_validated",
+    "spring_block.without_norm": "deepmech_book.experiments.spring_block.without_norm:train_cells",
+}
+"""``"module:function"`` of each name."""
