@@ -410,20 +410,27 @@ SEEDS = st.one_of(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(st.sampled_from(["digits", "diabetes", "geomnist"]), SEEDS), min_size=2, max_size=6))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["digits", "geomnist"]), SEEDS, st.sampled_from([None, 5, 8, np.int32(32)])),
+        min_size=2,
+        max_size=6,
+    )
+)
 @settings(max_examples=30)
 def test_equal_fingerprints_are_equal_samples_and_the_reverse(asked):
-    """A seed is a whole number of any type, or refused alike by both ways to a fingerprint."""
+    """A seed is a whole number of any type, or refused alike by both ways to a fingerprint; images that have the size
+    already are not resampled."""
     samples = {}
-    for name, seed in asked:
+    for name, seed, size in asked:
         try:
-            data = load(name, n_train=6, n_test=3, seed=seed)
+            data = load(name, size, n_train=6, n_test=3, seed=seed)
         except ValueError as error:
             assert f"load({name!r}): seed = {seed!r}" in str(error)
             with pytest.raises(ValueError, match="seed = "):
-                fingerprint(name, n_train=6, n_test=3, seed=seed)
+                fingerprint(name, size, n_train=6, n_test=3, seed=seed)
             continue
-        assert data.fingerprint == fingerprint(name, n_train=6, n_test=3, seed=seed)
+        assert data.fingerprint == fingerprint(name, size, n_train=6, n_test=3, seed=seed)
         samples[data.fingerprint] = samples.get(data.fingerprint, set()) | {(name, data.x_train.tobytes())}
     assert all(len(each) == 1 for each in samples.values())
     assert len({one for each in samples.values() for one in each}) == len(samples)
@@ -434,6 +441,13 @@ def test_a_fingerprint_is_refused_where_its_samples_would_be():
         for name in ("digits", "mnist", "geomnist"):
             with pytest.raises(ValueError, match=next(iter(wrong))):
                 fingerprint(name, **wrong)
+
+
+@pytest.mark.parametrize("name", sorted({*datasets.SOURCES, *datasets.GEOMNIST, "digits"}))
+def test_an_images_own_size_is_no_size(name):
+    own = datasets.SOURCES[name].shape[1] if name in datasets.SOURCES else 8 if name == "digits" else 32
+    counts = {"n_train": 6, "n_test": 3}
+    assert fingerprint(name, own, **counts) == fingerprint(name, **counts) != fingerprint(name, own - 1, **counts)
 
 
 def test_images_keep_their_shape_for_convolutions():

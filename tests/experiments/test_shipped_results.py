@@ -21,10 +21,6 @@ from deepmech_book.experiments.spring_block.networks import figure_1
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
 
 
-def stored(name: str) -> Path:
-    return next(p for p in RESULTS if p.name.startswith(name))
-
-
 def test_something_ships():
     assert RESULTS
     assert sum(path.stat().st_size for path in RESULTS) < 21_000_000
@@ -70,8 +66,8 @@ def test_the_record_is_of_files_that_are_there():
 
 
 def test_panels_that_share_an_experiment_hold_the_same_networks():
-    quiet = read_netcdf(stored("figure-1a-mnist")).sel(data_noise=0.0)
-    plain = read_netcdf(stored("figure-1c-mnist")).sel(dropout=0.0)
+    quiet = read_netcdf(BOOK / filename(figure_1("data_noise", "mnist"))).sel(data_noise=0.0)
+    plain = read_netcdf(BOOK / filename(figure_1("dropout", "mnist"))).sel(dropout=0.0)
     for name in ("load_curve", "accuracy", "loss"):
         np.testing.assert_allclose(quiet[name], plain[name], rtol=0, atol=1e-12)
 

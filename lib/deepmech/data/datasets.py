@@ -33,6 +33,7 @@ from deepmech.data import geomnist
 _RECIPE = 1  # part of every fingerprint: raise it when the preparation below changes
 _DEFAULT_TRAIN = {"digits": 1000, "diabetes": 342}
 _DEFAULT_GEOMNIST = 1500
+_DIGITS = (1, 8, 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +223,8 @@ def _canonical(name: str, size: int | None, seed: int, split: str) -> tuple[int 
         size = specs.whole(f"load({name!r}): size", size)
         if name == "diabetes":
             raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
+        own = SOURCES[name].shape[1] if name in SOURCES else geomnist.SIDE if name in GEOMNIST else _DIGITS[1]
+        size = None if size == own else size
     return size, seed
 
 
@@ -263,7 +266,7 @@ def _bundled(name: str):
     if name == "digits":
         bunch = datasets.load_digits()
         x, y = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
-        shape: tuple[int, ...] = (1, 8, 8)
+        shape: tuple[int, ...] = _DIGITS
         scale, n_classes, note = 16.0, 10, "UCI handwritten digits as bundled with scikit-learn"
     else:
         bunch = datasets.load_diabetes(scaled=False)
