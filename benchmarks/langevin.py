@@ -1,4 +1,4 @@
-"""Langevin steps of bias-free networks (width 30, six hidden layers): this library beside eager torch, and the floor.
+"""Langevin steps of bias-free networks (width 30, six hidden layers) beside eager torch, jitted JAX, and the floor.
 
 Everything runs on the cores this process may use. Eager torch takes one step of one network at a time, on all cores,
 as a plain training loop does; for many small networks there is a second peer, torch's own batched product over all
@@ -18,13 +18,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
-from timing import in_turns
+from timing import beside, in_turns
 
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, initial, layer_sizes, n_weights
 from deepmech.trainers.engines.torch_walk import TorchWalk
 from deepmech.trainers.modules import BiasFree
 from deepmech.trainers.run import device_in_words, require_device, true_products
+
+try:
+    import jax_peers
+except ImportError:
+    jax_peers = None
 
 WIDTH, RATE, NOISE = 30, 1e-6, 1e-9
 
@@ -128,6 +133,28 @@ def on_gpu(device: str, repeats: int, members: int = 64, steps: int = 10) -> Non
                 print(f"  {name:28s} {1e3 * seconds:9.4f}   {100 * work / seconds / peak:5.1f} %")
 
 
+def _jitted(
+    weights: np.ndarray, sizes: tuple[int, ...], x: np.ndarray, y: np.ndarray, steps: int, members: int, cores: int,
+    pool: ThreadPoolExecutor,
+) -> dict[str, tuple[Callable[[], None], int]]:  # fmt: skip
+    """One network on one core, one on each, and where there are more, a stack of networks on each."""
+
+    def peer(networks: int) -> Callable[[], None]:
+        return jax_peers.walk(weights, sizes, x, y, RATE, NOISE, steps, networks)
+
+    def on_each(networks: int) -> Callable[[], None]:
+        pair = [peer(networks) for _ in range(cores)]
+        return lambda: beside(pool, pair)
+
+    runs = {
+        "jitted JAX, one network, one core": (peer(1), steps),
+        "jitted JAX, a network per core": (on_each(1), steps * cores),
+    }
+    if members > cores:
+        runs["jitted JAX vmap, stacks on all cores"] = on_each(members // cores), steps * (members // cores) * cores
+    return runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=7)
@@ -164,6 +191,7 @@ def main() -> None:
                 lambda networks=networks, pool=pool: list(pool.map(walk, networks)),
                 steps * members,
             ),
+            **(_jitted(weights, sizes, x, y, steps, members, cores, pool) if jax_peers else {}),
             "large products": (on(cores, lambda: torch.mm(a, b)), 1),
         }
         if members > cores:
@@ -182,7 +210,10 @@ def main() -> None:
         rows["floor"] = 6 * n * n_weights(sizes) / peak
         plain = rows[f"eager torch, {cores} threads"]
         print(f"P_D = {n}, {members} networks, {cores} cores; large float32 products: {peak / 1e9:.0f} GFLOP/s")
-        print("milliseconds per step of one network:")
+        print(
+            "milliseconds per step of one network:"
+            + ("" if jax_peers else " (JAX is missing: pip install -e .[peers])")
+        )
         for name, seconds in sorted(rows.items(), key=lambda item: -item[1]):
             print(f"  {name:38s} {1e3 * seconds:9.3f}   {plain / seconds:6.1f} x eager")
         pool.shutdown()

@@ -1,4 +1,4 @@
-"""Speed of single-sample training of LeNets beside plain torch, torch.func.vmap, and this machine's own limits.
+"""Speed of single-sample training of LeNets beside torch, torch.func.vmap, jitted JAX, and this machine's own limits.
 
 ``python benchmarks/lenet.py``: the network of paper B (61,000 parameters) on GEOMNIST, one sample per step. All
 contenders take turns in every round, so that another load on the machine meets them alike; the median over the rounds
@@ -25,6 +25,11 @@ from deepmech.data import load
 from deepmech.trainers.engines.compiled.lenet import Engine, descend, forward, padded, softmax
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
+
+try:
+    import jax_peers
+except ImportError:
+    jax_peers = None
 
 RATE = 0.005
 NO_CHECKS = np.array([], np.int64)
@@ -140,11 +145,22 @@ def main() -> None:
         "fused, one, float64": (fused(data, n, "float64"), n, 1),
         "fused, two": (partial(beside, pool, [fused(data, n, "float32") for _ in range(2)]), 2 * n, 1),
     }
+    if jax_peers:
+        peer = partial(jax_peers.lenet, data.x_train, data.y_train, rate=RATE)
+        contenders |= {
+            "jitted JAX, one": (peer(steps=n, trials=1), n, 1),
+            "jitted JAX, two": (partial(beside, pool, [peer(steps=n, trials=1) for _ in range(2)]), 2 * n, 1),
+            f"jitted JAX vmap, {arguments.trials} trials": (
+                peer(steps=few, trials=arguments.trials),
+                few * arguments.trials,
+                1,
+            ),
+        }
     runs = {name: partial(on, threads, run) for name, (run, _, threads) in contenders.items()}
     taken = {name: np.array(found) / contenders[name][1] for name, found in in_turns(runs, arguments.rounds).items()}
     torch.set_num_threads(1)
     rate, bandwidth = limits()
-    print(provenance.machine())
+    print(provenance.machine() + ("" if jax_peers else " (JAX is missing: pip install -e .[peers])"))
     print(f"  {'per step of one trial':32s} {'µs':>8s} {'best':>8s}  times as fast as the loop")
     loop = float(np.median(taken["plain torch loop"]))
     for name, times in taken.items():

@@ -20,6 +20,11 @@ from deepmech import over
 from deepmech.core.provenance import machine, versions
 from deepmech.simulators.spring_block import Chain, simulate
 
+try:
+    import jax_peers
+except ImportError:
+    jax_peers = None
+
 DT, MU_LEFT = 0.01, 0.2
 
 
@@ -124,6 +129,13 @@ def main() -> None:
         measure("torchsde, Langevin without friction", lambda: torchsde_langevin(n, L, few, 0.01), n * few, 3)
     except ImportError:
         print("(torchsde is not installed: pip install torchsde)")
+    if jax_peers:
+        tenth = max(1, steps // 10)
+        measure("jitted JAX, first order", jax_peers.chains(right, MU_LEFT, bar, L, tenth, DT), n * tenth, 3)
+        kicks = np.linspace(0.001, 0.02, n)
+        measure("diffrax, Langevin without friction", jax_peers.diffrax_langevin(n, L, tenth, DT, kicks), n * tenth, 3)
+    else:
+        print("(JAX and diffrax are not installed: pip install -e .[peers])")
     ours = rows[1][1]
     print(f"{'':48s} {'seconds':>10s} {'ns / normal':>12s} {'x deepmech':>11s}  measured on")
     for name, seconds, part in rows:

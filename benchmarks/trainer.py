@@ -1,4 +1,4 @@
-"""Speed and memory of the trainer beside this machine's own matrix products and two ways of training in torch.
+"""Speed and memory of the trainer beside this machine's own matrix products, two ways of training in torch, and JAX.
 
 ``python benchmarks/trainer.py``: the network of Fig. 1 of the spring-block paper (100 inputs, 7 × 100 hidden units, 10
 classes, BatchNorm, Adam) on random data. All contenders take turns in every round, so that another load on the machine
@@ -29,6 +29,11 @@ from deepmech.core.random import Stream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
+
+try:
+    import jax_peers
+except ImportError:
+    jax_peers = None
 
 SIZES = [100] * 8 + [10]
 ENSEMBLE = 16
@@ -125,6 +130,11 @@ def fused(n: int, batch: int, dropout: float) -> Callable[[], None]:
     return epoch
 
 
+def jitted(n: int, batch: int, dropout: float, networks: int) -> Callable[[], None]:
+    data = random_data(n)
+    return jax_peers.mlp(data.x_train, data.y_train, SIZES, batch, dropout, networks)
+
+
 def field(n: int, batch: int, pool: ThreadPoolExecutor) -> dict[str, Contender]:
     """Every contender by name: what runs one epoch, and of how many networks."""
     makers: dict[str, tuple[Callable[[], Callable[[], None]], int]] = {
@@ -134,6 +144,9 @@ def field(n: int, batch: int, pool: ThreadPoolExecutor) -> dict[str, Contender]:
         makers[f"torch loop, dropout {p}"] = partial(torch_loop, n, batch, p), 1
         makers[f"torch.func, dropout {p}"] = partial(torch_ensemble, n, batch, p), ENSEMBLE
         makers[f"fused, dropout {p}"] = partial(fused, n, batch, p), 1
+        if jax_peers and n % batch == 0:
+            makers[f"jitted JAX, dropout {p}"] = partial(jitted, n, batch, p, 1), 1
+            makers[f"jitted JAX vmap, dropout {p}"] = partial(jitted, n, batch, p, ENSEMBLE), ENSEMBLE
     contenders: dict[str, Contender] = {}
     for name, (make, networks) in makers.items():
         pair = [make(), make()]
@@ -173,7 +186,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     pool, n = ThreadPoolExecutor(2), arguments.samples
-    print(provenance.machine())
+    print(provenance.machine() + ("" if jax_peers else " (JAX is missing: pip install -e .[peers])"))
     for batch in arguments.batch:
         contenders = field(n, batch, pool)
         found = in_turns({name: run for name, (run, _) in contenders.items()}, arguments.rounds, unmeasured=2)
