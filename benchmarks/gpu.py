@@ -51,8 +51,8 @@ from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
 from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
-from deepmech_book.experiments.glass import transitions, walks  # noqa: E402
-from deepmech_book.experiments.spring_block import convolutional, networks  # noqa: E402
+from deepmech_book.sweeps.glass import transitions, walks  # noqa: E402
+from deepmech_book.sweeps.spring_block import convolutional, networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
 #: Largest relative difference from the oracle, after a few steps in double precision.

@@ -146,15 +146,15 @@ def imported(*folders: str) -> set[str]:
 def test_what_is_imported_is_declared_and_what_is_declared_is_used():
     extras = {name: {requirement(line)[0] for line in lines} for name, lines in EXTRAS.items()}
     base = {requirement(line)[0] for line in PROJECT["dependencies"]}
-    library, experiments = imported("lib/deepmech"), imported("lib/deepmech_book/experiments")
+    library, sweeps = imported("lib/deepmech"), imported("lib/deepmech_book/sweeps", "lib/deepmech_book/analysis")
     assert library - base - extras["cluster"] == set()
-    assert experiments - base == set()
+    assert sweeps - base == set()
     assert imported("lib") - base - extras["cluster"] - extras["book"] == set()
     declared = base.union(*extras.values())
     used = imported("lib", "tests", "benchmarks")
     assert used - declared == set()
     assert declared - used == set(NOT_IMPORTED) & declared, "declared and not imported: delete it, or say its use"
-    assert base - library - experiments - set(NOT_IMPORTED) == set(), "belongs to the extra of the book"
+    assert base - library - sweeps - set(NOT_IMPORTED) == set(), "belongs to the extra of the book"
 
 
 def test_no_path_of_a_machine_in_the_repository():

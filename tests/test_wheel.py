@@ -80,7 +80,7 @@ sys.modules.update(dict.fromkeys({[*BOOK_ONLY, "dask", "distributed"]!r}))
 MEASURE = f"""{USE}
 import deepmech, torch
 from deepmech.sweeps import results
-from deepmech_book.experiments.spring_block import networks
+from deepmech_book.sweeps.spring_block import networks
 from pathlib import Path
 home = Path(sys.prefix).resolve()
 assert home in Path(deepmech.__file__).resolve().parents, deepmech.__file__
@@ -98,7 +98,7 @@ assert bool((curve > 0).all()) and curve.sizes["layer"] >= 2, curve
 
 
 def test_a_shipped_result_and_a_load_curve_without_the_packages_of_the_book(installed, tmp_path):
-    from deepmech_book.experiments.spring_block import networks
+    from deepmech_book.sweeps.spring_block import networks
 
     done = run(installed / "python", "-c", MEASURE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

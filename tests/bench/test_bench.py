@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from deepmech import cli
 from deepmech.core.random import Stream
 from deepmech_book.bench import MEASURES, judge, judged, leaderboard, networks, own_measures, pairs_of
-from deepmech_book.experiments import zoo
-from deepmech_book.experiments.anatomy import Anatomy
+from deepmech_book.sweeps.extras import zoo
+from deepmech_book.sweeps.extras.anatomy import Anatomy
 
 STARS = 60
 

@@ -7,7 +7,7 @@ import pytest
 
 from deepmech import cli
 from deepmech_book.bench import judge, judged, leaderboard, networks
-from deepmech_book.experiments import zoo
+from deepmech_book.sweeps.extras import zoo
 
 LAW = '''
 def my_law(record):

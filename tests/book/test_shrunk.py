@@ -125,7 +125,7 @@ def stand_in(monkeypatch, tmp_path):
 
 def forget():
     """Data that experiments keep."""
-    for name in [m for m in sys.modules if m.startswith("deepmech_book.experiments")]:
+    for name in [m for m in sys.modules if m.startswith("deepmech_book.sweeps")]:
         for one in vars(sys.modules[name]).values():
             if hasattr(one, "cache_clear"):
                 one.cache_clear()

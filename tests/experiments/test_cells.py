@@ -6,9 +6,9 @@ import xarray as xr
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
-from deepmech_book.experiments.elastic_sde import networks as trials
-from deepmech_book.experiments.glass import transitions, walks
-from deepmech_book.experiments.spring_block import (
+from deepmech_book.sweeps.elastic_sde import networks as trials
+from deepmech_book.sweeps.glass import transitions, walks
+from deepmech_book.sweeps.spring_block import (
     asymmetric_noise,
     beside_the_print,
     convolutional,
@@ -33,7 +33,7 @@ LANDSCAPES = {
     "kicks": [0.01, 0.1], "legs": 2, "leg": 50, "calls": [10, 40], "descent": 50, "directions": 2, "images": 5,
     "relaxing": 10,
 }  # fmt: skip
-SURVEY = "deepmech_book.experiments.glass.landscape:survey"
+SURVEY = "deepmech_book.sweeps.glass.landscape:survey"
 SWEEPS = [
     networks.figure_1(
         "dropout", TINY, (0.0, 0.2), [0.0, 0.5], 2, network={"width": 12, "depth": 4}, training={"epochs": 4}

@@ -9,7 +9,7 @@ import xarray as xr
 from deepmech import curvature, over, simulate
 from deepmech.core.estimates import crossing
 from deepmech.simulators.spring_block import Chain, averaged, equilibrium
-from deepmech_book.experiments.spring_block import chain_fits, chains
+from deepmech_book.analysis.spring_block import chain_fits, chains
 
 
 @pytest.mark.parametrize("figure", chains.DIAGRAMS)

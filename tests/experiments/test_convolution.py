@@ -9,7 +9,7 @@ from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import run
 from deepmech.sweeps.record import compare
 from deepmech.sweeps.results import sweep_of
-from deepmech_book.experiments.spring_block import convolutional, regression
+from deepmech_book.sweeps.spring_block import convolutional, regression
 
 TINY = {"name": "digits", "n_train": 60, "n_test": 40}
 

@@ -13,15 +13,9 @@ from deepmech.core.random import Stream
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_logits, tabulated_paths
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
-from deepmech_book.experiments.elastic_sde import (
-    effects,
-    extensions_fit,
-    imitation,
-    logits,
-    networks,
-    training,
-)
-from deepmech_book.experiments.elastic_sde.data import SETTINGS, images
+from deepmech_book.analysis.elastic_sde import effects, imitation, logits
+from deepmech_book.sweeps.elastic_sde import extensions_fit, networks, training
+from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
 

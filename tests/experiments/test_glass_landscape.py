@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.langevin import Loss, initial, layer_sizes
 from deepmech.trainers.modules import BiasFree
-from deepmech_book.experiments.glass import landscape
-from deepmech_book.experiments.glass import surfaces as shape
-from deepmech_book.experiments.glass.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
+from deepmech_book.sweeps.glass import landscape
+from deepmech_book.sweeps.glass import surfaces as shape
+from deepmech_book.sweeps.glass.binary_glass import CUTOFF, DEPTHS, SIZES, BinaryGlass
 
 GLASS = BinaryGlass()
 

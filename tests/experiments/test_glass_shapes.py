@@ -13,8 +13,9 @@ from deepmech.metrics import relaxation
 from deepmech.metrics.glass import MOTILITY_EDGES, uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
-from deepmech_book.experiments.glass import cifar, shapes, walks, wells
-from deepmech_book.experiments.glass.walks import Binary, binary
+from deepmech_book.analysis.glass import shapes
+from deepmech_book.sweeps.glass import cifar, walks, wells
+from deepmech_book.sweeps.glass.walks import Binary, binary
 
 SIGMA, SEEDS = 0.3, 4
 TEMPERATURES = [0.1, 0.01, 1e-3, 0.0]

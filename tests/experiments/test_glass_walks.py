@@ -11,8 +11,8 @@ from deepmech import Dynamics, Preparation, over, settle, sweeps
 from deepmech.core.random import Stream
 from deepmech.data.datasets import state
 from deepmech.sweeps import run
-from deepmech_book.experiments.glass import preparation, transitions, walks, wells
-from deepmech_book.experiments.glass.walks import binary
+from deepmech_book.sweeps.glass import preparation, transitions, walks, wells
+from deepmech_book.sweeps.glass.walks import binary
 
 SMALL = {"name": "digits", "n_data": 300}
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}

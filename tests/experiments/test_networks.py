@@ -8,16 +8,11 @@ from torch import nn
 
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import (
-    asymmetric_noise,
-    metrics_compared,
-    networks,
-    networks_in_time,
-)
-from deepmech_book.experiments.spring_block.beside_the_print import printed
-from deepmech_book.experiments.spring_block.linear_networks import orthonormal, trained
-from deepmech_book.experiments.spring_block.networks import diagram, figure_1, sweep, untrained
-from deepmech_book.experiments.spring_block.without_norm import SCALED, Times, constants
+from deepmech_book.sweeps.spring_block import asymmetric_noise, metrics_compared, networks, networks_in_time
+from deepmech_book.sweeps.spring_block.beside_the_print import printed
+from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, trained
+from deepmech_book.sweeps.spring_block.networks import diagram, figure_1, sweep, untrained
+from deepmech_book.sweeps.spring_block.without_norm import SCALED, Times, constants
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 100}
 SMALL = {"width": 12, "depth": 4}
@@ -122,9 +117,7 @@ def test_networks_seen_on_their_way_end_as_those_of_the_figure():
     data = {"name": "digits", "n_train": 100, "n_test": 50}
     cells = {"slope": [0.0], "data_noise": [0.3], "seed": range(2)}
     timed = run(
-        sweep(
-            "doc", "deepmech_book.experiments.spring_block.beside_the_print:train_in_time", cells, data, epochs=[2, 5]
-        )
+        sweep("doc", "deepmech_book.sweeps.spring_block.beside_the_print:train_in_time", cells, data, epochs=[2, 5])
     )
     figure = run(networks.figure_1("data_noise", data, [0.3], [0.0], 2, training={"epochs": 5}))
     for name in ("load_curve", "accuracy"):

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-import deepmech_book.experiments
+import deepmech_book.sweeps
 from deepmech.sweeps import record
 from deepmech.sweeps.results import filename, sweep_of
 from deepmech.sweeps.store import read_netcdf
 from deepmech_book.cells import CELLS
-from deepmech_book.experiments.glass import walks
-from deepmech_book.experiments.spring_block import networks, tuning
-from deepmech_book.experiments.spring_block.networks import figure_1
+from deepmech_book.sweeps.glass import walks
+from deepmech_book.sweeps.spring_block import networks, tuning
+from deepmech_book.sweeps.spring_block.networks import figure_1
 
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
 
@@ -54,7 +54,7 @@ def test_what_ships_is_in_the_record_and_was_recomputed(path):
 def test_every_function_that_computes_cells_has_one_name():
     """Marked functions of the book, and lines of the table, are the same set: none computes results by its path."""
     marked = set()
-    for module in pkgutil.walk_packages(deepmech_book.experiments.__path__, "deepmech_book.experiments."):
+    for module in pkgutil.walk_packages(deepmech_book.sweeps.__path__, "deepmech_book.sweeps."):
         for name, item in vars(import_module(module.name)).items():
             if hasattr(item, "tolerance") and item.__module__ == module.name:
                 marked.add(f"{module.name}:{name}")

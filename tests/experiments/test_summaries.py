@@ -9,8 +9,9 @@ from scipy.stats import t as student
 
 from deepmech.core.estimates import estimate
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import networks, summaries, tuning
-from deepmech_book.experiments.spring_block.summaries import NetworkDiagram
+from deepmech_book.analysis.spring_block import summaries
+from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
+from deepmech_book.sweeps.spring_block import networks, tuning
 
 NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
 #: Curvature falls linearly with noise and slope.

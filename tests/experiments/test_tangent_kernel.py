@@ -8,8 +8,8 @@ from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
-from deepmech_book.experiments import finite_steps, tangent_kernel
-from deepmech_book.experiments.elastic_sde.data import images
+from deepmech_book.sweeps.elastic_sde import finite_steps, tangent_kernel
+from deepmech_book.sweeps.elastic_sde.data import images
 
 DATA = images("geomnist", 3, 40, 10)
 

@@ -6,7 +6,7 @@ import torch
 
 from deepmech.data import DataMissing, load
 from deepmech.sweeps import run
-from deepmech_book.experiments.spring_block import travels
+from deepmech_book.sweeps.spring_block import travels
 
 TINY = {"name": "digits", "n_train": 120, "n_test": 60}
 

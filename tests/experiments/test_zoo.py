@@ -14,8 +14,8 @@ from deepmech.metrics.separation import data_separation
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
-from deepmech_book.experiments import zoo
-from deepmech_book.experiments.anatomy import RANDOM, WORST, Anatomy
+from deepmech_book.sweeps.extras import zoo
+from deepmech_book.sweeps.extras.anatomy import RANDOM, WORST, Anatomy
 
 NAMES = list(zoo.LEVELS)
 

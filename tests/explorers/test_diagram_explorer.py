@@ -12,8 +12,9 @@ from explorer_pages import handle_at, sent, tap, unpacked
 from deepmech import result
 from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
-from deepmech_book.experiments.spring_block import chains, networks
+from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.diagram import SOURCES, STEPS, diagram, diagram_page
+from deepmech_book.sweeps.spring_block import networks
 
 FACTS = "side => [...document.querySelectorAll('.side')][side].querySelector('.facts').innerText.replaceAll('\\n', ' ')"
 

@@ -9,8 +9,8 @@ from explorer_pages import sent, unpacked
 
 from deepmech.simulators.brownian import free_time
 from deepmech_book import explorers
-from deepmech_book.experiments.glass import walks
 from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_page
+from deepmech_book.sweeps.glass import walks
 
 
 def test_what_a_page_carries_is_what_ships(still: Any) -> None:

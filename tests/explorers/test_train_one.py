@@ -8,9 +8,9 @@ from explorer_pages import resize, trained
 from deepmech import simulate
 from deepmech.metrics.curvature import curvature
 from deepmech_book import explorers
-from deepmech_book.experiments.spring_block.networks import PANELS
 from deepmech_book.explorers.chain import chain_of
 from deepmech_book.explorers.training import FIG_3, MOST_DROPOUT, training_page
+from deepmech_book.sweeps.spring_block.networks import PANELS
 
 
 def test_a_page_from_disk_trains_after_a_guess_beside_the_chain(visit: Any, tmp_path: Any) -> None:

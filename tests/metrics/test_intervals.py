@@ -16,7 +16,7 @@ from deepmech.metrics.interpret import compare, estimate, interpret, leave_one_o
 from deepmech.metrics.load_curve import load_curve
 from deepmech.metrics.separation import data_separation
 from deepmech.sweeps import result
-from deepmech_book.experiments import coverage
+from deepmech_book.sweeps.extras import coverage
 
 seeds = st.integers(0, 2**31)
 

@@ -14,7 +14,7 @@ from deepmech.core.estimates import linear_slope
 from deepmech.core.random import Stream
 from deepmech.metrics import curvature, elasticity, glass, probe, relaxation, separability, separation
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
-from deepmech_book.experiments.glass import surfaces
+from deepmech_book.sweeps.glass import surfaces
 
 STREAM = Stream.of("test laws of inputs", 0)
 A, B, C = STREAM.normal("points", 0, (3, 12, 4))

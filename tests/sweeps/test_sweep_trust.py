@@ -46,7 +46,7 @@ FORGED = [
     "deepmech.sweeps.record:verify", "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf",
     "deepmech.sweeps.sweep:compute_cells",
     "deepmech.sweeps.sweep:importlib", "deepmech.core.provenance:remember", "deepmech:train", "deepmech:Sweep",
-    "deepmech.sweeps.example:np", "deepmech.nowhere:powers", "deepmech_book.experiments:result", "deepmechx:powers",
+    "deepmech.sweeps.example:np", "deepmech.nowhere:powers", "deepmech_book.sweeps:result", "deepmechx:powers",
 ]  # fmt: skip
 
 

@@ -3,9 +3,9 @@
 :func:`~deepmech.metrics.load_curve.load_curve` deals its samples to groups and notes the curve without each of them, in
 the attribute ``jackknife`` of its result. From these follow intervals of any smooth function of the curve. They cover
 the population's number in 95 to 99 of 100 draws of ten kinds of populations, most often where classes have few samples,
-and in 87 to 95 where features have no fourth moment (``deepmech_book.experiments.coverage`` counts). Samples have to be
-independent: of frames of one film, or views of one object, intervals are too narrow. Other seeds of the network are not
-in them.
+and in 87 to 95 where features have no fourth moment (``deepmech_book.sweeps.extras.coverage`` counts). Samples
+have to be independent: of frames of one film, or views of one object, intervals are too narrow. Other seeds of the
+network are not in them.
 
 The words are lazy, balanced, over-noisy, or no such thing. Thresholds are stated in terms of the work of the layers. On
 a smoothly bent (parabolic) curve a signed curvature of c means that the last layer contributes (1 + 6c) / (1 − 6c)

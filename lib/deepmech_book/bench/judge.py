@@ -23,7 +23,7 @@ import xarray as xr
 
 from deepmech.core.estimates import Estimate, bootstrap
 from deepmech_book.bench.measures import MEASURES, Measure
-from deepmech_book.experiments.zoo import IMAGES, LEVELS, SIZE, VALIDATION
+from deepmech_book.sweeps.extras.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
 LEAST = 5.0
 """Environments whose pairs weigh less in sum are left out."""

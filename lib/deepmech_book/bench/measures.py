@@ -1,7 +1,7 @@
 """Measures of generalisation by name: functions of a record of networks, one number each, larger where it should be
 worse.
 
-A record is a dataset over ``number``, at one stop, with all that :class:`deepmech_book.experiments.anatomy.Anatomy`
+A record is a dataset over ``number``, at one stop, with all that :class:`deepmech_book.sweeps.extras.anatomy.Anatomy`
 measures and the settings as coordinates. All but the last three see nothing but training samples and weights.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.metrics.curvature import curvature
-from deepmech_book.experiments.zoo import IMAGES
+from deepmech_book.sweeps.extras.zoo import IMAGES
 
 Measure = Callable[[xr.Dataset], xr.DataArray]
 

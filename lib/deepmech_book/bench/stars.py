@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from deepmech.core.estimates import LEVEL, Estimate
 from deepmech.core.random import Stream
-from deepmech_book.experiments.zoo import SIZE
+from deepmech_book.sweeps.extras.zoo import SIZE
 
 DRAWS = 400
 DATA = ("mnist", "fashion-mnist")

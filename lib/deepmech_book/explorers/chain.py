@@ -14,7 +14,7 @@ from deepmech.core.random import purpose_word
 from deepmech.core.specs import over
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
-from deepmech_book.experiments.spring_block.chains import DIAGRAMS, REGIMES
+from deepmech_book.analysis.spring_block.chains import DIAGRAMS, REGIMES
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state, key
 
 FIG_3 = DIAGRAMS["A.3"]

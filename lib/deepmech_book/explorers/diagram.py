@@ -13,8 +13,9 @@ from deepmech.simulators.spring_block import simulate
 from deepmech.sweeps import Sweep, result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers import MLP, Training
-from deepmech_book.experiments.spring_block import beside_the_print, chains, networks
+from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
+from deepmech_book.sweeps.spring_block import beside_the_print, networks
 
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""

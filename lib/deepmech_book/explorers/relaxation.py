@@ -10,8 +10,8 @@ import xarray as xr
 
 from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
-from deepmech_book.experiments.glass import walks
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
+from deepmech_book.sweeps.glass import walks
 
 STEPS = {"overlap": 0.0001, "log_msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""

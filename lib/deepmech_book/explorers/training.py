@@ -8,7 +8,7 @@ import numpy as np
 
 from deepmech.core.random import purpose_word
 from deepmech.data import load
-from deepmech_book.experiments.spring_block.chains import DIAGRAMS
+from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
 
 FIG_3 = DIAGRAMS["A.3"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deepmech.core.estimates import estimate
 from deepmech_book.analysis.elastic_sde import clouds
-from deepmech_book.experiments.elastic_sde.logits import overlap
+from deepmech_book.analysis.elastic_sde.logits import overlap
 
 CORNERS = np.array([[1.0, -0.4, -0.6], [-0.5, 1.2, -0.7], [-0.3, -0.8, 1.1]])
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from deepmech.core.specs import over
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
-from deepmech_book.experiments.elastic_sde.model import integrated, off, start
+from deepmech_book.analysis.elastic_sde.model import integrated, off, start
 
 __all__ = ["closed_form_error", "distance_from_limit", "order_of_convergence", "unexplained_by_eq_9"]
 

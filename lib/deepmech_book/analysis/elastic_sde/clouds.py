@@ -1,6 +1,6 @@
 """Clouds of logits: how they part along a direction, and the plane of their means (Figs. 1 and D.10 of paper B).
 
-``result`` is a result of :mod:`deepmech_book.experiments.elastic_sde.networks`: ``logits`` (trial, moment, logit),
+``result`` is a result of :mod:`deepmech_book.sweeps.elastic_sde.networks`: ``logits`` (trial, moment, logit),
 ``label`` (trial, moment), ``mean`` (time, class, logit).
 """
 
@@ -16,8 +16,9 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model
-from deepmech_book.experiments.elastic_sde import effects, imitation, networks
-from deepmech_book.experiments.elastic_sde.logits import direction, overlap
+from deepmech_book.analysis.elastic_sde import effects, imitation
+from deepmech_book.analysis.elastic_sde.logits import direction, overlap
+from deepmech_book.sweeps.elastic_sde import networks
 
 __all__ = [
     "BINS",
@@ -109,7 +110,7 @@ def simulated_medians(result: xr.Dataset, estimator: Model | str, pairs: Mapping
     result, pairs
         As there.
     estimator : {"I", "L", "L-paper", "none"}
-        Whose formulas give the effects (:func:`~deepmech_book.experiments.elastic_sde.imitation.imitate`).
+        Whose formulas give the effects (:func:`~deepmech_book.analysis.elastic_sde.imitation.imitate`).
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """What the courses of estimated effects say: Figs. 3, D.1, D.3 and D.4 of paper B.
 
-``estimated`` is what :func:`deepmech_book.experiments.elastic_sde.effects.estimate` gives: ``A``, ``B``, ``intra`` and
+``estimated`` is what :func:`deepmech_book.analysis.elastic_sde.effects.estimate` gives: ``A``, ``B``, ``intra`` and
 ``inter`` over ``model`` and ``time``. ``means`` are class means over ``time``, ``class`` and ``logit``.
 """
 
@@ -15,8 +15,8 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.specs import over
 from deepmech.metrics import elasticity
+from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.analysis.elastic_sde.curves import last_tenth, mean_norm, start_and_end
-from deepmech_book.experiments.elastic_sde import effects
 
 __all__ = [
     "course",

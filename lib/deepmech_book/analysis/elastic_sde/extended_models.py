@@ -15,10 +15,10 @@ from deepmech.core.specs import over
 from deepmech.metrics.elasticity import margins, relative_difference
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, mixed_logits, simulate, tabulated_paths
-from deepmech_book.experiments.elastic_sde import extensions_fit
-from deepmech_book.experiments.elastic_sde.effects import late, late_mean, without_groups
-from deepmech_book.experiments.elastic_sde.model import integrated, off, start
-from deepmech_book.experiments.elastic_sde.training import unequal
+from deepmech_book.analysis.elastic_sde.effects import late, late_mean, without_groups
+from deepmech_book.analysis.elastic_sde.model import integrated, off, start
+from deepmech_book.sweeps.elastic_sde import extensions_fit
+from deepmech_book.sweeps.elastic_sde.training import unequal
 
 __all__ = [
     "by_role",
@@ -50,7 +50,7 @@ def fit_balanced(balanced: xr.Dataset) -> tuple[int, xr.Dataset]:
     since : int
         Which of the recorded times that is.
     fitted : Dataset
-        Of :func:`deepmech_book.experiments.elastic_sde.extensions_fit.fit`.
+        Of :func:`deepmech_book.sweeps.elastic_sde.extensions_fit.fit`.
     """
     groups = balanced["group_mean"].rename(slow_time="time").astype(float)
     since = extensions_fit.begins(groups)

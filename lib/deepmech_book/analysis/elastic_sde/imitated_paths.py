@@ -1,6 +1,6 @@
 """How near the models' paths come to networks, and what linearising leaves out (paper B, Figs. 5, D.7 to D.9, App. B).
 
-``paths`` is what :func:`deepmech_book.experiments.elastic_sde.imitation.imitate` gives, over ``structure``
+``paths`` is what :func:`deepmech_book.analysis.elastic_sde.imitation.imitate` gives, over ``structure``
 ("isotropic", "logits") and ``estimator`` ("I", "L") too.
 """
 
@@ -17,9 +17,9 @@ from scipy.special import softmax
 from deepmech.core.estimates import Estimate, estimate, jackknife
 from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model, margins
+from deepmech_book.analysis.elastic_sde import effects, imitation
 from deepmech_book.analysis.elastic_sde.curves import last_tenth
-from deepmech_book.experiments.elastic_sde import effects, imitation
-from deepmech_book.experiments.elastic_sde.extensions_fit import begins
+from deepmech_book.sweeps.elastic_sde.extensions_fit import begins
 
 __all__ = [
     "N_DRAWINGS",
@@ -90,7 +90,7 @@ def imitations(result: xr.Dataset, **how: Any) -> xr.Dataset:
     result : Dataset
         Of networks.
     how
-        Further arguments of :func:`~deepmech_book.experiments.elastic_sde.imitation.imitate`.
+        Further arguments of :func:`~deepmech_book.analysis.elastic_sde.imitation.imitate`.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """What wrong labels do to networks and to the effects read off them: Figs. 4, D.2, D.5 and D.6 of paper B.
 
-``result`` is a result of :mod:`deepmech_book.experiments.elastic_sde.networks` over ``label_error``; ``means`` are
+``result`` is a result of :mod:`deepmech_book.sweeps.elastic_sde.networks` over ``label_error``; ``means`` are
 class means over ``time``, ``class`` and ``logit``.
 """
 
@@ -16,8 +16,8 @@ import xarray as xr
 from deepmech.core.estimates import Estimate, crossing, estimate, jackknife, unknown
 from deepmech.metrics.elasticity import Model, integrated_effects, log_slope, tail_index
 from deepmech.metrics.elasticity import effects as derivatives
+from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.analysis.elastic_sde.curves import mean_norm, start_and_end
-from deepmech_book.experiments.elastic_sde import effects
 
 __all__ = [
     "about_one",

@@ -1,0 +1,1 @@
+"""What the pages on paper A (Shi, Pan, Dokmanić 2024) measure."""

@@ -1,0 +1,69 @@
+"""The rival of every mark that networks lack: a glass former, measured as networks are.
+
+The particles of Fig. 6 (:class:`~deepmech_book.sweeps.glass.binary_glass.BinaryGlass`), cooled to temperatures at
+which they feel their landscape. Times are in steps of molecular dynamics, temperatures and windows in units
+of the mixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.random import Stream
+from deepmech.core.specs import over
+from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.trainers.langevin import log_times
+from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
+
+CAGE, ESCAPE = 0.1, 0.3
+"""Windows, in diameters of large particles: about how far a coordinate swings in its cage, and far outside of it."""
+
+
+def sweep(
+    temperatures: Sequence[float] = (1.0, 0.7, 0.55, 0.47),
+    n_seeds: int = 2,
+    waiting: int = 100_000,
+    steps: int = 300_000,
+) -> Sweep:
+    """The mixture over ``temperature`` and ``seed``, ``waiting`` steps after it was cooled, for ``steps`` more.
+
+    Examples
+    --------
+    >>> sweep().grid.shape
+    (4, 2)
+    """
+    cells = {"temperature": over("temperature", list(temperatures)), "seed": over("seed", range(n_seeds))}
+    times = [int(t) for t in log_times(steps, 8) if t >= 50]  # before that particles fly freely
+    return Sweep("glass-former", "glass.lennard_jones", cells, {"waiting": waiting, "times": times})
+
+
+def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The same cooling, and the first records."""
+    return fixed | {"times": fixed["times"][:8]}, ["overlap", "msd"]
+
+
+@recomputed(part=_begin)
+def relax(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
+    """``overlap`` (window, time) and ``msd`` (time) of the large particles' coordinates, of each cell."""
+    mixture = BinaryGlass()
+    large = np.repeat(mixture.species == 0, 3)
+    found = []
+    for cell in each(cells):
+        temperature, stream = float(cell["temperature"]), Stream.of("glass former", int(cell["seed"]))
+        cooling = [np.full(2000, 1.0), np.linspace(1.0, temperature, 4000), np.full(waiting, temperature)]
+        x = mixture.molecular_dynamics(mixture.crystal(stream), np.concatenate(cooling), stream)
+        begin, now, moved = x[large], 0, []
+        for t in times:
+            x = mixture.molecular_dynamics(x, np.full(t - now, temperature), stream, 6000 + waiting + now)
+            moved.append(np.abs(x[large] - begin))
+            now = t
+        found.append(moved)
+    far = xr.DataArray(np.array(found), dims=("cell", "time", "coordinate"))
+    windows = xr.DataArray([CAGE, ESCAPE], dims="window")
+    coords = {"cell": cells.cell, "time": times, "window": windows.values}
+    overlap = (far < windows).mean("coordinate").transpose("cell", "window", "time")
+    return xr.Dataset({"overlap": overlap, "msd": (far**2).mean("coordinate")}, coords)

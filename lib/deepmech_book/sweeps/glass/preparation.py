@@ -1,0 +1,130 @@
+"""Decorrelation without noise over the length of preparation: is the cold plateau a descent that is not finished?
+
+Networks of the regularised phase with the inputs, the start, the rate and the batches of the authors' program, trained
+for lengths μt over four decades, and then left to full-batch gradient descent at T = 0 as the paper's cold walks are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+from deepmech.core.specs import over
+from deepmech.sweeps import Sweep, recomputed
+from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
+from deepmech_book.sweeps.glass.walks import PHASES, RATE, binary, fingerprint, phase_sweep, width_for
+
+LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
+"""Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are
+300,000 of them (μt = 300), the 7,000 epochs of the paper's text 4,200,000 (μt = 4,200)."""
+
+
+def standard(
+    dataset: str = "mnist",
+    n_data: int = 8000,
+    lengths: Sequence[int] = LENGTHS,
+    n_seeds: int = 8,
+    steps: int = 100_000,
+    waiting: Sequence[int] = (0, 20_000),
+) -> Sweep:
+    """Walks at T = 0 over ``sgd_steps`` and ``seed``; the width is that of the paper's N/P_D.
+
+    Examples
+    --------
+    >>> standard("digits", 500, [100, 1000], 3, 500, [0, 100]).grid.shape
+    (2, 3)
+    """
+    phase = PHASES["regularised"]
+    data: dict[str, Any] = {"name": dataset, "n_data": n_data, "whiten": False}
+    fixed = {
+        "data": data,
+        "width": width_for(phase, n_data),
+        "regularisation": phase["regularisation"],
+        "chi": [phase["chi"] * f for f in (1 / 7, 1, 7)],
+        "steps": steps,
+        "waiting": list(waiting),
+        "times": log_times(steps - min(waiting), 12).tolist(),
+    }
+    cells = {"sgd_steps": over("sgd_steps", list(lengths)), "seed": over("seed", range(n_seeds))}
+    return Sweep(f"glass-preparation-{dataset}", "glass.preparation", cells, fixed, data=fingerprint(**data))
+
+
+def full_size(temperatures: Sequence[float] = (0.1, 0.01, 1e-3, 0.0), n_seeds: int = 1) -> Sweep:
+    """Walks of the regularised phase at the paper's own size, with the program's inputs and start.
+
+    Width 30, P_D = 60,000, 7,000 epochs of training, 100,000 steps of which 20,000 are waited.
+
+    Examples
+    --------
+    >>> full_size().grid.shape
+    (1, 4)
+    """
+    data = {"name": "mnist", "n_data": 60_000, "whiten": False}
+    trained = {"gain": 1.0, "sgd_steps": LENGTHS[-1], "learning_rate": RATE, "descent_steps": 0}
+    name = "glass-paper-mnist"
+    return phase_sweep("regularised", data, temperatures, n_seeds, 100_000, (20_000,), trained, 30, name)
+
+
+def by_size() -> dict[int, Sweep]:
+    """Walks of the regularised phase at five numbers of samples P_D, with whitened inputs and a wide start.
+
+    Width follows P_D such that N/P_D stays; the longest record is that of 4,000 samples.
+
+    Examples
+    --------
+    >>> {n: sweep.grid.shape for n, sweep in by_size().items()}
+    {2000: (24, 5), 4000: (12, 9), 8000: (12, 5), 16000: (6, 5), 60000: (4, 7)}
+    """
+    few = [0.01, 1e-3, 1e-4, 1e-6, 0.0]
+    many = [1.0, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 0.0]
+    settings: dict[int, tuple[int, list[float], int, int, list[int]]] = {
+        2000: (5, few, 24, 30_000, [10_000]),
+        4000: (7, many, 12, 120_000, [10_000, 20_000, 50_000, 100_000]),
+        8000: (10, few, 12, 20_000, [10_000]),
+        16_000: (15, few, 6, 20_000, [10_000]),
+        60_000: (30, [0.1, *few[:4], 1e-8, 0.0], 4, 12_500, [10_000]),
+    }
+    trained = {"gain": 6**0.5, "sgd_steps": 200_000, "learning_rate": 0.02, "descent_steps": 2000}
+    found = {}
+    for n, (width, chi, n_seeds, steps, waiting) in settings.items():
+        data = {"name": "mnist", "n_data": n, "whiten": True}
+        name = f"glass-scaling-{n}-mnist"
+        found[n] = phase_sweep("regularised", data, chi, n_seeds, steps, waiting, trained, width, name)
+    return found
+
+
+@recomputed()
+def rest_cells(
+    cells: xr.Dataset, data: dict[str, Any], width: int, regularisation: float, chi: list[float], steps: int,
+    waiting: list[int], times: list[int],
+) -> xr.Dataset:  # fmt: skip
+    """One network per cell: ``overlap`` (waiting, time, chi), ``msd``, ``loss`` (waiting, time), ``loss_waited``,
+    ``sigma``, ``diverged``."""
+    made = walk(
+        Dynamics(width=width, regularisation=regularisation, learning_rate=RATE),
+        Preparation(sgd_steps=cells["sgd_steps"]),
+        binary(**data),
+        steps=steps,
+        seed=cells["seed"],
+        waiting=waiting,
+        record=times,
+        chi=chi,
+        experiment="glass preparation",
+    )
+    total = made.sum(["layer", "alive"], skipna=False)
+    found = xr.Dataset(
+        {
+            "overlap": (total["within"] / total["count"]).transpose("cell", "waiting", "time", "chi"),
+            "msd": total["square"] / total["count"],
+            "loss": made["loss"],
+            "loss_waited": made["loss_waited"],
+            "sigma": made["sigma"],
+            "diverged": made["state"] == "diverged",
+        }
+    )
+    for k, values in found.data_vars.items():
+        if values.dtype == float and k != "sigma":
+            found[k] = values.astype("float32")
+    return found.assign_attrs(made.attrs)

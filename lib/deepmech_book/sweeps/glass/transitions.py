@@ -1,0 +1,153 @@
+"""Where networks come to rest over size and weight decay (Figs. 1, A3): two transitions of the landscape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
+from deepmech.core.specs import over
+from deepmech.sweeps import Sweep, recomputed
+from deepmech.sweeps.results import sweep_of
+from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
+from deepmech.trainers.langevin import Dynamics, Preparation, settle
+from deepmech_book.sweeps.glass.walks import LEVEL, binary, fingerprint, title_of
+
+FLOOR = 1e-20
+"""Least loss in geometric means, as in the paper's programs."""
+
+#: How networks come to rest: stochastic, then full-batch gradient descent, after a wider start than the paper's.
+REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
+
+
+def plane(
+    data: dict[str, Any],
+    widths: Sequence[int],
+    regularisations: Sequence[float] = (0.0,),
+    n_seeds: int = 4,
+    preparation: dict[str, Any] = REST,
+    name: str = "plane",
+) -> Sweep:
+    """Networks at rest over ``width``, ``regularisation`` and ``seed``.
+
+    Examples
+    --------
+    >>> plane({"name": "digits", "n_data": 500}, [4, 8], [0.0, 0.1], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    return Sweep(
+        f"glass-{name}-{data['name']}",
+        "glass.transitions",
+        {
+            "width": over("width", list(widths)),
+            "regularisation": over("regularisation", list(regularisations)),
+            "seed": over("seed", range(n_seeds)),
+        },
+        {"data": dict(data), "preparation": preparation},
+        data=fingerprint(**data),
+    )
+
+
+@recomputed()
+def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
+    """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
+    made = settle(
+        Dynamics(width=cells["width"], regularisation=cells["regularisation"]),
+        Preparation(**preparation),
+        binary(**data),
+        seed=cells["seed"],
+        experiment="glass transitions",
+    )
+    return made[["loss", "data_loss", "error", "norm", "n_weights"]].assign(diverged=made["state"] == "diverged")
+
+
+def ratio(result: xr.Dataset) -> xr.DataArray:
+    """N/P_D of every width."""
+    n_data = sweep_of(result).fixed["data"]["n_data"]
+    values = [n_weights(layer_sizes(10, int(w), 6)) / n_data for w in result.width.values]
+    return xr.DataArray(np.round(values, 4), dims="width", coords={"width": result.width})
+
+
+def typical(loss: xr.DataArray) -> xr.DataArray:
+    """Geometric mean over seeds with the floor :data:`FLOOR`.
+
+    Networks that diverged are left out; attribute ``left_out`` says how many.
+    """
+    logs = xr.apply_ufunc(np.log, loss.clip(min=FLOOR))
+    known = np.isfinite(logs)
+    return xr.apply_ufunc(np.exp, logs.where(known).mean("seed")).assign_attrs(left_out=int((~known).sum()))
+
+
+def n_star(result: xr.Dataset, level: float = LEVEL) -> float:
+    """N/P_D at which the mean of the final loss falls to ``level``, linear in its logarithm; nan if it never does."""
+    middle = typical(by_ratio(result))
+    return crossing(middle.ratio.values, np.log(middle.values), np.log(level), way="falls")
+
+
+def largest_step(curves: xr.DataArray) -> xr.DataArray:
+    """The largest rise of a loss between neighbouring λ, as a share of its whole rise: 1 is a jump."""
+    ordered = curves.sortby("regularisation")
+    rise = ordered.isel(regularisation=-1) - ordered.isel(regularisation=0)
+    return ordered.diff("regularisation").max("regularisation") / rise
+
+
+def overview(results: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """What came to rest, one row per title: data, sizes, numbers of networks and of those that diverged."""
+    rows = {}
+    for title, result in results.items():
+        data, widths, n = sweep_of(result).fixed["data"], result.width.values, result.diverged.size
+        rows[title] = {
+            "data": title_of(data["name"]) + ", shuffled labels" * ("shuffle" in data),
+            "samples": data["n_data"],
+            "widths": f"{widths.min()} to {widths.max()}" if len(widths) > 1 else str(widths[0]),
+            "networks": n,
+            "diverged": int(result.diverged.sum()),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def origin(result: xr.Dataset) -> str:
+    """Where a result's numbers come from, in words, for the detail of a claim."""
+    one = overview({"": result}).iloc[0]
+    size = f"{one['data']}, P_D = {one['samples']}, width {one['widths']}"
+    return f"{size}, {one['diverged']} of {one['networks']} diverged."
+
+
+def by_ratio(result: xr.Dataset) -> xr.DataArray:
+    """Data loss without weight decay over ``ratio`` (N/P_D) and ``seed``, no lower than :data:`FLOOR`."""
+    loss = result.data_loss.isel(regularisation=0, drop=True).clip(min=FLOOR)
+    return loss.assign_coords(width=ratio(result).values).rename(width="ratio")
+
+
+def single_and_mean(result: xr.Dataset, n: int = 5) -> xr.DataArray:
+    """Data loss over weight decay of the first ``n`` networks, and the mean of all, along ``kind``.
+
+    Attribute ``left_out``: networks that diverged, and are in no mean.
+    """
+    curves = result.data_loss.isel(width=0, drop=True)
+    names = [f"network {i + 1}" for i in range(n)]
+    single = curves.isel(seed=slice(0, n)).rename(seed="kind").assign_coords(kind=names)
+    both = xr.concat([curves.mean("seed").expand_dims(kind=["mean"]), single], "kind")
+    return both.assign_attrs(left_out=int(curves.isnull().sum()))
+
+
+def fitted(sizes: xr.Dataset) -> tuple[Estimate, Estimate]:
+    """What networks of several sizes at rest, without weight decay, say of the transition between them.
+
+    N*/P_D of :func:`.transitions.n_star`, and the share of the larger networks that are without loss; both are unknown
+    where the mean loss crosses the level nowhere.
+    """
+    star = n_star(sizes)
+    if np.isnan(star):
+        none = unknown(
+            "the mean loss crosses the level nowhere; give narrower or wider networks, or train them for longer"
+        )
+        return none, none
+    larger = by_ratio(sizes).sel(ratio=slice(star, None)).values
+    larger = larger[np.isfinite(larger)]
+    share = proportion(float((larger < LEVEL).mean()), len(larger))
+    return estimate(sizes, "seed", "symmetric", of=n_star), share

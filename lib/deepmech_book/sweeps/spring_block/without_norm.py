@@ -1,0 +1,118 @@
+"""Networks with a constant after each layer in place of BatchNorm (paper A, Eq. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import torch
+import xarray as xr
+from torch import nn
+
+from deepmech.data import load
+from deepmech.sweeps import Sweep, recomputed
+from deepmech.trainers import Training, train
+from deepmech_book.sweeps.spring_block.networks import PANELS, SLOPES, TORCH, final_loss, measured, recipe, sweep
+
+#: How the constants are found, layer by layer in the network with its initial weights, from the training samples. They
+#: bring to 1 the features' variance over samples, mean over units (the paper's words), or their mean square (as where
+#: "variance" is over random weights, in the papers that it cites); or they keep the mean square of the raw pixels.
+SCALED = ("variance 1", "mean square 1", "mean square of the pixels")
+#: First seed of these networks: some with smaller ones had been looked at before.
+FIRST_SEED = 10
+
+
+class Times(nn.Module):
+    """Multiplies by a constant."""
+
+    factor: torch.Tensor
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.register_buffer("factor", torch.tensor(factor))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.factor * x
+
+
+def constants(
+    x: torch.Tensor, slope: float, dropout: float = 0.0, scaled: str = SCALED[0], depth: int = 8, width: int = 100
+) -> nn.Module:
+    """``depth - 1`` times [Linear, LeakyReLU, times c_ℓ, Dropout], then Linear to ten classes, for inputs like ``x``.
+
+    Examples
+    --------
+    >>> x = torch.randn((500, 64), generator=torch.Generator().manual_seed(0))
+    >>> features = constants(x, 0.0)[:-1](x).detach()
+    >>> round(features.var(0).mean().item(), 4)
+    1.0
+    """
+    layers: list[nn.Module] = []
+    square = float((x**2).mean())
+    for _ in range(depth - 1):
+        layers += [nn.Linear(x.shape[1], width), nn.LeakyReLU(slope)]
+        with torch.no_grad():
+            x = layers[-1](layers[-2](x))
+            now = x.var(0).mean() if scaled == SCALED[0] else (x**2).mean()
+            layers.append(Times(float(((square if scaled == SCALED[2] else 1.0) / now) ** 0.5)))
+            x = layers[-1](x)
+        layers.append(nn.Dropout(dropout))
+    return nn.Sequential(*layers, nn.Linear(width, 10))
+
+
+def lazy_corner(
+    data: str | dict[str, Any] = "mnist-program",
+    learning_rates: Sequence[float] = (1e-4, 3e-4, 1e-3),
+    n_seeds: int = 10,
+    epochs: int = 100,
+) -> Sweep:
+    """ReLU networks without dropout, over :data:`SCALED`, ``learning_rate`` and ``seed``.
+
+    Examples
+    --------
+    >>> lazy_corner("digits").grid.shape
+    (3, 3, 10)
+    """
+    seeds = range(FIRST_SEED, FIRST_SEED + n_seeds)
+    cells = {"scaled": list(SCALED), "learning_rate": learning_rates, "seed": seeds}
+    fixed = {"network": {"slope": 0.0}, "training": {"epochs": epochs}}
+    return sweep("constants", "spring_block.without_norm", cells, recipe(data), **fixed)
+
+
+def diagram(
+    data: str | dict[str, Any] = "mnist-program",
+    dropouts: Sequence[float] = PANELS["dropout"].values,
+    slopes: Sequence[float] = SLOPES,
+    n_seeds: int = 10,
+    epochs: int = 100,
+) -> Sweep:
+    """The panel of dropout with constants that bring the variance to 1, at the paper's learning rate.
+
+    Examples
+    --------
+    >>> diagram("digits", n_seeds=2).grid.shape
+    (6, 8, 2)
+    """
+    cells = {"slope": slopes, "dropout": dropouts, "seed": range(FIRST_SEED, FIRST_SEED + n_seeds)}
+    fixed = {"network": {"scaled": SCALED[0]}, "training": {"epochs": epochs}}
+    return sweep("constants-diagram", "spring_block.without_norm", cells, recipe(data), **fixed)
+
+
+@recomputed(tolerance={**TORCH, "loss": 3e-2})
+def train_cells(
+    cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+) -> xr.Dataset:
+    """Train one network per cell; a cell's keys are arguments of :func:`constants`, ``learning_rate`` or ``seed``.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``: :func:`.networks.measured`, ``loss`` of the last epoch, and whether training ``diverged``.
+    """
+    images = load(**data)
+    varied: dict[str, Any] = {str(k): v for k, v in cells.items() if k != "seed"}
+    how = {k: varied.pop(k) for k in ("learning_rate",) if k in varied}
+    factory = partial(constants, torch.tensor(images.x_train).flatten(1))
+    made = train(factory, Training(**training, **how), images, seed=cells["seed"], **network, **varied)
+    return measured(made).assign(loss=final_loss(made), diverged=made["state"] == "diverged")
