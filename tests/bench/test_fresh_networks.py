@@ -6,7 +6,7 @@ import xarray as xr
 
 from deepmech.core.random import Stream
 from deepmech_book.bench import fresh_networks as fresh
-from deepmech_book.experiments.zoo import LEVELS, SIZE
+from deepmech_book.sweeps.extras.zoo import LEVELS, SIZE
 
 STARS = 40
 RNG = Stream.of("test fresh networks")

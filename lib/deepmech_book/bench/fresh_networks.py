@@ -22,7 +22,7 @@ from deepmech.core.estimates import Estimate
 from deepmech.core.random import Stream
 from deepmech_book.bench.judge import weight
 from deepmech_book.bench.measures import HELD_OUT, MEASURES
-from deepmech_book.experiments.zoo import IMAGES, LEVELS, SIZE, VALIDATION
+from deepmech_book.sweeps.extras.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
 Part = Literal["loss", "fit"]
 Truth = Literal["error", "loss"]
