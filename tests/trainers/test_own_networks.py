@@ -1,16 +1,20 @@
 """A user's own samples and factories at every door of the trainers: taken as they are, or refused in a sentence."""
 
 import copy
+import traceback
+import warnings
+from dataclasses import fields
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from deepmech import over
 from deepmech.core.random import Stream
@@ -72,11 +76,181 @@ def test_images_may_keep_their_shape_and_the_rest_is_said():
         ((X, np.eye(3)[Y]), r"data\.y_train has shape \(30, 3\).*y\.argmax\(1\) makes labels"),
         ((X, Y.astype(float)), r"without classes.*y\.astype\(int\)"),
         ((X, Y == 1), "labels of type bool.*astype"),
-        ((X[:, None], Y), "must be .samples, numbers.*flatten"),
+        ((X[:, None, None], Y), r"Sequential returns \(4, 1, 1, 3\) for 4 samples: must be"),
         (None, r"data = NoneType: has no .*give arrays \(x, y\)"),
     ]:
         with pytest.raises(ValueError, match=said):
             train(small, TWO, bad)
+
+
+class Pairs(Dataset):
+    """Sample by sample."""
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, i):
+        return self.x[i], self.y[i]
+
+
+def bits(x):
+    return np.round(8 * x) / 8  # which a bfloat16 holds
+
+
+#: What holds the samples (x, y), of which all trainers make the same numbers.
+FORMS = {
+    "labels (n, 1)": lambda x, y: (x, y[:, None]),
+    "read only": lambda x, y: (np.broadcast_to(x, x.shape), np.broadcast_to(y, y.shape)),
+    "reversed": lambda x, y: (x[::-1].copy()[::-1], y),
+    "longdouble": lambda x, y: (x.astype(np.longdouble), y),
+    "other byte order": lambda x, y: (x.astype(">f8"), y),
+    "bfloat16": lambda x, y: (torch.tensor(x).bfloat16(), torch.tensor(y)),
+    "dataset": Pairs,
+    "loader": lambda x, y: DataLoader(Pairs(x, y), batch_size=4),
+    "loader of samples": lambda x, y: DataLoader(Pairs(x, y), batch_size=None),
+    "generator": lambda x, y: ((x[i : i + 4], y[i : i + 4]) for i in range(0, len(x), 4)),
+    "list of batches": lambda x, y: [(x[:4], y[:4]), (x[4:], y[4:]), (x[:0], y[:0])],
+    "list of samples": lambda x, y: list(zip(x, y, strict=True)),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_same_numbers_in_any_form_give_the_same_bits(door):
+    call, (x, y), _ = DOORS[door]
+    x, y = bits(x), y
+    wanted = call((x, y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for form, made in FORMS.items():
+            found = call(made(x, y))
+            xr.testing.assert_equal(found, wanted)
+            assert found.attrs["data"] == wanted.attrs["data"], form
+
+
+def test_a_factory_gets_images_in_their_own_shape():
+    shapes = set()
+
+    class Reads(nn.Flatten):
+        def forward(self, x):
+            shapes.add(x.shape[1:])
+            return super().forward(x)
+
+    images = X.reshape(30, 1, 2, 2)
+    own = train(lambda: nn.Sequential(Reads(), small()), TWO, (images, Y, images, Y))
+    assert shapes == {(1, 2, 2)}
+    flat = train(lambda: nn.Sequential(nn.Flatten(), small()), TWO, (X, Y, X, Y))
+    xr.testing.assert_equal(own.drop_vars("layer_name"), flat.drop_vars("layer_name"))
+
+
+def endless():
+    while True:
+        yield np.zeros((2**14, 2**10)), np.zeros(2**14)
+
+
+#: What no trainer takes: as (x, y), and what the message says.
+REFUSED = {
+    "empty": (lambda x, y: (x[:0], y[:0]), "at least one of each"),
+    "no numbers": (lambda x, y: (x[..., :0], y), "at least one of each|needs images|does not take"),
+    "one axis": (lambda x, y: (x.reshape(-1)[: len(y)], y), r"x\[:, None\]"),
+    "sparse": (lambda x, y: (torch.tensor(x).to_sparse(), y), r"x\.to_dense\(\)"),
+    "meta": (lambda x, y: (torch.tensor(x, device="meta"), y), "'meta', which holds none"),
+    "complex": (lambda x, y: (x + 0j, y), "real numbers"),
+    "beyond": (lambda x, y: (x.astype(np.longdouble) * np.longdouble("1e4000"), y), "not finite"),
+    "no pairs": (lambda x, y: iter(x), "must yield pairs|yields"),
+    "nothing": (lambda x, y: iter(()), "yields no sample"),
+    "unequal": (lambda x, y: iter([(x[0], y[0]), (x[0].reshape(-1)[:3], y[0])]), "must be of one"),
+    "no end": (lambda x, y: endless(), "would have to be kept"),
+    "labels": (lambda x, y: (x, y[None]), "one number for each sample"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_no_trainer_takes_is_refused_by_name(door, monkeypatch):
+    call, (x, y), _ = DOORS[door]
+    monkeypatch.setattr("deepmech.core.specs.memory", lambda: 2.0**28)
+    for form, (made, said) in REFUSED.items():
+        with pytest.raises(ValueError, match=rf"(?s)(walk|settle|train|train_lenet): .*({said})") as error:
+            call(made(x, y))
+        assert "deepmech" in str(error.traceback[-1].path), form
+
+
+WHOLE = st.integers(-2, 2**70) | st.sampled_from([0, 1, 2**63, 2**64 - 1, 2**64, 10**30])
+ODD = WHOLE | st.floats() | st.sampled_from([None, True, "", "a\x1fb", "\ud800", b"x", [0], np.int8(3), 1e300, np.inf])
+ARGUMENT = {
+    "own": (partial(train, small), ["seed", "experiment", "record", "memory", "threads", "together"]),
+    "MLP": (partial(train, MLP(depth=3, width=4)), ["seed", "experiment", "record", "memory", "threads"]),
+    "lenet": (train_lenet, ["seed", "experiment", "record", "threads"]),
+    "settle": (partial(settle, *SHORT), ["seed", "experiment", "memory", "threads"]),
+    "walk": (partial(walk, *SHORT), ["seed", "experiment", "record", "memory", "threads"]),
+}
+BASES = {
+    MLP: {"depth": 3, "width": 3}, CNN: {"convolutions": 1, "channels": 2}, Training: {"epochs": 2},
+    SingleSample: {"iterations": 3}, Dynamics: {"width": 3, "hidden": 1},
+    Preparation: {"sgd_steps": 3, "descent_steps": 1},
+}  # fmt: skip
+LONG = ("epochs", "iterations", "sgd_steps", "descent_steps", "slow_steps", "depth", "width", "hidden", "channels")
+FIELDS = [(kind, field.name) for kind in BASES for field in fields(kind)]
+
+
+def taken_or_refused(call):
+    """Whether ``call`` is taken; if not, it is refused by a ValueError of our own, and no warning comes from inside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            call()
+        except ValueError as error:
+            last = traceback.extract_tb(error.__traceback__)[-1].filename
+            assert "deepmech" in last and len(str(error)) < 500, (last, error)
+            return False
+    return True
+
+
+@given(door=st.sampled_from(list(ARGUMENT)), value=ODD, data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_any_value_of_an_argument_is_taken_or_refused_in_our_own_words(door, value, data):
+    (call, names), (_, (x, y), tested) = ARGUMENT[door], DOORS[door]
+    name = data.draw(st.sampled_from(names))
+    how = {"steps": 3} if door == "walk" else {}
+    first = {"own": [TWO], "MLP": [TWO], "lenet": [SingleSample(iterations=3)]}.get(door, [])
+    given = (x, y, x, y) if tested else (x, y)
+    taken = taken_or_refused(lambda: call(*first, given, **{name: value}, **how))
+    if name == "experiment" and isinstance(value, str):
+        assert taken == value.isprintable()
+    if name == "seed" and type(value) is int:
+        assert taken == (0 <= value < 2**64)
+
+
+@given(field=st.sampled_from(FIELDS), value=ODD | st.floats(0, 1))
+@settings(max_examples=300, deadline=None)
+def test_any_value_of_a_field_is_taken_or_refused_in_our_own_words(field, value):
+    kind, name = field
+    assume(name not in LONG or not isinstance(value, int | float) or not 20 < value <= 1e13)
+
+    def call():
+        spec = kind(**{**BASES[kind], name: value})
+        if kind is SingleSample:
+            return train_lenet(spec, (IMAGES, Y[:9]))
+        if kind in (Dynamics, Preparation):
+            specs = (spec, SHORT[1]) if kind is Dynamics else (SHORT[0], spec)
+            return settle(*specs, (X, SIGNS))
+        network, training = (MLP(depth=3, width=4), spec) if kind is Training else (spec, TWO)
+        return train(network, training, (X.reshape(30, 1, 2, 2) if kind is CNN else X, Y))
+
+    taken = taken_or_refused(call)
+    if name == "dropout" and isinstance(value, float) and 0 <= value < 1:
+        assert taken == (round(value * 2**16) < 2**16)
+
+
+def test_sizes_that_no_memory_holds_blame_the_field():
+    with pytest.raises(ValueError, match=r"Dynamics\.hidden = 1000000000000, Dynamics\.width"):
+        settle(Dynamics(width=3, hidden=10**12), SHORT[1], (X, SIGNS))
+    for seeds in ([0, 2**63], [1, 2**64 - 1]):
+        assert over("seed", seeds).values.tolist() == seeds
+    with pytest.raises(ValueError, match=r"over\('seed'\): values.*whole numbers of which one type"):
+        over("seed", [-1, 2**63])
 
 
 @given(

@@ -21,13 +21,13 @@ STEPS, KEPT = "steps, one after another, take .* days", "would have to be kept, 
 BEYOND = {
     "epochs": (lambda: train(MLP(), Training(epochs=10**12), DATA), r"Training\.epochs = .*" + KEPT),
     "steps": (lambda: train(MLP(), Training(epochs=10**12, batch_size=1), DATA), r"Training\.epochs = .*" + KEPT),
-    "width": (lambda: train(MLP(width=10**6), Training(), DATA), r"MLP\.depth = 8, MLP\.width = 1000000: .*" + KEPT),
+    "width": (lambda: train(MLP(width=10**6), Training(), DATA), r"= 8, with \d outputs, MLP\.width = .*" + KEPT),
     "depth": (lambda: train(MLP(depth=10**9), Training(), DATA), r"MLP\.depth = 1000000000.*" + KEPT),
-    "channels": (lambda: train(CNN(channels=10**6), Training(), IMAGES), r"CNN\.channels = .*" + KEPT),
+    "channels": (lambda: train(CNN(channels=10**6), Training(), IMAGES), r"with \d outputs, CNN\.channels = .*" + KEPT),
     "a factory": (lambda: train(lambda n: nn.Linear(4, n), Training(), DATA, n=10**12), "network that no memory holds"),
     "iterations": (lambda: train_lenet(SingleSample(iterations=10**11), IMAGES), r"iterations = .*" + KEPT),
     "walk": (lambda: walk(Dynamics(), Preparation(), SIGNS, steps=10**13), "steps = .*" + STEPS),
-    "units": (lambda: walk(Dynamics(width=10**6), Preparation(), SIGNS, steps=1), r"Dynamics\.width = .*" + KEPT),
+    "units": (lambda: walk(Dynamics(width=10**6), Preparation(), SIGNS, steps=1), r"= 6, Dynamics\.width.*" + KEPT),
     "preparation": (lambda: settle(Dynamics(), Preparation(sgd_steps=10**13), SIGNS), "sgd_steps = .*" + STEPS),
 }  # fmt: skip
 

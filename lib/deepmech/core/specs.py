@@ -264,6 +264,12 @@ def over(name: str, values: Any) -> xr.DataArray:
         array = np.asarray(values)
     except (TypeError, ValueError):
         refuse(f"over({name!r}): values", values, "a one-dimensional sequence")
+    listed = array.ndim == 1 and array.dtype.kind in "fO" and isinstance(values, list | tuple)
+    if listed and all(isinstance(one, int) for one in values):
+        try:  # NumPy would round them
+            array = np.asarray(values, np.uint64)
+        except (OverflowError, TypeError):
+            refuse(f"over({name!r}): values", values, "whole numbers of which one type of 64 bits holds all")
     if array.ndim != 1 or array.dtype.kind not in "biufU" or len(kinds := _kinds(values)) > 1 or "\0" in kinds:
         refuse(
             f"over({name!r}): values", values,
@@ -392,6 +398,8 @@ def _as_array(what: str, value: Any) -> xr.DataArray:
     if isinstance(value, xr.DataArray):
         return value
     plain = None if isinstance(value, xr.Dataset) else np.asarray(value)
+    if isinstance(value, int) and plain is not None and plain.dtype.kind == "O":
+        refuse(what, value, "a whole number that 64 bits hold, below 2^63, or 2^64 without a sign")
     if plain is None or plain.dtype.kind not in "biufUS":
         refuse(what, value, "a number or a labelled array; use over(name, values)")
     return xr.DataArray(plain)

@@ -253,8 +253,8 @@ def walk(
     dynamics, preparation
         Specs; every number in them may be a labelled array (:func:`deepmech.over`).
     data : Data
-        ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there; or a tuple (x, y), or a ``TensorDataset``. Arrays, lists
-        or tensors. ``fingerprint`` as for :func:`deepmech.trainers.train`.
+        ``x`` (P_D, d), ``y`` (P_D,) of ±1, both of them there; or a tuple (x, y), or a ``TensorDataset``, or what
+        yields pairs (x, y). Arrays, lists or tensors. ``fingerprint`` as for :func:`deepmech.trainers.train`.
     seed, experiment
         As for :func:`deepmech.trainers.train`, whose promise of equal bits holds here as well.
     steps : int
@@ -378,7 +378,8 @@ def _members(
         for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
             specs.steps(f"Preparation.{name}_steps", number, float(number))
         weights = 1.0 * d.width * (data.x.shape[1] + 1 + (d.hidden - 1) * d.width)
-        specs.fitting("Dynamics.width", d.width, 4 * weights * min(len(walkers), call.workers))
+        sizes = f"Dynamics.hidden = {specs.shown(d.hidden)}, Dynamics.width"
+        specs.fitting(sizes, d.width, 4 * weights * min(len(walkers), call.workers))
     return call, data, walkers, engine
 
 
@@ -386,7 +387,7 @@ def _jobs(call: Call, walkers: Sequence[Walker], data: Any, engine: str) -> list
     """One walker each, or with torch as many of one shape as the memory holds, one group after another."""
     needs = {}
     for i, one in enumerate(walkers):
-        batch = max(int(one.dynamics.batch_size), int(one.preparation.batch_size))
+        batch = min(len(data.x), max(int(one.dynamics.batch_size), int(one.preparation.batch_size)))
         needs[i] = TorchWalk.bytes_per_member(one.sizes(data), len(data.x), batch, one.dynamics.dtype)
     if engine == "compiled":
         return call.jobs([None] * len(walkers), needs if call.limited else {})
@@ -601,6 +602,7 @@ def _stochastic(
     stop: int,
 ) -> int:
     """Stochastic gradient steps ``done`` … ``stop`` - 1 over batches; every epoch has its own order. Returns stop."""
+    batch = min(batch, n)
     per_epoch = -(-n // batch)
     while done < stop:
         begin = done % per_epoch

@@ -48,9 +48,10 @@ def train_lenet(
     training : SingleSample
     data : Data or tuple
         ``deepmech.data.Data`` of 32×32 images; or arrays (x, y) or (x, y, x_test, y_test) with x of shape (n, channels,
-        32, 32), or a ``TensorDataset``; or any object with ``x_train``, ``y_train``, ``x_test``, ``y_test``,
-        ``n_classes`` and ``shape``. Arrays, lists or torch tensors; labels are whole numbers 0 … n_classes - 1.
-        Validation uses the test samples, with true labels. ``fingerprint`` as for :func:`deepmech.trainers.train`.
+        32, 32), or a ``TensorDataset``; or what yields pairs (x, y) of them; or any object with ``x_train``,
+        ``y_train``, ``x_test``, ``y_test``, ``n_classes`` and ``shape``. Arrays, lists or torch tensors; labels are
+        whole numbers 0 … n_classes - 1. Validation uses the test samples, with true labels. ``fingerprint`` as for
+        :func:`deepmech.trainers.train`.
     seed : int or DataArray
         An integer, or several as a labelled array: trials. Trials with the same seed share initial weights and the
         samples drawn, whatever their other parameters are.
@@ -193,7 +194,8 @@ def wrong_labels(classes: np.ndarray, n_classes: int, share: float, stream: Stre
 def _check(training: SingleSample, data: Any) -> None:
     if data.shape[1:] != (SIDE, SIDE):
         raise ValueError(
-            f"train_lenet: data.shape = {data.shape}: images must be (channels, 32, 32); load them with size=32"
+            f"train_lenet: data.shape = {data.shape}: images must be (channels, 32, 32); load them with size=32, or "
+            "put channels first by np.moveaxis(x, -1, 1)"
         )
     if not 2 <= data.n_classes <= 127:
         raise ValueError(f"train_lenet: data.n_classes = {data.n_classes}: must be 2 to 127")

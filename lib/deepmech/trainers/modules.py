@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from deepmech.core.random import Stream
-from deepmech.trainers.specs import CNN, Member, Own, layer_weights
+from deepmech.trainers.specs import CNN, DROPOUT, MOST_DROPPED, Member, Own, layer_weights
 
 
 class Network(nn.Module):
@@ -73,8 +73,8 @@ class Dropout(nn.Module):
     which: torch.Tensor
 
     def __init__(self, rate: float | Sequence[float]) -> None:
-        if not all(0 <= one < 1 for one in np.atleast_1d(rate)):
-            raise ValueError(f"Dropout: rate = {rate!r}: must be at least 0 and below 1")
+        if not all(0 <= one < MOST_DROPPED for one in np.atleast_1d(rate)):
+            raise ValueError(f"Dropout: rate = {rate!r}: must be {DROPOUT}")
         super().__init__()
         self.keep: Keep | None = None
         for name, value in self.constants([rate]).items():

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 import xarray as xr
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from tqdm import tqdm
 
 from deepmech.core import provenance, specs
@@ -89,8 +90,10 @@ class Call:
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
         whole = "a whole number, at least"
-        specs.require(f"{caller}: seed", seed, counts, f"{whole} 0, or a labelled array of them")
-        specs.require(f"{caller}: experiment", experiment, isinstance(experiment, str), "a name, in quotation marks")
+        specs.require(f"{caller}: seed", seed, counts, f"{whole} 0 and below 2^64, or a labelled array of them")
+        # Files and streams hold UTF-8, and files end a text at its first NUL.
+        name = isinstance(experiment, str) and experiment.isprintable()
+        specs.require(f"{caller}: experiment", experiment, name, "a name, in quotation marks, of printable characters")
         if threads is not None:
             specs.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
         known = engine in ("auto", "compiled", "torch")
@@ -229,7 +232,7 @@ def moments(caller: str, record: Any, last: int, name: str, least: int = 0) -> n
     ([0, 4, 8, 10], [0, 10])
     """
     if isinstance(record, int | np.integer):
-        every = specs.whole(f"{caller}: record", record)
+        every = min(specs.whole(f"{caller}: record", record), max(last, 1))
         return np.unique(np.append(np.arange(0, last, every), last))[least:]
     allowed = f"a whole number, or a list of increasing whole numbers between {least} and {name} = {last}"
     return specs.wholes(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
@@ -268,7 +271,7 @@ def room(memory: float | None, device: str, caller: str) -> float:
     if memory is not None:
         ok = isinstance(memory, int | float | np.number) and not isinstance(memory, bool) and memory > 0
         specs.require(f"{caller}: memory", memory, ok, "a number of bytes above 0, or None")
-        return float(memory)
+        return min(float(memory), 1e300)  # of infinity there is no share
     return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
 
 
@@ -318,6 +321,7 @@ def samples(
     signs: bool = False,
     every_class: bool = False,
     image: str = "",
+    any_shape: bool = False,
 ) -> SimpleNamespace:
     """The samples in ``data`` as arrays in this machine's byte order, if they are fit to be trained on.
 
@@ -328,16 +332,19 @@ def samples(
         n_classes - 1 as labels; real targets if that is 0 or None), or, with ``signs``, ``x`` and ``y`` of -1 and 1.
         Or a tuple (x, y), with test samples (x, y, x_test, y_test), or a ``TensorDataset`` of these: whole numbers are
         then labels, as many classes as the largest says, and other numbers real targets. Samples have shape (n,
-        numbers), targets (n,); of a tuple images may have their own shape where ``image`` is asked for. NumPy arrays,
-        lists or torch tensors, of any real type; labels of any integer type. ``fingerprint`` says which samples they
-        are; without it, it is computed: equal for equal numbers, whatever holds them. As ``numbers`` it is computed
-        in any case, since an object may keep its fingerprint when its arrays are replaced.
+        numbers), or images where ``image`` asks for them their own, targets (n,) or (n, 1). NumPy arrays, lists or
+        torch tensors, of any real type; labels of any integer type. Or whatever yields samples or batches as pairs
+        (x, y), once and in its order: a ``Dataset``, a ``DataLoader``, a generator, a list of pairs. ``fingerprint``
+        says which samples they are; without it, it is computed: equal for equal numbers, whatever holds them. As
+        ``numbers`` it is computed in any case, since an object may keep its fingerprint when its arrays are replaced.
     dtype : str
         The least precision that samples have to fit into, ``"float32"`` or ``"float64"``.
     every_class : bool
         Whether each class must occur in both sets of samples.
     image : str
         Who asks for ``shape``, that of one image (channels, height, width); nobody if empty.
+    any_shape : bool
+        Whether samples keep whatever shape they have.
 
     Raises
     ------
@@ -345,14 +352,15 @@ def samples(
         Naming what is not there, or is not finite, and where; labels out of range, of another type, or all alike;
         shapes that do not fit.
     """
-    data = _named(caller, data, signs, image)
+    data = _named(caller, data, signs)
     pairs = [("x", "y")] if signs else [("x_train", "y_train"), ("x_test", "y_test")]
     needed = [*(name for pair in pairs for name in pair), *["n_classes"] * (not signs)]
     if lacking := [name for name in needed if not hasattr(data, name)]:
+        such = "" if signs else ", such as deepmech.data.load(name)"
         several = "(x, y)" if signs else "(x, y) or (x, y, x_test, y_test)"
         raise ValueError(
-            f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give arrays {several}, or an object "
-            f"with {', '.join(needed)}" + ("" if signs else ", such as deepmech.data.load(name)")
+            f"{caller}: data = {type(data).__name__}: has no {', '.join(lacking)}; give arrays {several}, what yields "
+            f"pairs (x, y), or an object with {', '.join(needed)}{such}"
         )
     found: dict[str, Any] = {}
     classes = 0
@@ -364,12 +372,16 @@ def samples(
             continue
         x, y = (_numbers(f"{caller}: data.{name}", getattr(data, name)) for name in (x_name, y_name))
         what = f"{caller}: data.{y_name}"
-        if x.ndim != 2 or 0 in x.shape:
+        kept = any_shape and x.ndim > 2
+        if (x.ndim != 2 and not kept and not (image and x.ndim == 4)) or 0 in x.shape:
             raise ValueError(
                 f"{caller}: data.{x_name} has shape {x.shape}: must be (samples, numbers), at least one of each; "
-                "flatten images first"
+                + _reshaped(x.ndim, image)
             )
-        if y.shape != (len(x),) and (classes or signs or y.shape != (len(x), 1)):
+        if x.ndim == 4 and image:
+            found.setdefault("shape", x.shape[1:])
+        x = x if kept else x.reshape(len(x), -1)
+        if y.shape not in ((len(x),), (len(x), 1)):
             hot = "; y.argmax(1) makes labels of rows with a 1" if y.ndim == 2 and y.shape[1] > 1 else ""
             raise ValueError(
                 f"{what} has shape {y.shape}, data.{x_name} {x.shape}: must be one number for each sample, shape "
@@ -393,13 +405,11 @@ def samples(
             _require_every_class(what, y, classes)
         found |= {x_name: x, y_name: y}
     if not signs:
-        width = found["x_train"].shape[1]
-        other = width if found["x_test"] is None else found["x_test"].shape[1]
-        if width != other:
-            raise ValueError(
-                f"{caller}: data.x_train has {width} numbers in a sample, data.x_test {other}: must be equal"
-            )
-        shape = _shape(caller, getattr(data, "shape", (width,)), width, image) if image else (width,)
+        one = found["x_train"].shape[1:]
+        other = one if found["x_test"] is None else found["x_test"].shape[1:]
+        if one != other:
+            raise ValueError(f"{caller}: data.x_train has samples of shape {one}, data.x_test {other}: must be equal")
+        shape = _shape(caller, getattr(data, "shape", found.get("shape", one)), one[0], image) if image else one
         found |= {"n_classes": classes, "shape": shape}
     numbers, mark = fingerprint(found), getattr(data, "fingerprint", None)
     return SimpleNamespace(**found, fingerprint=numbers if mark is None else mark, numbers=numbers)
@@ -409,10 +419,19 @@ class _Tuple(SimpleNamespace):
     """What a tuple of arrays holds, by the names that it would have as attributes."""
 
 
-def _named(caller: str, data: Any, signs: bool, image: str) -> Any:
-    """``data``, or what it holds by name if it is a tuple of arrays."""
-    arrays = data.tensors if isinstance(data, torch.utils.data.TensorDataset) else data
-    if not isinstance(arrays, tuple | list):
+def _reshaped(axes: int, image: str) -> str:
+    """What makes samples with so many axes fit."""
+    if axes == 1:
+        return "x[:, None] makes samples of one number, x[None] one sample"
+    return "x[:, None] gives images their one channel" if image and axes == 3 else "x.reshape(len(x), -1) flattens them"
+
+
+def _named(caller: str, data: Any, signs: bool) -> Any:
+    """``data``, or what it holds by name if it is a tuple of arrays or yields samples or batches."""
+    arrays = data.tensors if isinstance(data, TensorDataset) else data
+    if _is_pairs(data):
+        arrays = _collected(f"{caller}: data", data)
+    elif not isinstance(arrays, tuple | list):
         return data
     if len(arrays) not in ((2,) if signs else (2, 4)):
         wanted = "2, (x, y)" if signs else "2 or 4, (x, y) or (x, y, x_test, y_test)"
@@ -425,12 +444,40 @@ def _named(caller: str, data: Any, signs: bool, image: str) -> Any:
     labels = [found[name] for name in ("y_train", "y_test") if found[name] is not None]
     counted = all(y.dtype.kind in "iub" and y.size for y in labels)
     found["n_classes"] = max(2, *(int(y.max()) + 1 for y in labels)) if counted else 0
-    if image and found["x_train"].ndim == 4:
-        found["shape"] = found["x_train"].shape[1:]
-        for name in ("x_train", "x_test"):
-            if found[name] is not None and found[name].ndim == 4:
-                found[name] = found[name].reshape(len(found[name]), -1)
     return _Tuple(**found)
+
+
+def _is_pairs(data: Any) -> bool:
+    """Whether ``data`` yields samples or batches, and is neither arrays nor an object that has them."""
+    if isinstance(data, list):  # of pairs each begins with an array; of two lists that of labels does not
+        return bool(data) and all(isinstance(one, tuple | list) and getattr([*one, 0][0], "ndim", 0) for one in data)
+    return isinstance(data, Iterator | Dataset | DataLoader) and not isinstance(data, TensorDataset)
+
+
+def _collected(what: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(x, y) of all samples, or batches of them, that ``data`` yields as pairs; a ValueError if it yields no pairs."""
+    one_by_one = isinstance(data, Dataset) and not isinstance(data, IterableDataset) and hasattr(data, "__len__")
+    pairs: Any = (data[i] for i in range(len(data))) if one_by_one else data
+    batches, held = list[tuple[np.ndarray, np.ndarray]](), 0.0
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            shown = f"{len(pair)} values" if isinstance(pair, tuple | list) else f"a {type(pair).__name__}"
+            raise ValueError(
+                f"{what} = {type(data).__name__}: yields {shown}: must yield pairs (x, y), of one sample or of a batch"
+            )
+        x, y = (_numbers(f"{what}: {name} of pair {i}", value) for name, value in zip("xy", pair, strict=True))
+        held += x.nbytes + y.nbytes
+        specs.fitting(f"{what}: number of pairs", i + 1, held / 4)  # twice: in pieces and as a whole
+        if x.size:
+            batches.append((x[None], y[None]) if one_by_one or not y.ndim else (x, y))
+    shapes = sorted({x.shape[1:] for x, _ in batches})
+    if len(shapes) != 1:
+        raise ValueError(
+            f"{what} = {type(data).__name__}: yields "
+            + (f"samples of shapes {specs.listed(shapes)}: must be of one" if shapes else "no sample")
+        )
+    x, y = (np.concatenate(arrays) for arrays in zip(*batches, strict=True))
+    return x, y
 
 
 def fingerprint(found: Mapping[str, Any]) -> str:
@@ -458,27 +505,40 @@ def fingerprint(found: Mapping[str, Any]) -> str:
 
 
 def _numbers(what: str, value: Any) -> np.ndarray:
-    """``value`` as an array of real numbers."""
+    """``value`` as an array of real numbers that torch takes too: of its types, writable, not reversed."""
     specs.unmasked(what, value)
+    remedy = ""
     try:
-        array = np.asarray(value.detach().cpu() if torch.is_tensor(value) else value)
-    except (TypeError, ValueError, RuntimeError):
+        if torch.is_tensor(value):
+            value = value.detach().cpu()
+            value = value.float() if value.dtype == torch.bfloat16 else value
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
         array = np.array(None)
     if array.dtype.kind not in "biuf":
         of = f" of {array.dtype}" if array.ndim else ""
+        if torch.is_tensor(value):
+            where = "on the device 'meta', which holds none" if value.is_meta else f"{value.layout}, {value.dtype}"
+            of, remedy = f" ({where})", "; a sparse one becomes it by x.to_dense()" if not value.is_meta else ""
+        elif hasattr(value, "toarray"):
+            remedy = "; x.toarray() makes one of a sparse matrix"
         raise ValueError(
             f"{what} is a {type(value).__name__}{of}: must be an array of real numbers (NumPy, a list of rows of one "
-            "length, or a torch tensor)"
+            f"length, or a torch tensor){remedy}"
         )
+    if array.dtype.kind == "f" and array.itemsize > 8:
+        with np.errstate(over="ignore"):  # what is beyond float64 is looked at as all that is not finite
+            array = array.astype(float)
     array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-    return array.copy() if min(array.strides, default=0) < 0 else array  # torch takes no reversed views
+    return array.copy() if min(array.strides, default=0) < 0 or not array.flags.writeable else array
 
 
 def _refuse(what: str, array: np.ndarray, bad: np.ndarray, things: str, remedy: str) -> None:
     """If any entry is ``bad`` say how many are, which is the first of them, and what to do."""
     if bad.any():
         first = np.argwhere(bad)[0]
-        place = f"sample {first[0]}" + (f", number {first[1]}" if len(first) > 1 else "")
+        inner = first[1] if len(first) == 2 else tuple(first[1:].tolist())
+        place = f"sample {first[0]}" + (f", number {inner}" if len(first) > 1 else "")
         raise ValueError(
             f"{what}: {int(bad.sum()):,} of {bad.size:,} {things}, the first at {place}: "
             f"{array[tuple(first)].item()!r}{remedy}"
@@ -529,8 +589,9 @@ def _shape(caller: str, shape: Any, width: int, image: str) -> tuple[int, ...]:
     ok = array.shape == (3,) and array.dtype.kind in "iu" and min(array[1:]) >= 2
     if not ok or int(np.prod(array)) != width:
         given = tuple(shape) if isinstance(shape, list | tuple) else specs.shown(shape)
+        other = "np.moveaxis(x, -1, 1) puts channels first" if array.shape == (3,) else "use MLP for other data"
         raise ValueError(
             f"{caller}: data.shape = {given}, samples of {width} numbers: {image} needs images, (channels, height, "
-            "width) with sides of at least 2 pixels, flattened; use MLP for other data"
+            f"width) with sides of at least 2 pixels; {other}"
         )
     return tuple(int(n) for n in array)

@@ -32,6 +32,10 @@ DTYPES = ("float32", "float64")
 INITS = ("torch", "orthogonal")
 POOLINGS = ("max", "average")
 
+#: Dropout is below this: masks are drawn by 16 bits, and at any higher rate every number would be dropped.
+MOST_DROPPED = 1 - 2.0**-17
+DROPOUT = "at least 0 and below 1 - 2⁻¹⁷, as masks are drawn by 16 bits"
+
 Choice = str | xr.DataArray
 Switch = bool | xr.DataArray
 
@@ -54,7 +58,7 @@ class MLP(Spec):
         Slope α of LeakyReLU for negative arguments, 0 (ReLU) to 1 (linear network).
     dropout : number or DataArray
         Probability, in [0, 1), of setting an activation to zero in a training step; the others are divided by
-        ``1 - dropout``. Resolved to 2⁻¹⁶.
+        ``1 - dropout``. Resolved to 2⁻¹⁶, and so below 1 - 2⁻¹⁷.
     batch_norm : bool or DataArray
         Normalise every layer over the batch (ε = 1e-5, running averages with weight 0.1), or not at all.
     scale : number or DataArray, optional
@@ -95,7 +99,7 @@ class MLP(Spec):
         self.require_whole("depth", 2)
         self.require_whole("width", 1)
         self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self.require_between("dropout", 0, 1, "at least 0 and below 1")
+        self.require_between("dropout", 0, MOST_DROPPED, DROPOUT)
         self.require_one_of("batch_norm", True, False)
         self.require_one_of("bias", True, False)
         self.require_one_of("init", *INITS)
@@ -154,7 +158,7 @@ class CNN(Spec):
         self.require_whole("convolutions", 1)
         self.require_whole("channels", 1)
         self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self.require_between("dropout", 0, 1, "at least 0 and below 1")
+        self.require_between("dropout", 0, MOST_DROPPED, DROPOUT)
         self.require_one_of("pooling", *POOLINGS)
 
 
@@ -249,7 +253,8 @@ class Training(Spec):
                 and all(specs.is_real(v) and np.isfinite(v) for v in change[::2])
             )
             fits = fits and change[0] == round(change[0]) >= 1
-            fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < 1)
+            most = MOST_DROPPED if change[1:2] == ("dropout",) else 1
+            fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < most)
             self.require("schedule", fits, known)
 
 

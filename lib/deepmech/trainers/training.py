@@ -70,19 +70,21 @@ def train(
     Parameters
     ----------
     network : MLP, CNN or callable
-        A spec, or a network of your own: a function (or class) that returns an ``nn.Module`` for inputs (samples,
-        numbers) and outputs (samples, classes). Its initial weights come from torch's generator, seeded by the member's
-        seed. It is trained as it is written: torch's modules of dropout draw from the member's stream, and whatever
-        else draws random numbers in a forward pass is refused by its name. Layers before a BatchNorm are best without
-        biases (see :class:`MLP`).
+        A spec, or a network of your own: a function (or class) that returns an ``nn.Module`` for inputs of the samples'
+        own shape and outputs (samples, classes). Its initial weights come from torch's generator, seeded by the
+        member's seed. It is trained as it is written: torch's modules of dropout draw from the member's stream, and
+        whatever else draws random numbers in a forward pass is refused by its name. Layers before a BatchNorm are best
+        without biases (see :class:`MLP`).
     training : Training
         A spec. Every number in specs may be a labelled array (:func:`deepmech.over`).
     data : Data or tuple
         ``deepmech.data.Data``; or arrays (x, y) or (x, y, x_test, y_test), or a ``TensorDataset``, in which whole
-        numbers are labels and other numbers real targets; or any object with ``x_train``, ``y_train``, ``x_test``,
-        ``y_test`` (samples along the first axis) and ``n_classes``; for CNN also ``shape``, that of one image. Arrays,
-        lists or torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or
-        None. A ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none; their
+        numbers are labels and other numbers real targets; or a ``Dataset``, a ``DataLoader`` or whatever else yields
+        samples or batches as pairs (x, y), read once and in its order; or any object with ``x_train``, ``y_train``,
+        ``x_test``, ``y_test`` and ``n_classes``. Samples (n, numbers), for a network of your own of any shape, for CNN
+        (n, channels, height, width), or (n, numbers) with the attribute ``shape``, that of one image. Arrays, lists or
+        torch tensors; labels are whole numbers 0 … n_classes - 1, or real targets where n_classes is 0 or None. A
+        ``fingerprint``, which results keep as their attribute ``data``, is computed where there is none; their
         attribute ``samples`` is always computed.
     seed : int or DataArray
         An integer, or several as a labelled array. Members with the same seed share initial weights, batches and
@@ -184,6 +186,7 @@ def train(
     data = samples(
         "train", data, min(str(m.training.dtype) for m in members),  # "float32" if that is among them
         every_class=bool(metrics) or class_means, image="CNN" if isinstance(spec, CNN) else "",
+        any_shape=isinstance(spec, Own),
     )  # fmt: skip
     chosen = [call.choose(unknown(m.network, m.training), _slow(m)) for m in members]
     engines = [name for name, _ in chosen]
@@ -328,12 +331,14 @@ def _require_room(member: Member, data: Any) -> None:
     if isinstance(spec, MLP):
         width = int(spec.width)
         weights = 1.0 * width * (inputs + (int(spec.depth) - 2) * width + classes)
-        specs.fitting(f"MLP.depth = {spec.depth}, MLP.width", width, 4 * weights)
+        sizes = f"MLP.depth = {specs.shown(int(spec.depth))}, with {classes:,} outputs, MLP.width"
+        specs.fitting(sizes, width, 4 * weights)
     elif isinstance(spec, CNN):
         channels = int(spec.channels)
         inner = 9.0 * channels * (data.shape[0] + (int(spec.convolutions) - 1) * channels)
         outer = 1.0 * channels * data.shape[1] * data.shape[2] * classes
-        specs.fitting(f"CNN.convolutions = {spec.convolutions}, CNN.channels", channels, 4 * (inner + outer))
+        sizes = f"CNN.convolutions = {specs.shown(int(spec.convolutions))}, with {classes:,} outputs, CNN.channels"
+        specs.fitting(sizes, channels, 4 * (inner + outer))
 
 
 class Record:

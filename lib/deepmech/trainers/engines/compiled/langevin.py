@@ -387,7 +387,8 @@ class CompiledWalk:
 
     def set(self, weights: np.ndarray) -> None:
         """Put the network at these weights, (1, N) or flat."""
-        self._net.v[:] = weights
+        with np.errstate(over="ignore"):  # what is beyond the type of products has diverged
+            self._net.v[:] = weights
         self._net.w[:] = self._net.v if self._net.rounds else weights
 
     def gradient(self) -> np.ndarray:
