@@ -7,12 +7,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 import yaml
 
-from deepmech_book.press.sources import PROFILES, Checkout
+from deepmech_book.build.sources import PROFILES, Checkout
 
 ROOT = Path(__file__).parents[1]
 HOUSE = Checkout(ROOT)
@@ -43,6 +44,19 @@ def test_style_types_and_layers(command):
     program = Path(sys.executable).with_name(command[0])
     done = subprocess.run([program, *command[1:]], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_folder_of_ours_hides_from_the_checks_behind_a_name_that_tools_leave_out_by_default():
+    """Git, ruff and pytest know folders that they skip, such as build."""
+    program = Path(sys.executable).with_name("ruff")
+    done = subprocess.run([program, "check", "--show-files", "."], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {p for p in tracked() if p.suffix == ".py"} <= {Path(line) for line in done.stdout.splitlines()}
+    skipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["norecursedirs"]
+    folders = {part for p in (ROOT / "lib").rglob("*.py") for part in p.relative_to(ROOT).parts}
+    assert not [f for f in folders if any(fnmatch(f, pattern) for pattern in skipped)]
+    ours = [str(p) for p in (ROOT / "lib").rglob("*.py")]
+    done = subprocess.run(["git", "check-ignore", *ours], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize(("surroundings", "status"), [({}, 0), ({"CI": "true"}, 1)])
@@ -171,13 +185,13 @@ def test_no_path_of_a_machine_in_the_repository():
 
 
 def test_notebooks_import_nothing_that_the_key_overlooks():
-    """The key of a result does not cover the press, so no notebook may depend on it. Every profile fits, too."""
+    """The key of a result does not cover the build, so no notebook may depend on it. Every profile fits, too."""
     assert [p for p in tracked() if p.suffix == ".ipynb"] == [], "sources hold no outputs"
     for profile in PROFILES:
         assert list(HOUSE.profile(profile)) == list(HOUSE.names)
     for name in HOUSE.names:
         code = "\n".join(c.source for c in HOUSE.source(name).notebook.cells if c.cell_type == "code")
-        assert not re.search(r"deepmech_book\.press|from deepmech_book import .*\bpress\b", code), name
+        assert not re.search(r"deepmech_book\.build|from deepmech_book import .*\bbuild\b", code), name
 
 
 def test_pages_of_the_registry_are_notebooks():
@@ -199,8 +213,8 @@ sys.meta_path.insert(0, Absent())
 import deepmech, deepmech_book
 for house in (deepmech, deepmech_book):
     for module in pkgutil.walk_packages(house.__path__, house.__name__ + "."):
-        # The press, the claims, what reads it and the live host of the explorers need the book's packages.
-        needs = ("deepmech_book.press.", "deepmech_book.claims", "deepmech_book.explorers.widget")
+        # The build, the claims, what reads it and the live host of the explorers need the book's packages.
+        needs = ("deepmech_book.build.", "deepmech_book.claims", "deepmech_book.explorers.widget")
         needs += ("deepmech_book.bench.frozen",)
         if not module.name.startswith(needs):
             importlib.import_module(module.name)

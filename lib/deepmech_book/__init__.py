@@ -3,7 +3,7 @@
 :mod:`~deepmech_book.sweeps`, what the pages compute; :mod:`~deepmech_book.analysis`, what they measure of it;
 :mod:`~deepmech_book.claims`, the claims and their verdicts;
 :mod:`~deepmech_book.figures`, its pictures; :mod:`~deepmech_book.explorers`, the interactive ones; and
-:mod:`~deepmech_book.press`, which executes the notebooks and builds the site.
+:mod:`~deepmech_book.build`, which executes the notebooks and builds the site.
 """
 
 from pathlib import Path
@@ -11,6 +11,6 @@ from pathlib import Path
 from deepmech.core import provenance
 
 RECORD = "application/vnd.deepmech+json"
-"""MIME type under which a notebook's outputs carry figures and claims for the press."""
+"""MIME type under which a notebook's outputs carry figures and claims for the build."""
 
 provenance.remember(Path(__file__).parent)  # before any of it is imported: results answer to the code that runs

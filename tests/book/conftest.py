@@ -1,11 +1,11 @@
-"""Fixtures for the press: a miniature checkout in a temporary folder."""
+"""Fixtures for the build: a miniature checkout in a temporary folder."""
 
 from pathlib import Path
 
 import pytest
 from miniature import make_house
 
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build.sources import Checkout
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build.sources import Checkout
 
 ROOT = Path(__file__).parents[2]
 MINI = Path(__file__).parent / "mini"

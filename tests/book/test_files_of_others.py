@@ -93,6 +93,6 @@ def test_another_run_of_a_page_leaves_no_figure_of_the_one_before(place):
 
 
 def cli_checkout(root):
-    from deepmech_book.press.sources import Checkout
+    from deepmech_book.build.sources import Checkout
 
     return Checkout(root)

@@ -14,8 +14,8 @@ from miniature import ROOT
 from prose import blocks
 
 from deepmech import cli
-from deepmech_book.press import site
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build import site
+from deepmech_book.build.sources import Checkout
 
 HTML = Checkout(ROOT).html
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,9 +14,9 @@ import pytest
 
 from deepmech.core.files import write_whole
 from deepmech_book import RECORD
-from deepmech_book.press import execution, keys
-from deepmech_book.press.execution import NotebookFailed
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build import execution, keys
+from deepmech_book.build.execution import NotebookFailed
+from deepmech_book.build.sources import Checkout
 
 
 def made_of(checkout, name="springs/one", profile="quick"):
@@ -34,9 +34,9 @@ def edit(path, text="\n# changed\n"):
 
 
 SEEN = {"notebooks/springs/one.md": "notebook", "lib/deepmech/physics.py": "library",
-        "lib/deepmech_book/claims/claims_a.yml": "library", "lib/deepmech_book/press/execution.py": "library",
+        "lib/deepmech_book/claims/claims_a.yml": "library", "lib/deepmech_book/build/execution.py": "library",
         "requirements.lock": "lock file"}  # fmt: skip
-UNSEEN = ("notebooks/springs/two.md", "book/intro.md", "lib/deepmech_book/press/site.py",
+UNSEEN = ("notebooks/springs/two.md", "book/intro.md", "lib/deepmech_book/build/site.py",
           "lib/deepmech/__pycache__/x.pyc", "book/results/sweep.nc")  # fmt: skip
 
 

@@ -4,8 +4,8 @@ import nbformat
 import pytest
 
 from deepmech import cli
-from deepmech_book.press import lab
-from deepmech_book.press.sources import BookError
+from deepmech_book.build import lab
+from deepmech_book.build.sources import BookError
 
 
 def test_a_copy_that_is_there_stays_and_the_originals_are_refused(checkout, monkeypatch, capsys):

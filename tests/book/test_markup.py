@@ -7,8 +7,8 @@ from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 from miniature import make_house, notebook_text, write_notebooks
 
-from deepmech_book.press import pages, press, site
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build import notebooks, pages, site
+from deepmech_book.build.sources import Checkout
 
 SCRIPT = "<script>window.fired = 1</script>"
 IMAGE = "<img src=x onerror='window.fired = 2'>"
@@ -35,7 +35,7 @@ def html(tmp_path_factory):
     with (checkout.root / "_toc.yml").open("a") as toc:
         toc.write("      - file: generated/gallery\n      - file: generated/status\n")
     checkout = Checkout(checkout.root)
-    return site.build(checkout, press.press(checkout), "quick", whole=False)
+    return site.build(checkout, notebooks.execute_notebooks(checkout), "quick", whole=False)
 
 
 def soup(html, page):

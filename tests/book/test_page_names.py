@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build.sources import Checkout
 
 BOOK = Checkout.find()
 

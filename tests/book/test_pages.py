@@ -16,8 +16,8 @@ from miniature import ROOT, make_house
 from playwright.sync_api import TimeoutError
 
 from deepmech_book import claims
-from deepmech_book.press import press, site
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build import notebooks, site
+from deepmech_book.build.sources import Checkout
 
 pytestmark = [pytest.mark.page, pytest.mark.slow]
 
@@ -59,7 +59,7 @@ def book(tmp_path_factory):
     folder = REAL
     if not site.current(Checkout(ROOT)):
         checkout = make_house(tmp_path_factory.mktemp("pages") / "checkout")
-        folder = site.build(checkout, press.press(checkout), "quick", whole=False)
+        folder = site.build(checkout, notebooks.execute_notebooks(checkout), "quick", whole=False)
     served = Site(folder)
     yield served
     served.server.shutdown()
@@ -107,7 +107,7 @@ class Visit:
         self.context.close()
 
 
-# Pages of each kind: prose, a chapter, figures and tables, explorers, the reference, what the press makes.
+# Pages of each kind: prose, a chapter, figures and tables, explorers, the reference, what the build makes.
 HEARD = (
     *("intro.html", "springs.html", "bibliography.html", "search.html", "generated/gallery.html"),
     *("generated/spring_block/chain.html", "generated/glass/transitions.html", "generated/beyond/your_network.html"),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech_book.press import press
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build import notebooks
+from deepmech_book.build.sources import Checkout
 
 ROOT = Path(__file__).parents[2]
 MODULE = """\
@@ -55,29 +55,29 @@ def built(checkout, shipped, monkeypatch):
     """A checkout whose page draws a shipped result, made by a trainer beside it."""
     shutil.copytree(shipped, checkout.root, dirs_exist_ok=True)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(checkout.root / "code"), *sys.path]))
-    monkeypatch.syspath_prepend(checkout.root / "code")  # of this process, from which those of the press take it
+    monkeypatch.syspath_prepend(checkout.root / "code")  # of this process, from which those of the build take it
     page = notebook_text(PAGE, parameters='profile = "quick"\nsteps = 5')
     return write_notebooks(checkout, a=page)
 
 
-def pressed(checkout, **options):
-    (page_run,) = press.press(Checkout(checkout.root), **options)
+def built_page(checkout, **options):
+    (page_run,) = notebooks.execute_notebooks(Checkout(checkout.root), **options)
     made = page_run.notebook["metadata"]["deepmech"]["results"]
     text = "".join("".join(o.get("text", "")) for c in page_run.notebook["cells"] for o in c.get("outputs", []))
     return float(text), made
 
 
 def test_a_page_tells_what_it_draws(built):
-    value, (drawn,) = pressed(built)
+    value, (drawn,) = built_page(built)
     assert value == pytest.approx(3 * sum(0.75**k for k in range(5)))
     assert drawn["name"] == "decay" and drawn["obtained"] == "shipped" and drawn["of"] == 2
     assert "recomputed so far: 0 of 2 cells" in drawn["words"] and drawn["source"].startswith("decay-")
 
 
 def test_a_page_edited_in_one_parameter_shows_other_numbers(built):
-    before, _ = pressed(built)
+    before, _ = built_page(built)
     write_notebooks(built, a=notebook_text(PAGE, parameters='profile = "quick"\nsteps = 6'))
-    after, (drawn,) = pressed(built)
+    after, (drawn,) = built_page(built)
     assert drawn["obtained"] == "computed" and after == pytest.approx(before + 3 * 0.75**5)
 
 
@@ -94,7 +94,7 @@ def test_fingerprints_need_no_data(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_notebook_runs_wherever_it_is_opened(tmp_path):
-    """By plain papermill, without the press, in an empty folder: it finds what ships, and computes nothing."""
+    """By plain papermill, without the build, in an empty folder: it finds what ships, and computes nothing."""
     import jupytext
     import papermill
 

@@ -9,7 +9,7 @@ import yaml
 from miniature import ROOT, notebook_text, write_notebooks
 
 from deepmech import cli
-from deepmech_book.press import run
+from deepmech_book.build import run
 
 PAGE = """\
 import xarray as xr

@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 from deepmech.data import datasets
 from deepmech.data.datasets import SOURCES
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build.sources import Checkout
 
 REAL = Checkout(ROOT)
 LEAST = 3  # networks have an interval, paths a middle

@@ -14,14 +14,14 @@ from sphinx.util.inventory import InventoryFile
 
 import deepmech
 from deepmech_book import claims
+from deepmech_book.build import api, notebooks, site
+from deepmech_book.build.sources import BookError, Checkout
 from deepmech_book.claims.citations import citations
-from deepmech_book.press import api, press, site
-from deepmech_book.press.sources import BookError, Checkout
 
 
 def build(checkout, **options):
     checkout = Checkout(checkout.root)
-    return site.build(checkout, press.press(checkout), "quick", whole=False, **options)
+    return site.build(checkout, notebooks.execute_notebooks(checkout), "quick", whole=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def plain(tmp_path_factory):
     write_notebooks(checkout, a=notebook_text("1 + 1"))
     words = "# Intro\n\nWords {cite:p}`he2023law`, $x^2$.\n\n```{bibliography}\n```\n"
     (checkout.book / "intro.md").write_text(words)
-    press.press(Checkout(checkout.root))
+    notebooks.execute_notebooks(Checkout(checkout.root))
     return checkout
 
 
@@ -50,7 +50,9 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
     lines: list[str] = []
 
     def build():
-        return site.build(ready, press.press(ready, "quick", ["springs/a"]), "quick", whole=False, say=lines.append)
+        return site.build(
+            ready, notebooks.execute_notebooks(ready, "quick", ["springs/a"]), "quick", whole=False, say=lines.append
+        )
 
     html = build()
     assert (html / "generated" / "springs" / "a.html").is_file()
@@ -91,7 +93,7 @@ def test_a_page_that_was_edited_added_or_lost_is_seen(ready, monkeypatch):
         os.utime(page, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     monkeypatch.setattr(site, "_jupyter_book", print_pages)
-    page_runs = press.press(ready)
+    page_runs = notebooks.execute_notebooks(ready)
     site.build(ready, page_runs, "quick", whole=False)
     for number, harm in enumerate([forge, page.unlink], 2):
         site.build(ready, page_runs, "quick", whole=False)
@@ -153,7 +155,7 @@ def test_jupyter_book_ends_with_the_press(tmp_path):
         [sys.executable, "-u", "-c", site._PRINT], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdout.readline() == b"1\n" and process.poll() is None
-    process.stdin.close()  # as when the press is killed
+    process.stdin.close()  # as when the build is killed
     assert process.wait(timeout=20) == 1
     process.stdout.close()
 
@@ -184,7 +186,7 @@ def test_a_promised_figure_that_nobody_drew_stops_the_build(ready):
     promised = next(iter(claims.figures().values()))
     checkout = Checkout(ready.root)
     with pytest.raises(BookError, match=f"figure {promised.id}: not drawn by {promised.page}"):
-        site.build(checkout, press.press(checkout), "quick", whole=True)
+        site.build(checkout, notebooks.execute_notebooks(checkout), "quick", whole=True)
     assert not checkout.html.exists()
 
 
@@ -221,7 +223,7 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     outputs = [{"output_type": "display_data", "data": one._repr_mimebundle_()} for one in shown]
     outputs.insert(0, {"output_type": "display_data", "data": {"text/html": "a table"}})
     cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
-    page_run = press.PageRun(ready.source("springs/a"), {}, "", {"cells": [cell]})
+    page_run = notebooks.PageRun(ready.source("springs/a"), {}, "", {"cells": [cell]})
     (made,) = json.loads(site._printable(page_run))["cells"]
     table, card, rest = (output["data"]["text/html"] for output in made["outputs"])
     assert table == "a table" and 'class="dm-claim dm-claim dm-main"' in card
@@ -230,7 +232,7 @@ def test_main_claims_are_cards_and_the_others_rows_of_a_fold_below_them(ready):
     figure = {"mystnb": {"figure": {"name": "fig-x"}}}
     alone, plain = {**cell, "outputs": outputs[1:2]}, {**cell, "metadata": {}, "outputs": []}
     draws, teaches = {**plain, "metadata": figure}, {**plain, "metadata": {**figure, "tags": ["show-input"]}}
-    more = press.PageRun(page_run.source, {}, "", {"cells": [alone, plain, draws, teaches]})
+    more = notebooks.PageRun(page_run.source, {}, "", {"cells": [alone, plain, draws, teaches]})
     shown = json.loads(site._printable(more))["cells"]
     assert shown[0]["outputs"][0]["data"]["text/html"].startswith('<details class="dm-claim'), "no card, no fold"
     folded = ["hide-input" in c["metadata"]["tags"] for c in (made, *shown)]

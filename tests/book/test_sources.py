@@ -13,7 +13,7 @@ from miniature import MINI, ROOT, make_house, notebook_text, write_notebooks
 from deepmech.sweeps.results import folder
 from deepmech.sweeps.store import read_netcdf
 from deepmech.sweeps.sweep import sweep_of
-from deepmech_book.press.sources import BookError, Checkout, Source, checked, with_values
+from deepmech_book.build.sources import BookError, Checkout, Source, checked, with_values
 
 
 def test_order_of_the_contents(checkout):

@@ -12,10 +12,10 @@ from deepmech.core.estimates import Estimate
 from deepmech.core.files import write_whole
 from deepmech_book import claims
 from deepmech_book.bench.frozen import COMMITS, prediction
+from deepmech_book.build import site, verdicts
+from deepmech_book.build.sources import BookError
+from deepmech_book.build.verdicts import Row
 from deepmech_book.claims import registry, tables
-from deepmech_book.press import site, verdicts
-from deepmech_book.press.sources import BookError
-from deepmech_book.press.verdicts import Row
 
 PAGE = "spring_block/phase_diagram"
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from deepmech_book import claims
+from deepmech_book.build.sources import Checkout
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.rules import Rule
-from deepmech_book.press.sources import Checkout
 
 HOUSE = Checkout.find()
 

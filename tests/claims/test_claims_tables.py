@@ -4,6 +4,8 @@ import pkgutil
 
 import pytest
 
+from deepmech_book.build import verdicts
+from deepmech_book.build.sources import Checkout
 from deepmech_book.claims import claim, claims, figures
 from deepmech_book.claims.citations import citations
 from deepmech_book.claims.display import badge
@@ -16,8 +18,6 @@ from deepmech_book.claims.tables import (
     findings_markdown,
     papers_markdown,
 )
-from deepmech_book.press import verdicts
-from deepmech_book.press.sources import Checkout
 
 HOUSE = Checkout.find()
 

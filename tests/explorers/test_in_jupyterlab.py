@@ -15,8 +15,8 @@ import pytest
 from explorer_pages import frames
 from playwright.sync_api import TimeoutError
 
-from deepmech_book.press import lab as copies
-from deepmech_book.press.sources import Checkout
+from deepmech_book.build import lab as copies
+from deepmech_book.build.sources import Checkout
 
 pytestmark = [pytest.mark.slow]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core import provenance
-from deepmech_book.press import keys
-from deepmech_book.press.sources import BookError, Checkout, Source, format_duration
+from deepmech_book.build import keys
+from deepmech_book.build.sources import BookError, Checkout, Source, format_duration
 
 Say = Callable[[str], None]
 #: Minutes that a cell of a page of the profile quick may take; in other profiles a cell may compute for days.
@@ -22,7 +22,7 @@ CELL_MINUTES = 30.0
 
 @dataclass(frozen=True)
 class PageRun:
-    """One notebook of one pressing: what it takes and, once there, its executed form.
+    """One notebook of one build: what it takes and, once there, its executed form.
 
     ``parts`` is what it is made of; ``notebook`` is None as long as it is not there, made of these; ``fresh`` says that
     this run executed it, and ``why``: what of it had changed since it was executed before.
@@ -54,7 +54,7 @@ def page_runs(checkout: Checkout, profile: str) -> list[PageRun]:
     return found
 
 
-def press(
+def execute_notebooks(
     checkout: Checkout,
     profile: str = "quick",
     chapters: list[str] | None = None,
@@ -104,7 +104,7 @@ def executions(
     """
     if not todo:
         return
-    from deepmech_book.press import execution  # papermill takes a second, and a book that is up to date does without
+    from deepmech_book.build import execution  # papermill takes a second, and a book that is up to date does without
 
     jobs = max(1, min(jobs, provenance.cores(), len(todo)))
     # Where stored results lie, and where long sweeps keep what they have computed.

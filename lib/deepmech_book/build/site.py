@@ -24,12 +24,12 @@ import deepmech
 from deepmech.core.files import write_whole
 from deepmech.core.specs import digest
 from deepmech_book import RECORD
+from deepmech_book.build import api, gallery, keys, pages, verdicts
+from deepmech_book.build.notebooks import PageRun, Say
+from deepmech_book.build.notebooks import page_runs as page_runs_of
+from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import fold
-from deepmech_book.press import api, gallery, keys, pages, verdicts
-from deepmech_book.press.press import PageRun, Say
-from deepmech_book.press.press import page_runs as page_runs_of
-from deepmech_book.press.sources import REFERENCE, BookError, Checkout, mapping
 
 SEAL = ".deepmech-site"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
@@ -40,14 +40,14 @@ _PARTIAL = ["ref.ref", "ref.numref", "ref.doc", "ref.eq", "ref.myst", "myst.xref
 
 
 @contextlib.contextmanager
-def only_press(checkout: Checkout) -> Iterator[None]:
-    """No two presses at work in one checkout. The lock goes with the process, however it ends."""
+def build_lock(checkout: Checkout) -> Iterator[None]:
+    """No two builds at work in one checkout. The lock goes with the process, however it ends."""
     checkout.generated.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(filelock.FileLock(checkout.generated / ".lock", blocking=False))
         except filelock.Timeout:
-            raise BookError("another press is at work in this checkout; wait for it or stop it") from None
+            raise BookError("another build is at work in this checkout; wait for it or stop it") from None
         yield
 
 
@@ -142,7 +142,7 @@ def _with_cards(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _made_of(
     checkout: Checkout, ready: list[PageRun], records: list[dict[str, Any]], profile: str, partial: bool
 ) -> tuple[dict[str, str], str]:
-    """What the press writes for a site, by file name, and a digest of that and of all else that a site is made of. The
+    """What the build writes for a site, by file name, and a digest of that and of all else that a site is made of. The
     status page is not there, which tells how the last build went."""
     reference = any(page.startswith(f"generated/{REFERENCE}") for page in checkout.pages)
     made = pages.claims_pages(records, profile, {s.name: s.source.title for s in ready}, reference)
@@ -208,7 +208,7 @@ def _toc(checkout: Checkout, ready: set[str]) -> str:
     return yaml.safe_dump(prune(checkout.toc), sort_keys=False, allow_unicode=True)
 
 
-#: Jupyter Book, which ends when its standard input does: as soon as the press has gone, however it went.
+#: Jupyter Book, which ends when its standard input does: as soon as the build has gone, however it went.
 _PRINT = """\
 import os, threading
 threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()

@@ -12,8 +12,8 @@ from typing import Any
 import nbformat
 
 from deepmech.core.files import write_whole
-from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError, Checkout
+from deepmech_book.build.notebooks import Say
+from deepmech_book.build.sources import BookError, Checkout
 
 
 def copy(checkout: Checkout, name: str) -> Any:

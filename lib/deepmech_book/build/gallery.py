@@ -12,10 +12,10 @@ from typing import Any
 
 from docutils import nodes
 
+from deepmech_book.build import keys
+from deepmech_book.build.notebooks import PageRun
+from deepmech_book.build.sources import Checkout
 from deepmech_book.claims import PAPERS, figures
-from deepmech_book.press import keys
-from deepmech_book.press.press import PageRun
-from deepmech_book.press.sources import Checkout
 
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
@@ -27,14 +27,14 @@ _STEM = re.compile(r'class="deepmech-picture[^"]*" data-files="([^"]*)"')
 
 
 def executed(app: Any, page: str) -> dict[str, Any] | None:
-    """What the press noted in a page that it executed; None of other pages, and outside of HTML; a ValueError for a
+    """What the build noted in a page that it executed; None of other pages, and outside of HTML; a ValueError for a
     notebook that something else executed."""
     path = Path(app.env.doc2path(page))
     if path.suffix != ".ipynb" or app.builder.format != "html":
         return None
     made: dict[str, Any] | None = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("deepmech")
     if made is None:
-        raise ValueError(f"{page}: was not executed by the press; run deepmech book")
+        raise ValueError(f"{page}: was never executed; run deepmech book")
     return made
 
 

@@ -1,4 +1,4 @@
-"""The press at work: what is executed, what is reused, what a failure or a kill leaves behind."""
+"""How the book is executed: what is executed, what is reused, what a failure or a kill leaves behind."""
 
 import json
 import os
@@ -14,14 +14,14 @@ import psutil
 import pytest
 from miniature import notebook_text, write_notebooks
 
-from deepmech_book.press import execution, keys, press
-from deepmech_book.press.sources import BookError, Checkout
+from deepmech_book.build import execution, keys, notebooks
+from deepmech_book.build.sources import BookError, Checkout
 
 
 def run(checkout, *arguments, **options):
     """Press with the messages it gave: (page_runs by name, lines)."""
     lines: list[str] = []
-    page_runs = press.press(Checkout(checkout.root), *arguments, say=lines.append, **options)
+    page_runs = notebooks.execute_notebooks(Checkout(checkout.root), *arguments, say=lines.append, **options)
     return {s.name: s for s in page_runs}, lines
 
 
@@ -130,14 +130,14 @@ def test_a_change_while_it_runs_is_not_trusted_next_time(checkout):
     spoil += "b = Path('notebooks/springs/b.md')\nb.write_text(b.read_text() + 'More.')"
     write_notebooks(checkout, a=notebook_text(spoil), b=notebook_text(SAY))
     page_runs, lines = run(checkout, jobs=1)
-    assert outputs(page_runs["springs/b"]) == "n = 3 profile = quick\n", "as it was when the press began"
+    assert outputs(page_runs["springs/b"]) == "n = 3 profile = quick\n", "as it was when the build began"
     assert sum("changed while it ran" in line for line in lines) == 2
     assert all(page_run.fresh for page_run in run(checkout)[0].values())
 
 
 def start(checkout):
     command = [sys.executable, "-m", "deepmech.cli", "book", "--no-site"]
-    # A shell that runs the tests in the background has them ignore SIGINT, and so would the press.
+    # A shell that runs the tests in the background has them ignore SIGINT, and so would the build.
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen(command, cwd=checkout.root, stderr=subprocess.PIPE, text=True, preexec_fn=listen)
 
@@ -166,10 +166,10 @@ def test_killed_at_random_points(checkout):
         family = descendants(process)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert gone(family), "a process outlives the press"
+        assert gone(family), "a process outlives the build"
         for path in checkout.generated.rglob("*.ipynb"):
             assert keys.executed(path), f"{path.name} is there but not whole"
-    before = {s.name for s in press.page_runs(Checkout(checkout.root), "quick") if s.notebook}
+    before = {s.name for s in notebooks.page_runs(Checkout(checkout.root), "quick") if s.notebook}
     page_runs, _ = run(checkout)
     assert all(s.notebook for s in page_runs.values())
     assert {name for name, s in page_runs.items() if not s.fresh} == before, "what was finished is not done again"
@@ -204,7 +204,7 @@ def test_what_a_cell_started_ends_with_its_page(checkout, monkeypatch):
     write_notebooks(checkout, a=notebook_text(ORPHAN), b=notebook_text(ORPHAN + "\nraise ValueError"))
     with pytest.raises(BookError, match="1 of 2 notebooks failed"):
         run(checkout)
-    (a,) = [s for s in press.page_runs(Checkout(checkout.root), "quick") if s.notebook]
+    (a,) = [s for s in notebooks.page_runs(Checkout(checkout.root), "quick") if s.notebook]
     assert not psutil.pid_exists(int(outputs(a))) or psutil.Process(int(outputs(a))).status() == psutil.STATUS_ZOMBIE
     family = [p for p in psutil.process_iter() if environment_of(p).get("DEEPMECH_TEST") == str(checkout.root)]
     assert not family
@@ -234,9 +234,9 @@ def test_a_page_that_removes_or_changes_a_shipped_result_is_named_at_once(checko
 
 
 def test_two_presses_do_not_work_in_one_house(checkout):
-    from deepmech_book.press.site import only_press
+    from deepmech_book.build.site import build_lock
 
-    with only_press(checkout), pytest.raises(BookError, match="another press is at work"), only_press(checkout):
+    with build_lock(checkout), pytest.raises(BookError, match="another build is at work"), build_lock(checkout):
         pass
-    with only_press(checkout):
+    with build_lock(checkout):
         pass

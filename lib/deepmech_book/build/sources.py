@@ -178,7 +178,7 @@ class Source:
 
 
 def read(name: str, path: Path, fmt: str) -> Source:
-    """Read a Jupytext notebook and check what the press relies on: it has kernelspec python3, a title, and one cell of
+    """Read a Jupytext notebook and check what the build relies on: it has kernelspec python3, a title, and one cell of
     parameters, which sets names to plain values and begins with ``profile``. Otherwise a BookError."""
     # A grammar of addresses that takes seconds to build, for a check of jsonschema's that no notebook needs.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

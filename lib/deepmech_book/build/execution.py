@@ -29,8 +29,8 @@ from traitlets.config import Config
 
 from deepmech.core import provenance
 from deepmech.core.files import write_whole
-from deepmech_book.press import keys
-from deepmech_book.press.sources import BookError, Checkout, Source, format_duration, short, with_values
+from deepmech_book.build import keys
+from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, short, with_values
 
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"

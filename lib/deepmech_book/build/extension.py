@@ -13,8 +13,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from deepmech.core import provenance
-from deepmech_book.press import api, gallery
-from deepmech_book.press.sources import REFERENCE, format_duration
+from deepmech_book.build import api, gallery
+from deepmech_book.build.sources import REFERENCE, format_duration
 
 
 def provenance_banner(made: dict[str, Any], download: str) -> str:
@@ -33,7 +33,7 @@ def provenance_banner(made: dict[str, Any], download: str) -> str:
 
 
 def add_stamp(app: Any, doctree: nodes.document) -> None:
-    """Put the banner below the title of a page that the press executed, and at its end when and where that was."""
+    """Put the banner below the title of a page that the build executed, and at its end when and where that was."""
     name = app.env.docname
     if (made := gallery.executed(app, name)) is not None:
         title = next(iter(doctree.findall(nodes.title)))

@@ -16,9 +16,9 @@ import numpy as np
 
 from deepmech.core.files import write_whole
 from deepmech_book import claims
+from deepmech_book.build.notebooks import Say
+from deepmech_book.build.sources import BookError
 from deepmech_book.claims.rules import VERDICTS
-from deepmech_book.press.press import Say
-from deepmech_book.press.sources import BookError
 
 FILE = "verdicts.tsv"
 PROFILE = "quick"

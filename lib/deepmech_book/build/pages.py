@@ -1,4 +1,4 @@
-"""Pages that the press writes itself: how the book was made, what came of every claim, where everything of the papers
+"""Pages that the build writes itself: how the book was made, what came of every claim, where everything of the papers
 is; and the pieces of prose pages that follow from what the notebooks found."""
 
 from __future__ import annotations
@@ -7,15 +7,15 @@ import json
 import re
 from typing import Any
 
+from deepmech_book.build import api
+from deepmech_book.build.notebooks import PageRun
+from deepmech_book.build.sources import format_duration
 from deepmech_book.claims import PAPERS, tables
-from deepmech_book.press import api
-from deepmech_book.press.press import PageRun
-from deepmech_book.press.sources import format_duration
 
 STATUS_HEAD = """\
 # How this book was made
 
-Every page with code was executed by the press with the profile **{profile}**, and the table says when, where and for
+Every page with code was executed by the build with the profile **{profile}**, and the table says when, where and for
 how long. *This run* means that the page was executed for the build you are reading; *earlier run* means that nothing
 it depends on (the notebook, its parameters, the library, the data, the stored results, the pinned packages) has
 changed since it was. Each page offers its executed notebook as a download.

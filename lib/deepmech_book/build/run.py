@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from deepmech.core.files import demand_own, hand_over, write_whole
-from deepmech_book.press import keys, press
-from deepmech_book.press.press import Say
-from deepmech_book.press.sources import Checkout, Source, aligned, assignments, checked, kind, remark
+from deepmech_book.build import keys, notebooks
+from deepmech_book.build.notebooks import Say
+from deepmech_book.build.sources import Checkout, Source, aligned, assignments, checked, kind, remark
 
 
 def notebook_of(checkout: Checkout, path: str | Path) -> Source:
@@ -75,9 +75,9 @@ def run(
     demand_own(folder, stem)
     with tempfile.TemporaryDirectory(prefix="deepmech-") as temporary:
         made = Path(temporary)
-        page_run = press.PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
+        page_run = notebooks.PageRun(source, parameters, keys.parts(source, parameters, keys.surroundings(checkout)))
         todo = {source.name: (made / f"{stem}.ipynb", page_run)}
-        with closing(press.executions(checkout, todo, 1, cell_minutes, say)) as executed:
+        with closing(notebooks.executions(checkout, todo, 1, cell_minutes, say)) as executed:
             for done in executed:
                 assert done.notebook is not None
                 found = keys.records(source.name, done.notebook)

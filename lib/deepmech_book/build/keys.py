@@ -17,10 +17,10 @@ from typing import Any
 
 from deepmech.core.specs import digest
 from deepmech_book import RECORD
-from deepmech_book.press.sources import Checkout, Source
+from deepmech_book.build.sources import Checkout, Source
 
-# The press itself does not reach into notebooks, except through these files.
-_PRESS = tuple(f"deepmech_book/press/{name}.py" for name in ("execution", "sources"))
+# The build itself does not reach into notebooks, except through these files.
+_BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "sources"))
 
 
 def tree_digest(folder: Path, keep: Any = lambda relative: True) -> str:
@@ -47,7 +47,7 @@ def surroundings(checkout: Checkout) -> dict[str, str]:
 def _seen(name: str) -> bool:
     """Whether notebooks may depend on this file below ``lib``."""
     return name.startswith(("deepmech/", "deepmech_book/")) and (
-        not name.startswith(("deepmech_book/press/", "deepmech_book/results/")) or name in _PRESS
+        not name.startswith(("deepmech_book/build/", "deepmech_book/results/")) or name in _BUILD
     )
 
 

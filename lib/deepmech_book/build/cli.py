@@ -1,0 +1,149 @@
+"""Verbs of the book: ``deepmech book | run | lab | explore`` (those of the library: :mod:`deepmech.cli`)."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from deepmech.cli import positive, say, verb
+
+PROFILES = ("quick", "laptop", "paper")
+
+
+def commands(parsers: Any) -> None:
+    """Add the verbs to the subparsers of the command ``deepmech``."""
+    minutes = {"type": positive, "metavar": "MINUTES", "help": "stop a cell that takes longer (default: 30 in quick)"}
+    profile = {"default": "quick", "metavar": "NAME|FILE", "help": "quick, laptop, paper or a file like theirs"}
+
+    def told(run: Callable[[argparse.Namespace], int], help: str) -> Callable[..., Any]:
+        return verb(parsers, run.__name__[1:], needs_book(run), help)
+
+    add = told(_book, "execute the notebooks that are out of date and build the site")
+    add("--profile", choices=PROFILES, default="quick", help="which parameters to use (default: quick)")
+    some = "only these chapters (spring_block) or notebooks (spring_block/x)"
+    add("--chapters", nargs="+", metavar="NAME", help=some)
+    add("--jobs", type=positive, default=2, help="notebooks at a time, at most one per core (default: 2)")
+    add("--anew", action="store_true", help="execute also what is up to date")
+    add("--cell-minutes", **minutes)
+    add("--no-site", action="store_true", help="execute and check only; do not build the site")
+    add("--accept", action="store_true", help="write verdicts and numbers that differ into book/verdicts.tsv")
+
+    add = told(_run, "execute one notebook with parameters of your own")
+    add("notebook", metavar="NOTEBOOK", help="notebooks/glass/relaxation.md, or glass/relaxation")
+    given = {"nargs": 2, "action": "append", "default": [], "dest": "given", "metavar": ("NAME", "VALUE")}
+    add("-p", **given, help='a parameter; a list as "[0.1, 0.2]"')
+    add("--profile", **profile)
+    add("-o", dest="out", default="out", metavar="FOLDER", help="where it all goes (default: out)")
+    add("--cell-minutes", **minutes)
+    add("--help-notebook", action="store_true", help="say which parameters the notebook has, and stop")
+
+    add = told(_zoo, "say what a network of the zoo is and what was measured of it")
+    add("number", type=int, metavar="NUMBER", help="which network, from 0")
+    add("--again", action="store_true", help="train it here, and compare")
+    add("--seed", type=int, default=0, help="other initial weights and batches (default: 0, those that ship)")
+
+    add = told(_bench, "judge a measure of your own on the zoo, beside all others")
+    add("path", metavar="FILE", help="a Python file with functions of a record")
+    add("--stop", choices=("loss", "epochs"), default="loss", help="equal training loss (default), or equal epochs")
+    add("--equal", action="store_true", help="count every pair alike, also where gaps are close")
+
+    add = told(_lab, "copy the notebooks, and open JupyterLab on the copies")
+    add("-o", dest="out", metavar="FOLDER", default="lab", help="where the copies are kept (default: lab)")
+    add("--no-browser", action="store_true", help="only write the copies")
+
+    add = told(_explore, "write an interactive picture as one HTML file, and open it")
+    names = "chain (the default), elastic, ruler, relaxation, training or diagram"
+    add("explorer", nargs="?", default="chain", metavar="NAME", help=names)
+    add("--output", metavar="FILE", help="default: a name of its own, such as spring-block-chain.html")
+    add("--no-browser", action="store_true", help="only write the file")
+
+
+def needs_book(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """``command`` that says in words which package is missing where the library is installed without the book."""
+
+    def run(options: argparse.Namespace) -> int:
+        try:
+            return command(options)
+        except ModuleNotFoundError as missing:
+            raise RuntimeError(f"needs {missing.name}: pip install '.[book]' in the folder of the repository") from None
+
+    return run
+
+
+def _book(options: argparse.Namespace) -> int:
+    from deepmech_book.build import notebooks, site, verdicts
+    from deepmech_book.build.sources import Checkout
+
+    checkout = Checkout.find()
+    if options.accept and options.profile != verdicts.PROFILE:
+        raise ValueError(f"--accept: the verdicts kept are those of profile {verdicts.PROFILE}; leave out --profile")
+    checkout.select(options.chapters)  # what is misspelt is said first
+    with site.build_lock(checkout):
+        how = {"jobs": options.jobs, "anew": options.anew, "cell_minutes": options.cell_minutes}
+        page_runs = notebooks.execute_notebooks(checkout, options.profile, options.chapters, **how, say=say)
+        here = {s.name for s in page_runs if s.notebook is not None} if options.chapters else None
+        table = checkout.book / verdicts.FILE
+        verdicts.demand(table, site.collect_records(page_runs), options.profile, here, accept=options.accept, say=say)
+        if not options.no_site:
+            html = site.build(checkout, page_runs, options.profile, whole=not options.chapters, say=say)
+            say(f"open {html.relative_to(checkout.root) / 'index.html'}")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from deepmech_book.build import run
+    from deepmech_book.build.sources import Checkout
+
+    checkout = Checkout.find()
+    source = run.notebook_of(checkout, options.notebook)
+    if options.help_notebook:
+        sys.stdout.write(f"{run.describe(source)}\n")
+        return 0
+    given = {name: run.value(text) for name, text in options.given}
+    parameters, folder = run.parameters_of(checkout, source, options.profile, given), Path(options.out)
+    run.run(checkout, source, parameters, folder, cell_minutes=options.cell_minutes, say=say)
+    say(f"{options.out} holds the notebook, its figures and its claims")
+    return 0
+
+
+def _zoo(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.networks import cli_zoo
+
+    sys.stdout.write(f"{cli_zoo(options.number, again=options.again, seed=options.seed)}\n")
+    return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from deepmech_book.bench.networks import cli_bench
+
+    table, faults = cli_bench(options.path, stop=options.stop, equal=options.equal)
+    sys.stdout.write(f"{table}\n")
+    for line in faults:
+        say(line)
+    return 1 if faults else 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    from deepmech_book.build import lab
+    from deepmech_book.build.sources import Checkout
+
+    checkout, folder = Checkout.find(), Path(options.out)
+    say(f"{len(lab.write(checkout, folder, say))} notebooks are copied into {folder}")
+    if options.no_browser:
+        return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise RuntimeError("needs JupyterLab: pip install '.[lab]' in the folder of the repository")
+    return subprocess.run([sys.executable, "-m", "jupyterlab", str(folder)], check=False).returncode
+
+
+def _explore(options: argparse.Namespace) -> int:
+    from deepmech_book.explorers import cli_explore
+
+    path = cli_explore(options.explorer, options.output, show=not options.no_browser)
+    sys.stdout.write(f"{options.output or path.name} is written\n")
+    return 0
