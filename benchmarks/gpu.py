@@ -51,7 +51,7 @@ from deepmech.trainers.engines.torch_walk import TorchWalk  # noqa: E402
 from deepmech.trainers.modules import BiasFree, of_member  # noqa: E402
 from deepmech.trainers.run import device_in_words  # noqa: E402
 from deepmech.trainers.specs import Member  # noqa: E402
-from deepmech_book.sweeps.glass import transitions, walks  # noqa: E402
+from deepmech_book.sweeps.glass import minima, walks  # noqa: E402
 from deepmech_book.sweeps.spring_block import convolutional, networks  # noqa: E402
 
 FILES, BYTES = 8, 16 * 2**20
@@ -273,7 +273,7 @@ def worth(toy: bool, seeds: int | None) -> Iterator[Sweep]:
     )
     yield made["regularised"]
     yield made["underparameterised"]
-    yield transitions.plane(data, [rest["width_c"]], decays, n, at_rest, "ttt")
+    yield minima.plane(data, [rest["width_c"]], decays, n, at_rest, "ttt")
     yield s6[1]
     yield made["overparameterised"]
 

@@ -12,7 +12,7 @@ from deepmech import cli
 from deepmech.core.random import Stream
 from deepmech_book.bench import MEASURES, judge, judged, leaderboard, networks, own_measures, pairs_of
 from deepmech_book.sweeps.extras import zoo
-from deepmech_book.sweeps.extras.anatomy import Anatomy
+from deepmech_book.sweeps.extras.layer_diagnostics import LayerDiagnostics
 
 STARS = 60
 
@@ -22,14 +22,14 @@ def record():
     """Networks of sixty stars whose measurements are random numbers."""
     numbers = np.arange(STARS * zoo.SIZE)
     stream, n = Stream.of("bench test"), len(numbers)
-    sizes = {d: len(c) for d, c in Anatomy.COORDS.items()}
+    sizes = {d: len(c) for d, c in LayerDiagnostics.COORDS.items()}
     made = {
         name: (("number", *dims), stream.uniform(name, 0, (n, *(sizes[d] for d in dims))))
-        for name, dims in (Anatomy.DIMS | {"epoch": ()}).items()
+        for name, dims in (LayerDiagnostics.DIMS | {"epoch": ()}).items()
     }
     each = [zoo.settings_of(int(i)) for i in numbers]
     coords = {name: ("number", np.array([s[name] for s in each])) for name in each[0]}
-    return xr.Dataset(made, {"number": numbers, **coords, **Anatomy.COORDS})
+    return xr.Dataset(made, {"number": numbers, **coords, **LayerDiagnostics.COORDS})
 
 
 def test_pairs_differ_in_one_setting(record):

@@ -9,6 +9,7 @@ from explorer_pages import sent, unpacked
 
 from deepmech.simulators.brownian import free_time
 from deepmech_book import explorers
+from deepmech_book.analysis.glass import phases
 from deepmech_book.explorers.relaxation import PHASES, STEPS, phase_run, relaxation_page
 from deepmech_book.sweeps.glass import walks
 
@@ -22,16 +23,16 @@ def test_what_a_page_carries_is_what_ships(still: Any) -> None:
     np.testing.assert_allclose(unpacked(shown["overlap"], wanted.shape), wanted, rtol=0, atol=0.5001 * STEPS["overlap"])
     msd = run.msd.transpose(*wanted.dims)
     np.testing.assert_allclose(10 ** unpacked(shown["log_msd"], msd.shape), msd, rtol=0.0012)
-    table = walks.times(run, wait=2)
+    table = phases.times(run, wait=2)
     tau = [row[0] for row in shown["taus"][2]]
     np.testing.assert_allclose(np.array(tau, float), table.tau, rtol=1e-3)
-    one = free_time(walks.window_size(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
+    one = free_time(phases.window_size(run).sel(temperature=0.1).values, walks.RATE * 0.1 / walks.P_D, 0.9)
     assert shown["free_tau"][shown["temperatures"].index(0.1)] == pytest.approx(float(one), rel=1e-3)
 
 
 def test_hot_walks_are_free_and_cold_ones_are_driven(visit: Any, still: Any) -> None:
     page = visit().open(still("relaxation"))
-    table = walks.times(phase_run("regularised mnist"))
+    table = phases.times(phase_run("regularised mnist"))
     assert page.inner_text(".state strong") == "Free"
     shown = float(re.search(r"τ₉₀ ([\d.,]+)", page.inner_text(".numbers"))[1].replace(",", ""))
     assert shown == pytest.approx(float(table.tau.sel(temperature=0.1)), rel=0.005)

@@ -23,7 +23,7 @@ from deepmech.trainers.engines.torch_func import StackedModules, Torch, structur
 from deepmech.trainers.modules import Convolutional, Dropout, LeakyReLU, Residual, made
 from deepmech.trainers.rules import OPTIMIZERS
 from deepmech.trainers.specs import Member, Own
-from deepmech_book.sweeps.spring_block.travels import transformer
+from deepmech_book.sweeps.spring_block.architectures import transformer
 
 DOUBLE = Training(dtype="float64")
 PICTURES = pictures()

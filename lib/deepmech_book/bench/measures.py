@@ -1,8 +1,9 @@
 """Measures of generalisation by name: functions of a record of networks, one number each, larger where it should be
 worse.
 
-A record is a dataset over ``number``, at one stop, with all that :class:`deepmech_book.sweeps.extras.anatomy.Anatomy`
-measures and the settings as coordinates. All but the last three see nothing but training samples and weights.
+A record is a dataset over ``number``, at one stop, with all that
+:class:`deepmech_book.sweeps.extras.layer_diagnostics.LayerDiagnostics` measures and the settings as coordinates.
+All but the last three see nothing but training samples and weights.
 """
 
 from __future__ import annotations

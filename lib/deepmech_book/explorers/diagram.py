@@ -15,7 +15,7 @@ from deepmech.sweeps.results import sweep_of
 from deepmech.trainers import MLP, Training
 from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
-from deepmech_book.sweeps.spring_block import beside_the_print, networks
+from deepmech_book.sweeps.spring_block import networks
 
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
@@ -48,7 +48,7 @@ def chain_diagram() -> xr.Dataset:
 SOURCES: dict[str, tuple[str, Callable[[], Sweep] | Callable[[], xr.Dataset]]] = {
     "chain": ("Fig. 3: the chain", chain_diagram),
     "1a": ("Fig. 1(a): data noise", partial(networks.figure_1, "data_noise", "mnist-program")),
-    "1a-1000": ("Fig. 1(a) with 1,000 images", beside_the_print.with_fewer_images),
+    "1a-1000": ("Fig. 1(a) with 1,000 images", networks.with_fewer_images),
     "1b": ("Fig. 1(b): learning rate", partial(networks.figure_1, "learning_rate", "mnist-program")),
     "1c": ("Fig. 1(c): dropout", partial(networks.figure_1, "dropout", "mnist-program")),
     "1d": ("Fig. 1(d): batch size", partial(networks.figure_1, "batch_size", "mnist-program")),

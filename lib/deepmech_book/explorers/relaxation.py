@@ -10,6 +10,7 @@ import xarray as xr
 
 from deepmech.plots.style import COLD_TO_HOT
 from deepmech.sweeps import result
+from deepmech_book.analysis.glass import phases
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
 from deepmech_book.sweeps.glass import walks
 
@@ -29,7 +30,7 @@ PHASES = {
 def phase_run(name: str) -> xr.Dataset:
     """The walks of a phase that ship with the book, without those that diverged; temperatures rise."""
     _, phase, data = PHASES[name]
-    return walks.survivors(result(walks.standard(phase, data))).sortby("temperature")
+    return phases.survivors(result(walks.standard(phase, data))).sortby("temperature")
 
 
 @cache
@@ -37,18 +38,18 @@ def _in_page(name: str) -> dict[str, Any]:
     run = phase_run(name)
     dims = ("temperature", "waiting", "seed", "time")
     log_msd = np.log10(np.maximum(run["msd"].transpose(*dims).values, 10.0**STILL))
-    taus = [walks.times(run, wait=w) for w in range(run.sizes["waiting"])]
+    taus = [phases.times(run, wait=w) for w in range(run.sizes["waiting"])]
     return {
         "title": PHASES[name][0],
-        "about": walks.origin(run),
+        "about": phases.origin(run),
         "temperatures": run.temperature.values.tolist(),
         "waiting": run.waiting.values.tolist(),
         "times": run.time.values.tolist(),
         "seeds": run.sizes["seed"],
-        "window": float(f"{float(walks.window_size(run).mean()):.4g}"),
+        "window": float(f"{float(phases.window_size(run).mean()):.4g}"),
         "overlap": quantise_int16(run["overlap"].isel(chi=walks.PAPER_WINDOW).transpose(*dims), STEPS["overlap"]),
         "log_msd": quantise_int16(log_msd, STEPS["log_msd"]),
-        "free": quantise_int16(walks.free_overlaps(run).mean("seed"), STEPS["overlap"]),
+        "free": quantise_int16(phases.free_overlaps(run).mean("seed"), STEPS["overlap"]),
         "free_tau": [_plain(v) for v in taus[0]["free"].values],
         "taus": [
             [[_plain(v) for v in row] for row in zip(*(table[k].values for k in ("tau", "low", "high")), strict=True)]

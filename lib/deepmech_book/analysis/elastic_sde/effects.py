@@ -1,4 +1,4 @@
-"""Intra- and inter-class effects of trained LeNets: Figs. 3, D.1, D.3 and D.4 of paper B."""
+"""Intra- and inter-class effects of trained LeNets (Figs. 3, D.1, D.3 and D.4 of paper B), estimated and real."""
 
 from __future__ import annotations
 
@@ -86,3 +86,32 @@ def without_groups(result: xr.Dataset, mean: str = "group_mean") -> tuple[xr.Dat
 def over_groups(result: xr.Dataset, measure: Callable[[xr.DataArray], Any]) -> Estimate:
     """A measure of class means in coarse blocks of time, with its interval over groups of trials."""
     return jackknife(*map(measure, without_groups(result)), over="group", scatter="symmetric")
+
+
+def real_effects(logits: xr.DataArray, move: xr.DataArray) -> xr.Dataset:
+    """α and β as the models define them, from measured moves: per iteration, over ``model`` and the leading dimensions.
+
+    In the L-model a step on class l moves class k by E_kl s_l d_l/|d_l|² with s_l = d_l·X̄ˡ, in the I-model by E_kl X̄ˡ.
+    So E_kl is the move's part along that direction; α is the mean of E over k = l and β over k ≠ l, as ratios of sums.
+
+    Examples
+    --------
+    >>> k, d = 3, np.eye(3) - 1 / 3
+    >>> means = xr.DataArray(np.diag([1.0, 2.0, 3.0]), dims=("class", "logit"))
+    >>> effect = np.where(np.eye(3), 0.5, -0.1)
+    >>> pull = np.einsum("kl,l,lj->klj", effect, [2 / 3, 4 / 3, 2.0], d / (2 / 3))
+    >>> found = real_effects(means, xr.DataArray(pull, dims=("class", "trained", "logit"))).sel(model="L")
+    >>> round(float(found.intra), 12), round(float(found.inter), 12)
+    (0.5, -0.1)
+    """
+    k = logits.sizes["class"]
+    trained = logits.rename({"class": "trained"})
+    own = xr.DataArray(np.eye(k), dims=("class", "trained"))
+    directions = {"I": trained, "L": xr.DataArray(np.eye(k) - 1 / k, dims=("trained", "logit"))}
+    found = []
+    for along in directions.values():
+        pull, size = (move * along).sum("logit"), (trained * along).sum("logit").sum("trained")
+        intra = (pull * own).sum(["class", "trained"]) / size
+        inter = (pull * (1 - own)).sum(["class", "trained"]) / ((k - 1) * size)
+        found.append(xr.Dataset({"intra": intra, "inter": inter}))
+    return xr.concat(found, xr.Variable("model", list(directions)))

@@ -17,8 +17,8 @@ from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, mixed_logits, simulate, tabulated_paths
 from deepmech_book.analysis.elastic_sde.effects import late, late_mean, without_groups
 from deepmech_book.analysis.elastic_sde.model import integrated, off, start
-from deepmech_book.sweeps.elastic_sde import extensions_fit
-from deepmech_book.sweeps.elastic_sde.training import unequal
+from deepmech_book.sweeps.elastic_sde import extension_models
+from deepmech_book.sweeps.elastic_sde.networks import unequal
 
 __all__ = [
     "by_role",
@@ -50,11 +50,11 @@ def fit_balanced(balanced: xr.Dataset) -> tuple[int, xr.Dataset]:
     since : int
         Which of the recorded times that is.
     fitted : Dataset
-        Of :func:`deepmech_book.sweeps.elastic_sde.extensions_fit.fit`.
+        Of :func:`deepmech_book.sweeps.elastic_sde.extension_models.fit`.
     """
     groups = balanced["group_mean"].rename(slow_time="time").astype(float)
-    since = extensions_fit.begins(groups)
-    return since, extensions_fit.fit(groups.isel(time=slice(since, None)).mean("group"), "L")
+    since = extension_models.begins(groups)
+    return since, extension_models.fit(groups.isel(time=slice(since, None)).mean("group"), "L")
 
 
 def _compared(case: xr.Dataset, balanced: xr.Dataset, fitted: xr.Dataset, since: int) -> xr.Dataset:
@@ -62,7 +62,7 @@ def _compared(case: xr.Dataset, balanced: xr.Dataset, fitted: xr.Dataset, since:
     p = np.array(unequal(case.sizes["class"], int(case["rare"]), float(case["ratio"])))
     time = case["slow_time"].values
     step, end = float(time[1] - time[0]), late(len(time))
-    drift = extensions_fit.drift("L", np.empty(0), p)
+    drift = extension_models.drift("L", np.empty(0), p)
     (clean, fewer_clean), (real, fewer_real) = (without_groups(d) for d in (balanced, case))
     n, m = fewer_clean.sizes["group"], fewer_real.sizes["group"]
     order = ("group", "time", "class", "logit")

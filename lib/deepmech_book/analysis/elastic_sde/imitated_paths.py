@@ -19,7 +19,7 @@ from deepmech.core.random import Stream
 from deepmech.metrics.elasticity import Model, margins
 from deepmech_book.analysis.elastic_sde import effects, imitation
 from deepmech_book.analysis.elastic_sde.curves import last_tenth
-from deepmech_book.sweeps.elastic_sde.extensions_fit import begins
+from deepmech_book.sweeps.elastic_sde.extension_models import begins
 
 __all__ = [
     "N_DRAWINGS",

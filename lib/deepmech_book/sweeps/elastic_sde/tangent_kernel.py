@@ -6,12 +6,15 @@ A step of gradient descent on a sample x' with label l moves the logits of anoth
 
 to first order in the step size η; p are the probabilities that the network gives. :func:`measure_cells` trains the
 networks of :func:`.elastic_sde.networks.as_published` over again, stops at times evenly spread, and keeps means of
-these moves by class. :func:`real_effects` says what they are in the words of the I- and the L-model.
+these moves by class.
+:func:`~deepmech_book.analysis.elastic_sde.effects.real_effects` says what they are in the words of the I- and the
+L-model. :func:`step_cells` takes whole steps in place of kernels, curvature included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +30,7 @@ from deepmech.trainers.lenet import drawn, initial_weights
 from deepmech.trainers.modules import LeNet
 from deepmech.trainers.run import one_thread
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
-from deepmech_book.sweeps.elastic_sde.training import GROUP, rounded
+from deepmech_book.sweeps.elastic_sde.networks import GROUP, rounded
 
 EXPERIMENT = "elastic networks"
 """That of the networks whose logits the other pages use: the same seeds are the same networks."""
@@ -55,13 +58,13 @@ def measured(dataset: str = "geomnist", n_trials: int = 100) -> Sweep:
     return Sweep(f"tangent-kernel-{dataset}", "elastic_sde.tangent_kernel", cells, fixed, data=data)
 
 
-def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+def _first_times(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     """The first two times: what trials have done by then is the same."""
     names = ["kernel", "move", "move_frozen", "logits", "mean"]
     return fixed | {"iterations": fixed["every"]}, names
 
 
-@recomputed(tolerance={"*": 1e-3}, part=_begin)
+@recomputed(tolerance={"*": 1e-3}, part=_first_times)
 def measure_cells(
     cells: xr.Dataset, *, iterations: int, every: int, per_class: int, thin: int, **which: Any
 ) -> xr.Dataset:
@@ -221,30 +224,75 @@ def _block_means(logs: list[np.ndarray], labels: list[np.ndarray], k: int, thin:
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
 
 
-def real_effects(logits: xr.DataArray, move: xr.DataArray) -> xr.Dataset:
-    """α and β as the models define them, from measured moves: per iteration, over ``model`` and the leading dimensions.
-
-    In the L-model a step on class l moves class k by E_kl s_l d_l/|d_l|² with s_l = d_l·X̄ˡ, in the I-model by E_kl X̄ˡ.
-    So E_kl is the move's part along that direction; α is the mean of E over k = l and β over k ≠ l, as ratios of sums.
+def stepped(dataset: str = "geomnist", n_trials: int = 30) -> Sweep:
+    """The first trials of :func:`measured`, stopped at the same times, with the same samples.
 
     Examples
     --------
-    >>> k, d = 3, np.eye(3) - 1 / 3
-    >>> means = xr.DataArray(np.diag([1.0, 2.0, 3.0]), dims=("class", "logit"))
-    >>> effect = np.where(np.eye(3), 0.5, -0.1)
-    >>> pull = np.einsum("kl,l,lj->klj", effect, [2 / 3, 4 / 3, 2.0], d / (2 / 3))
-    >>> found = real_effects(means, xr.DataArray(pull, dims=("class", "trained", "logit"))).sel(model="L")
-    >>> round(float(found.intra), 12), round(float(found.inter), 12)
-    (0.5, -0.1)
+    >>> stepped().grid.shape
+    (3,)
     """
-    k = logits.sizes["class"]
-    trained = logits.rename({"class": "trained"})
-    own = xr.DataArray(np.eye(k), dims=("class", "trained"))
-    directions = {"I": trained, "L": xr.DataArray(np.eye(k) - 1 / k, dims=("trained", "logit"))}
-    found = []
-    for along in directions.values():
-        pull, size = (move * along).sum("logit"), (trained * along).sum("logit").sum("trained")
-        intra = (pull * own).sum(["class", "trained"]) / size
-        inter = (pull * (1 - own)).sum(["class", "trained"]) / ((k - 1) * size)
-        found.append(xr.Dataset({"intra": intra, "inter": inter}))
-    return xr.concat(found, xr.Variable("model", list(directions)))
+    like = measured(dataset, n_trials)
+    return replace(
+        like,
+        name=f"finite-steps-{dataset}",
+        compute="elastic_sde.finite_steps",
+        fixed={name: value for name, value in like.fixed.items() if name != "thin"},
+    )
+
+
+def _first_step(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first two times: what trials have done by then is the same."""
+    return fixed | {"iterations": fixed["every"]}, ["move", "logits"]
+
+
+@recomputed(tolerance={"*": 1e-3}, part=_first_step)
+def step_cells(cells: xr.Dataset, *, iterations: int, every: int, per_class: int, **which: Any) -> xr.Dataset:
+    """Train ten trials for each ``group``; at each time take a step on every sample, look at the others, and undo it.
+
+    Returns
+    -------
+    Dataset
+        Over ``cell``, ``move`` and ``logits`` as of :func:`measure_cells`, but of whole steps.
+    """
+    at = np.arange(0, iterations + 1, every)
+    found = np.stack([np.mean([_moves(one) for one in group], 0) for group in groups(cells, at, per_class, **which)])
+    out = {
+        "move": (("cell", "time", "class", "trained", "logit"), rounded(found[:, :, :, :-1])),
+        "logits": (("cell", "time", "class", "logit"), rounded(found[:, :, :, -1])),
+    }
+    return xr.Dataset(out, {"time": at.astype(float)}, {"device": "cpu", "dtype": "float32"})
+
+
+def _moves(trial: Trial) -> np.ndarray:
+    """Moves by class (time, class, trained, logit) with, behind the last class trained on, the logits themselves."""
+    data, k, found = trial.data, trial.data.n_classes, []
+    samples, labels = padded(data.x_test[trial.chosen], data.shape[0], "float32"), data.y_test[trial.chosen]
+    for _ in trial.stops():
+        moves, z = finite_moves(trial.engine, samples, labels)
+        means = z.reshape(k, -1, k).mean(1)
+        found.append(np.concatenate([class_blocks(moves, k), means[:, None]], 1))
+    return np.stack(found)
+
+
+def finite_moves(engine: Engine, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a whole step on each sample does to the logits of every other (sample, stepped on, logit); and the logits.
+
+    ``x`` are images as the engine takes them; the engine is left as it was.
+    """
+    nobody, never, every = (x[:0], y[:0]), np.zeros(0, np.int64), np.arange(len(x))
+    kept, rate = [a.copy() for a in engine.parameters], engine.rate
+
+    def answers() -> np.ndarray:
+        engine.rate = 0.0
+        return engine.run(x, y, every, nobody, never)[0].astype(float)
+
+    before, after = answers(), []
+    for i in every:
+        engine.rate = rate
+        engine.run(x, y, every[i : i + 1], nobody, never)
+        after.append(answers() - before)
+        for now, old in zip(engine.parameters, kept, strict=True):
+            now[:] = old
+    engine.rate = rate
+    return np.stack(after, 1), before

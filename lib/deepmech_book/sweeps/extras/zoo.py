@@ -122,8 +122,8 @@ def train_zoo(
     Returns
     -------
     Dataset
-        Over ``cell`` and ``stop``, what :class:`.anatomy.Anatomy` finds, and ``epoch``, how many had been run; nan
-        where a network never came to the loss, or ``diverged``.
+        Over ``cell`` and ``stop``, what :class:`.layer_diagnostics.LayerDiagnostics` finds, and ``epoch``, how many
+        had been run; nan where a network never came to the loss, or ``diverged``.
     """
     return _trained([member_of(c["number"]) for c in each(cells)], data, epochs, stop_loss)
 
@@ -136,15 +136,15 @@ def made(number: int, seed: int = 0) -> xr.Dataset:
 
 def _trained(members: list[Member], data: dict[str, Any], epochs: int, stop_loss: float) -> xr.Dataset:
     from deepmech.trainers.engines.compiled.mlp import Fused
-    from deepmech_book.sweeps.extras.anatomy import Anatomy
+    from deepmech_book.sweeps.extras.layer_diagnostics import LayerDiagnostics
 
     images = load(**data)
     shared = Fused.prepare(images, "float32")
     engines = (Fused(member, shared) for member in members)
-    found = [_measured(e, Anatomy(e, images, VALIDATION, WIDEST), epochs, stop_loss) for e in engines]
-    dims = Anatomy.DIMS | {"epoch": ()}
+    found = [_measured(e, LayerDiagnostics(e, images, VALIDATION, WIDEST), epochs, stop_loss) for e in engines]
+    dims = LayerDiagnostics.DIMS | {"epoch": ()}
     out = {name: (("cell", "stop", *dims[name]), np.stack([one[name] for one in found])) for name in found[0]}
-    whole = xr.Dataset(out, {"stop": list(STOPS), **Anatomy.COORDS}, {"device": "cpu", "dtype": "float32"})
+    whole = xr.Dataset(out, {"stop": list(STOPS), **LayerDiagnostics.COORDS}, {"device": "cpu", "dtype": "float32"})
     return whole.assign(diverged=~np.isfinite(whole["loss"].sel(stop="epochs", split="train", drop=True)))
 
 

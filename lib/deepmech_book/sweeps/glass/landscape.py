@@ -31,7 +31,7 @@ from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
 from deepmech_book.sweeps.glass import surfaces as shape
 from deepmech_book.sweeps.glass import walks
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
-from deepmech_book.sweeps.glass.walks import binary, fingerprint
+from deepmech_book.sweeps.glass.data import binary, fingerprint
 
 GLASS = "glass"
 SYSTEMS = (GLASS, *walks.PHASES)

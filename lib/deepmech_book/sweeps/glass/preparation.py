@@ -14,7 +14,8 @@ import xarray as xr
 from deepmech.core.specs import over
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
-from deepmech_book.sweeps.glass.walks import PHASES, RATE, binary, fingerprint, phase_sweep, width_for
+from deepmech_book.sweeps.glass.data import binary, fingerprint
+from deepmech_book.sweeps.glass.walks import PHASES, RATE, phase_sweep, width_for
 
 LENGTHS = (420, 4_200, 42_000, 300_000, 1_260_000, 4_200_000)
 """Steps of stochastic gradient descent at the program's μ = 1e-3. At P_D = 60,000 its parameter file's 500 epochs are

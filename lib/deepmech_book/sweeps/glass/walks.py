@@ -1,8 +1,4 @@
-"""Networks that walk in three phases (Figs. 2-5, 7, 8 and their appendices): one sweep per phase feeds them all; and
-what pages ask of them: who survives, and who is judged.
-
-Data: two classes from ten, parity of digits or the paper's split of CIFAR-10, standardised and reduced to ten
-components.
+"""Networks that walk in three phases (Figs. 2-5, 7, 8 and their appendices): one sweep per phase feeds them all.
 
 Scaling down. The paper's networks have P_D = 60,000 samples. Here P_D is smaller; kept are N/P_D (through the width),
 μ, λ, χ, the times, and the noise of a step, that is D = μT/P_D. Temperatures are given as the paper gives them, at
@@ -12,127 +8,21 @@ silent, and the landscape, of fewer samples.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from deepmech import data as sets
-from deepmech.core.random import Stream
-from deepmech.core.specs import digest, over
-from deepmech.data import load
+from deepmech.core.specs import over
 from deepmech.metrics import glass
-from deepmech.metrics.relaxation import decorrelation_times
-from deepmech.simulators.brownian import free_overlap, free_time
-from deepmech.sweeps import Sweep, recomputed, result
-from deepmech.sweeps.results import sweep_of
-from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
-
-_RECIPE = 2
-#: All training samples, where that is not what load gives; one of the digits is left for testing.
-_ALL = {"digits": 1796}
-PLUS = {"cifar10": (0, 2, 4, 6, 8), "cifar10-jpeg": (0, 2, 4, 6, 8)}
-"""Classes labelled +1: aeroplane, bird, deer, frog, ship; of digits the even ones, which are the same numbers."""
-_TITLES = {"mnist": "MNIST parity", "digits": "digits parity", "cifar10-jpeg": "CIFAR-10 (JPEG-recoded)"}
-
-
-def title_of(name: str) -> str:
-    """What the classes of a data set are called beside results; a name that is not known stands for itself."""
-    return _TITLES.get(name, name)
-
-
-@dataclass(frozen=True, eq=False)
-class Binary:
-    """``x`` (P_D, d) float64, ``y`` (P_D,) ±1, and where they come from."""
-
-    x: np.ndarray
-    y: np.ndarray
-    fingerprint: str
-    note: str
-
-
-@lru_cache(maxsize=8)
-def binary(
-    name: str = "digits",
-    n_data: int | None = None,
-    components: int = 10,
-    shuffle: int | None = None,
-    whiten: bool = False,
-) -> Binary:
-    """Even against odd digits (of CIFAR-10, the paper's split), reduced to their leading principal components.
-
-    Pixels are standardised each by its own mean and standard deviation (pixels that never change are left out) and
-    projected on the leading ``components`` axes of their covariance. An axis's sign is such that its largest entry is
-    positive. This is what the authors' program ``binary_PCA_MNIST.py`` does: means, deviations and axes are those of
-    *all* training samples, of which the first ``n_data`` of a random order are then taken, and components keep their
-    variances: on MNIST 40.5, 29.2, ..., 10.05.
-
-    Parameters
-    ----------
-    name : as for :func:`deepmech.data.load`.
-    n_data : P_D, how many training samples; None takes all (1,796 digits).
-    shuffle : shuffle the labels with this seed: as many of each, and nothing to learn but by heart.
-    whiten : make components of the samples used alone, and scale each to unit variance. The program does neither; where
-        the book does, a sweep's ``data`` and its page say so.
-
-    Examples
-    --------
-    >>> data = binary("digits", 500)
-    >>> data.x.shape, sorted(set(data.y.tolist()))
-    ((500, 10), [-1.0, 1.0])
-    """
-    x, values, labels, note = _components(name, n_data if whiten else None, components)
-    n = len(x) if n_data is None else n_data
-    if not 1 <= n <= len(x):
-        raise ValueError(f"binary({name!r}): n_data = {n_data!r}: must be a whole number from 1 to {len(x)}")
-    x = x / np.sqrt(values) if whiten else x[:n]
-    plus = np.isin(labels[:n], PLUS.get(name, (0, 2, 4, 6, 8)))
-    if shuffle is not None:
-        plus = plus[Stream.of("random labels", shuffle).permutation("labels", 0, len(plus))]
-    return Binary(x, np.where(plus, 1.0, -1.0), fingerprint(name, n_data, components, shuffle, whiten), note)
-
-
-@lru_cache(maxsize=4)
-def _components(name: str, n_data: int | None, components: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Leading components of so many training samples, their variances, labels, and where they come from."""
-    loaded = load(name, n_train=_ALL.get(name) if n_data is None else n_data, n_test=1)
-    x = loaded.x_train.astype(float)
-    spread = x.std(0)
-    x = x[:, spread > 0]
-    x -= x.mean(0)
-    x /= spread[spread > 0]
-    values, axes = np.linalg.eigh(x.T @ x / len(x))
-    axes = axes[:, ::-1][:, :components]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])])
-    return x @ axes, values[::-1][:components], loaded.y_train, loaded.note
-
-
-def fingerprint(
-    name: str = "digits",
-    n_data: int | None = None,
-    components: int = 10,
-    shuffle: int | None = None,
-    whiten: bool = False,
-) -> str:
-    """That of :func:`binary`, also where the data set's files are not at hand.
-
-    Examples
-    --------
-    >>> fingerprint("digits", 500) == binary("digits", 500).fingerprint
-    True
-    """
-    n_train = n_data if whiten and n_data is not None else _ALL.get(name)
-    recipe: dict[str, object] = {"data": sets.fingerprint(name, n_train=n_train, n_test=1), "components": components}
-    recipe |= {"recipe": 1} if whiten else {"recipe": _RECIPE, "n_data": n_data}
-    return digest(recipe if shuffle is None else recipe | {"shuffle": shuffle})
-
+from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes, n_weights
+from deepmech.trainers.langevin import Dynamics, Preparation, Walker, log_times, prepare, walk
+from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
 
 P_D = 60_000
 """Samples of the paper's MNIST, to which temperatures refer, those on other data sets too."""
@@ -307,7 +197,7 @@ def phase_sweep(
     Parameters
     ----------
     phase : a name of :data:`PHASES`.
-    data : arguments of :func:`~deepmech_book.sweeps.glass.walks.binary`, with ``n_data``.
+    data : arguments of :func:`~deepmech_book.sweeps.glass.data.binary`, with ``n_data``.
     temperatures : in the paper's units (at P_D = 60,000).
     waiting : waiting times; the overlap's window comes from the first one.
     width : that of N/P_D of the phase, if None.
@@ -426,21 +316,6 @@ def _mixture(square: xr.DataArray, count: xr.DataArray, groups: list[str]) -> xr
     )
 
 
-def window_size(run: xr.Dataset, chi: int = PAPER_WINDOW) -> xr.DataArray:
-    """ε = σ/χ of every network."""
-    return run.sigma / float(run.chi[chi])
-
-
-#: What the paper runs (Sec. III, Figs. 3 and 7); of its 50 initial conditions so many are left in each phase.
-PAPER = {"steps": 300_000, "first wait": 20_000, "motilities after": 200_000}
-SURVIVED = dict(zip(PHASES, (50, 26, 46), strict=True))
-LEVEL = 1e-4
-"""Geometric mean of the final data loss at which it counts as vanished."""
-LEARNT = 0.45
-"""The data loss below which a network has learnt; at the origin, where it has not, it is ½."""
-NONE_FITS = "no network is without data loss after the first wait; widen them (widths) or train for longer (sgd_steps)"
-
-
 def sweeps(
     dataset: str,
     changes: Mapping[str, Any] | None = None,
@@ -482,145 +357,6 @@ def sweeps(
     return made
 
 
-def runs(
-    dataset: str, changes: Mapping[str, Any] | None = None, named: Sequence[Sequence[float]] = ((), (), ())
-) -> dict[str, xr.Dataset]:
-    """Phase -> its networks, :func:`survivors` of :func:`sweeps`; of the overparameterised ones those :func:`lossless`.
-
-    What the paper says of that phase it explains by flat plateaus at zero loss. If no such network is there, the phase
-    is left out.
-    """
-    made = {phase: survivors(result(sweep)) for phase, sweep in sweeps(dataset, changes, named).items()}
-    made["overparameterised"] = lossless(made["overparameterised"])
-    return {phase: run for phase, run in made.items() if run.sizes["seed"]}
-
-
-def survivors(run: xr.Dataset, level: float = LEARNT) -> xr.Dataset:
-    """Survivors: initial conditions that diverged at no temperature, and whose network has learnt.
-
-    It has if its data loss where the comparison begins is below ``level`` (½ at the origin), where it is coldest.
-    Attributes ``left_out`` and ``fallen`` say how many diverged, and how many more lie at the origin. A ValueError if
-    no network survives.
-    """
-    dims = [d for d in run.diverged.dims if d != "seed"]
-    sound = ~run.diverged.any(dims)
-    learnt = run.loss_waited.isel(waiting=0, drop=True).min(dims) < level
-    if not (good := sound & learnt).any():
-        raise ValueError(
-            f"{sweep_of(run).name}: of {good.size} initial conditions {int((~sound).sum())} diverged, the others lie "
-            "at the origin, so that there is nothing to show; give more of them (n_seeds), shorter steps (sgd_rate), a "
-            "longer training (sgd_steps) or a wider start (gain)"
-        )
-    out = {"left_out": int((~sound).sum()), "fallen": int((sound & ~learnt).sum())}
-    return run.isel(seed=np.flatnonzero(good.values)).assign_attrs(out)
-
-
-def lossless(run: xr.Dataset) -> xr.Dataset:
-    """Networks without data loss after the first wait, where coldest: below :data:`LEVEL`.
-
-    Attribute ``with_loss`` says how many were left out.
-    """
-    loss = run.loss_waited.isel(waiting=0).sel(temperature=run.temperature.min()).values
-    good = np.flatnonzero(loss < LEVEL)
-    return run.isel(seed=good).assign_attrs(with_loss=run.sizes["seed"] - len(good))
-
-
-def overlaps(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0) -> xr.DataArray:
-    """Overlap of every initial condition in one of the recorded windows, after one of the waits."""
-    return run.overlap.isel(chi=window, waiting=wait, drop=True).dropna("time", how="all")
-
-
-def coldest(run: xr.Dataset) -> float:
-    """The smallest temperature above 0."""
-    return float(run.temperature.values[run.temperature.values > 0].min())
-
-
-def times(run: xr.Dataset, window: int = PAPER_WINDOW, wait: int = 0, level: float = 0.9) -> xr.Dataset:
-    """:func:`~deepmech.metrics.relaxation.decorrelation_times` over temperature, beside free walks in the same windows.
-
-    These are ``free`` (temperature), and ``free_without`` (temperature, seed) without each initial condition.
-    """
-    table = decorrelation_times(run.overlap.isel(chi=window, waiting=wait, drop=True), level)
-    sizes = window_size(run, window).transpose("temperature", "seed").values
-    n = run.sizes["seed"]
-    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
-    free, without = np.full(len(sizes), np.inf), np.full(sizes.shape, np.inf if n > 1 else np.nan)
-    for i in np.flatnonzero(run.temperature.values > 0):
-        rate = diffusion(float(run.temperature[i]))
-        free[i] = free_time(sizes[i], rate, level)
-        without[i] = free_time(sizes[i][others], rate, level) if n > 1 else np.nan
-    return table.assign(free=("temperature", free), free_without=(("temperature", "seed"), without))
-
-
-def free_overlaps(run: xr.Dataset, window: int = PAPER_WINDOW) -> xr.DataArray:
-    """The overlap of free walks at each temperature, in the window of every initial condition."""
-    sizes = window_size(run, window).transpose("seed", "temperature")
-    at = list(enumerate(run.temperature.values))
-    rows = [[free_overlap(run.time.values, row[k], diffusion(float(t))) for k, t in at] for row in sizes.values]
-    return xr.DataArray(rows, {**sizes.coords, "time": run.time}, ("seed", "temperature", "time"))
-
-
-def beside(tables: Mapping[Hashable, xr.Dataset], name: str) -> xr.Dataset:
-    """:func:`times` of several phases, windows, waits or sizes along ``name``, T > 0 and rising, for a picture.
-
-    The free walks of each are given at every temperature, also where a phase was not walked.
-    """
-    joined = xr.concat([t.drop_dims("seed") for t in tables.values()], over(name, list(tables)), join="outer")
-    joined = joined.sel(temperature=joined.temperature > 0).sortby("temperature")
-    elsewhere = (joined.free * joined.temperature).median("temperature") / joined.temperature
-    return joined.assign(free=joined.free.fillna(elsewhere))
-
-
-def panels(curves: Mapping[str, xr.DataArray], along: str = "phase") -> xr.DataArray:
-    """Curves over time of several phases (or what else they are of) along a dimension, for panels side by side.
-
-    Records differ in their times; each is given at all times of all, between its own on straight lines in log t.
-    """
-    times = np.unique(np.concatenate([one.time.values for one in curves.values()])).astype(float)
-    made = []
-    for one in curves.values():
-        at = one.assign_coords(time=np.log(one.time.values.astype(float))).interp(time=np.log(times))
-        made.append(at.assign_coords(time=times))
-    joined = xr.concat(made, over(along, list(curves)), join="outer")
-    return joined.sortby("temperature", ascending=False) if "temperature" in joined.dims else joined
-
-
-def origin(run: xr.Dataset) -> str:
-    """Where a run's numbers come from, in words, for the detail of a claim."""
-    how = sweep_of(run).fixed
-    n_data, n = how["data"]["n_data"], n_weights(layer_sizes(10, how["width"], 6))
-    size = f"P_D = {n_data}, width {how['width']}, N/P_D = {n / n_data:.3f}"
-    words = (("left_out", "more diverged"), ("fallen", "more lie at the origin"), ("with_loss", "more keep some loss"))
-    gone = ", ".join(f"{run.attrs[name]} {what}" for name, what in words if run.attrs.get(name))
-    lost = f" ({gone})" if gone else ""
-    return f"{title_of(how['data']['name'])}, {size}, {run.sizes['seed']} initial conditions{lost}."
-
-
-def overview(runs: Mapping[str, xr.Dataset]) -> pd.DataFrame:
-    """What walked, one row per phase; numbers are ours / the paper's (a dash: it does not say)."""
-    rows = {}
-    for phase, run in runs.items():
-        how = sweep_of(run).fixed
-        name, n_data, width = how["data"]["name"], how["data"]["n_data"], how["width"]
-        kind = paper_networks(phase, name)
-        n, n_paper = (n_weights(layer_sizes(10, w, 6)) for w in (width, kind["width"]))
-        ours = {"steps": how["steps"], "first wait": how["waiting"][0]}
-        ours["motilities after"] = int(run.msd.isel(waiting=0).dropna("time").time[-1])
-        left = SURVIVED[phase] if name in ("mnist", "digits") else "–"
-        rows[phase] = {
-            "samples": f"{n_data:,} / {kind['n_data']:,}",
-            "width": f"{width} / {kind['width']}",
-            "initial conditions": f"{run.sizes['seed']} / {left}",
-            **{k: f"{v:,} / {PAPER[k]:,}" for k, v in ours.items()},
-            "weights per sample": f"{n / n_data:.3f} / {n_paper / kind['n_data']:.3f}",
-            "diverged": str(run.attrs["left_out"]),
-            "at the origin": str(run.attrs["fallen"]),
-            "left out for their loss": str(run.attrs.get("with_loss", "–")),
-            "silent weights": f"{100 * (1 - float(run.alive_share.mean())):.0f} %",
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
 def batches(
     dataset: str,
     n_data: int,
@@ -636,3 +372,72 @@ def batches(
     like = phase_sweep("regularised", data, (0.0,), n_seeds, steps, (waiting,), preparation, width)
     cells = {"seed": like.cells["seed"], "batch_size": over("batch_size", batch_sizes)}
     return replace(like, name=f"glass-batches-{dataset}", cells=cells)
+
+
+def waited_weights(like: Sweep) -> Sweep:
+    """The weights after the first wait of the walks of ``like``, at its temperatures above 0.
+
+    Examples
+    --------
+    >>> from deepmech_book.sweeps.glass import walks
+    >>> waited_weights(walks.standard("regularised", "mnist")).grid.shape
+    (24,)
+    """
+    warm = [float(t) for t in like.cells["temperature"].values if t > 0]
+    same = {k: like.fixed[k] for k in ("data", "width", "regularisation", "preparation")}
+    return Sweep(
+        f"{like.name}-waited",
+        "glass.waited",
+        {"seed": like.cells["seed"]},
+        same | {"temperatures": warm, "waiting": like.fixed["waiting"][0]},
+        data=like.data,
+    )
+
+
+def _hottest(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """One walk in place of all."""
+    return fixed | {"temperatures": fixed["temperatures"][:1]}, ["weights"]
+
+
+def walked(
+    seed: int, data: Binary, dynamics: Sequence[Dynamics], preparation: dict[str, Any], stops: Sequence[int]
+) -> np.ndarray:
+    """The weights of one network of :func:`walk_cells` at ``stops`` of its walks by each of ``dynamics``.
+
+    They are float64, (dynamics, stop, weight), flat, layer after layer, each (units above, units below).
+    """
+    first = Walker(dynamics[0], Preparation(**preparation), seed, "glass walks")
+    start = prepare([first], data)[0].weights
+    network, found = CompiledWalk(first.sizes(data), data.x, data.y, dynamics[0].dtype), []
+    for one in dynamics:
+        network.set(start)
+        for begin, stop in pairwise([0, *stops]):
+            noise = float(one.noise(len(data.x)))
+            network.walk(stop - begin, begin, RATE, float(one.regularisation), noise, [first.stream])
+            found.append(network.w)
+    return np.stack(found).reshape(len(dynamics), len(stops), -1)
+
+
+@recomputed(part=_hottest)
+def waited(
+    cells: xr.Dataset,
+    data: dict[str, Any],
+    width: int,
+    regularisation: float,
+    preparation: dict[str, Any],
+    temperatures: list[float],
+    waiting: int,
+) -> xr.Dataset:
+    """``weights`` (cell, temperature, weight) after ``waiting`` steps of the walks of :func:`walk_cells`.
+
+    They are nan where the preparation diverged.
+    """
+    loaded = binary(**data)
+    scaled = [temperature_at(t, len(loaded.x)) for t in temperatures]
+    dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t) for t in scaled]
+    rows = [walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in each(cells)]
+    values = np.stack(rows)[:, :, 0].astype("float32")
+    return xr.Dataset(
+        {"weights": (("cell", "temperature", "weight"), values, {"long_name": "weight"})},
+        {"cell": cells.cell, "temperature": temperatures, "weight": np.arange(values.shape[-1])},
+    )

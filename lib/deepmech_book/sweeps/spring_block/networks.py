@@ -2,7 +2,9 @@
 that networks of paper A are trained on, and what sweeps of networks on images have in common.
 
 :func:`figure_1` describes a panel of Fig. 1 as a sweep, :func:`diagram` one of the supplement (Figs. S5 to S9, and the
-text), and :func:`train_cells` computes their cells; ``summaries`` beside it reads them.
+text), and :func:`train_cells` computes their cells. The same networks are measured in two metrics by
+:func:`two_metrics` (Figs. S10, S11), trained on fewer images by :func:`with_fewer_images`, and with samples held out by
+:func:`validated`.
 """
 
 from __future__ import annotations
@@ -247,3 +249,87 @@ def specs(varied: Mapping[Any, Any], network: dict[str, Any], training: dict[str
 @lru_cache(maxsize=4)
 def _load(recipe: tuple[tuple[str, Any], ...]) -> Data:
     return load(**dict(recipe))
+
+
+#: Images that panel (a) of the print fits; the text says 2,560.
+FITS = 1000
+
+
+def with_fewer_images(n_seeds: int = 10) -> Sweep:
+    """Fig. 1(a) with :data:`FITS` training images, and nothing else changed.
+
+    Examples
+    --------
+    >>> with_fewer_images(n_seeds=2).grid.shape
+    (6, 8, 2)
+    """
+    return figure_1("data_noise", recipe("mnist-program", n_train=FITS), n_seeds=n_seeds)
+
+
+def two_metrics(*which: Any, **how: Any) -> Sweep:
+    """The networks of Fig. 1(c), the very same, with D̂ measured beside D; arguments of :func:`figure_1`.
+
+    Examples
+    --------
+    >>> two_metrics("digits", [0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    one = figure_1("dropout", *which, **how)
+    name = one.name.replace("figure-1c", "two-metrics")
+    return replace(one, name=name, compute="spring_block.two_metrics")
+
+
+@recomputed()
+def train_in_two_metrics(
+    cells: xr.Dataset, data: dict[str, Any], network: dict[str, Any], training: dict[str, Any]
+) -> xr.Dataset:
+    """Train one network per cell (``slope``, ``dropout``, ``seed``): :func:`measured`, over ``metric``."""
+    made = train(
+        *specs(cells, network, training),
+        load(**data),
+        seed=cells["seed"],
+        metrics=("D", "D_hat"),
+        experiment="figure 1",
+    )
+    both = xr.concat([made["load_curve"], made["load_curve_hat"]], xr.Variable("metric", ["D", "D_hat"]))
+    return measured(made.assign(load_curve=both))
+
+
+def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
+    """The networks of :func:`figure_1`, trained on a part of the samples; ``which`` and ``how`` as there.
+
+    Parameters
+    ----------
+    held_out : fraction of the training samples, in (0, 1), that networks are not trained on but validated with.
+
+    Examples
+    --------
+    >>> validated("dropout", values=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    if not 0 < held_out < 1:
+        raise ValueError(f"validated: held_out = {held_out!r}: must be between 0 and 1, both excluded")
+    whole = figure_1(*which, **how)
+    return replace(
+        whole,
+        name=whole.name.replace("figure-1", "validated-1"),
+        compute="spring_block.validated",
+        fixed={**whole.fixed, "held_out": held_out},
+    )
+
+
+@recomputed()
+def train_validated(
+    cells: xr.Dataset,
+    data: dict[str, Any],
+    network: dict[str, Any],
+    training: dict[str, Any],
+    held_out: float,
+) -> xr.Dataset:
+    """Train one network per cell on the first samples; ``accuracy_validation``, a fraction of those held out."""
+    whole = load(**data)
+    n = round((1 - held_out) * len(whole.y_train))
+    x, y, name = whole.x_train, whole.y_train, f"{whole.fingerprint}, first {n}"
+    part = replace(whole, x_train=x[:n], y_train=y[:n], x_test=x[n:], y_test=y[n:], fingerprint=name)
+    made = train(*specs(cells, network, training), part, seed=cells["seed"], experiment="figure 1")
+    return measured(made)[["accuracy"]].rename(accuracy="accuracy_validation")

@@ -1,65 +1,16 @@
-"""Tuning by load curve: choose noise and nonlinearity by the straightest load curve of the training samples.
+"""What it costs to choose noise and nonlinearity by the straightest load curve of the training samples.
 
 The paper finds the most accurate networks where load curves are straight. If that held well enough, settings could be
-chosen without any sample held out. :func:`validated` trains the rival, networks that leave a part of the samples for
-validation, and :func:`regrets` says what a way of choosing costs.
-"""
+chosen without any sample held out. :func:`regrets` says what a way of choosing costs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, jackknife
-from deepmech.data import load
-from deepmech.sweeps import Sweep, recomputed
-from deepmech.trainers import train
-from deepmech_book.sweeps.spring_block import networks
-from deepmech_book.sweeps.spring_block.networks import measured
-
-
-def validated(*which: Any, held_out: float = 0.2, **how: Any) -> Sweep:
-    """The networks of :func:`.networks.figure_1`, trained on a part of the samples; ``which`` and ``how`` as there.
-
-    Parameters
-    ----------
-    held_out : fraction of the training samples, in (0, 1), that networks are not trained on but validated with.
-
-    Examples
-    --------
-    >>> validated("dropout", values=[0.0, 0.1], slopes=[0.0, 1.0], n_seeds=3).grid.shape
-    (2, 2, 3)
-    """
-    if not 0 < held_out < 1:
-        raise ValueError(f"validated: held_out = {held_out!r}: must be between 0 and 1, both excluded")
-    whole = networks.figure_1(*which, **how)
-    return replace(
-        whole,
-        name=whole.name.replace("figure-1", "validated-1"),
-        compute="spring_block.validated",
-        fixed={**whole.fixed, "held_out": held_out},
-    )
-
-
-@recomputed()
-def train_validated(
-    cells: xr.Dataset,
-    data: dict[str, Any],
-    network: dict[str, Any],
-    training: dict[str, Any],
-    held_out: float,
-) -> xr.Dataset:
-    """Train one network per cell on the first samples; ``accuracy_validation``, a fraction of those held out."""
-    whole = load(**data)
-    n = round((1 - held_out) * len(whole.y_train))
-    x, y, name = whole.x_train, whole.y_train, f"{whole.fingerprint}, first {n}"
-    part = replace(whole, x_train=x[:n], y_train=y[:n], x_test=x[n:], y_test=y[n:], fingerprint=name)
-    made = train(*networks.specs(cells, network, training), part, seed=cells["seed"], experiment="figure 1")
-    return measured(made)[["accuracy"]].rename(accuracy="accuracy_validation")
 
 
 def regrets(made: xr.Dataset, score: xr.DataArray | None) -> np.ndarray:

@@ -1,68 +1,25 @@
-"""Where networks come to rest over size and weight decay (Figs. 1, A3): two transitions of the landscape."""
+"""Two transitions of the landscape, from the losses of networks at rest (Figs. 1, A3)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, crossing, estimate, proportion, unknown
-from deepmech.core.specs import over
-from deepmech.sweeps import Sweep, recomputed
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
-from deepmech.trainers.langevin import Dynamics, Preparation, settle
-from deepmech_book.sweeps.glass.walks import LEVEL, binary, fingerprint, title_of
+from deepmech_book.analysis.glass.phases import LEVEL
+from deepmech_book.sweeps.glass.data import title_of
+
+COLLAPSED = 0.499
+"""Data loss above which a network counts as fallen to the origin, where it is ½: on CIFAR-10 a learnt loss is high."""
+
 
 FLOOR = 1e-20
 """Least loss in geometric means, as in the paper's programs."""
-
-#: How networks come to rest: stochastic, then full-batch gradient descent, after a wider start than the paper's.
-REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
-
-
-def plane(
-    data: dict[str, Any],
-    widths: Sequence[int],
-    regularisations: Sequence[float] = (0.0,),
-    n_seeds: int = 4,
-    preparation: dict[str, Any] = REST,
-    name: str = "plane",
-) -> Sweep:
-    """Networks at rest over ``width``, ``regularisation`` and ``seed``.
-
-    Examples
-    --------
-    >>> plane({"name": "digits", "n_data": 500}, [4, 8], [0.0, 0.1], n_seeds=3).grid.shape
-    (2, 2, 3)
-    """
-    return Sweep(
-        f"glass-{name}-{data['name']}",
-        "glass.transitions",
-        {
-            "width": over("width", list(widths)),
-            "regularisation": over("regularisation", list(regularisations)),
-            "seed": over("seed", range(n_seeds)),
-        },
-        {"data": dict(data), "preparation": preparation},
-        data=fingerprint(**data),
-    )
-
-
-@recomputed()
-def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
-    """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
-    made = settle(
-        Dynamics(width=cells["width"], regularisation=cells["regularisation"]),
-        Preparation(**preparation),
-        binary(**data),
-        seed=cells["seed"],
-        experiment="glass transitions",
-    )
-    return made[["loss", "data_loss", "error", "norm", "n_weights"]].assign(diverged=made["state"] == "diverged")
 
 
 def ratio(result: xr.Dataset) -> xr.DataArray:

@@ -6,18 +6,17 @@ import xarray as xr
 
 from deepmech import over
 from deepmech.sweeps import Sweep, run
+from deepmech_book.analysis.spring_block import printed
 from deepmech_book.sweeps.elastic_sde import networks as trials
-from deepmech_book.sweeps.glass import transitions, walks
+from deepmech_book.sweeps.glass import minima, walks
 from deepmech_book.sweeps.spring_block import (
-    asymmetric_noise,
-    beside_the_print,
+    architectures,
     convolutional,
+    in_time,
     linear_networks,
     networks,
-    networks_in_time,
+    noise_by_layer,
     regression,
-    travels,
-    tuning,
     without_norm,
 )
 
@@ -38,11 +37,11 @@ SWEEPS = [
     networks.figure_1(
         "dropout", TINY, (0.0, 0.2), [0.0, 0.5], 2, network={"width": 12, "depth": 4}, training={"epochs": 4}
     ),
-    networks_in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
-    networks_in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
+    in_time.regimes(TINY, n_seeds=2, epochs=3, n_records=2, width=12),
+    in_time.on_both_sets(TINY, [1e-3, 1e-2], width=12, n_seeds=2, epochs=3),
     linear_networks.figure_5a(0.1, duration=1.0, large_steps=5, n=10, n_seeds=2),
     linear_networks.over_step_size([0.1, 1.0], "mse", 5, n=10, n_seeds=2),
-    asymmetric_noise.noise_by_layer({"name": "digits", "n_train": 700, "n_test": 50}, [0.4], 2, at=(0, 2), n_draws=4),
+    noise_by_layer.noise_by_layer({"name": "digits", "n_train": 700, "n_test": 50}, [0.4], 2, at=(0, 2), n_draws=4),
     regression.figure_s12(n_seeds=2, epochs=10, width=12),
     trials.trials(
         "small", label_error=[0.0, 0.5], per_class=12, n_trials=10, iterations=40, thin=20, coarse=20, n_checks=1
@@ -50,7 +49,7 @@ SWEEPS = [
     walks.phase_sweep("regularised", GLASS, [1.0, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4),
     Sweep("landscapes", SURVEY, {"system": over("system", list(LANDSCAPES["networks"])), "seed": over("seed", [0, 1])},
           LANDSCAPES),
-    *(travels.diagram(kind, [0.0, 1.0], [0.0, 0.5], 1, trained=False, data=TINY) for kind in travels.KINDS),
+    *(architectures.diagram(kind, [0.0, 1.0], [0.0, 0.5], 1, trained=False, data=TINY) for kind in architectures.KINDS),
 ]  # fmt: skip
 
 
@@ -107,7 +106,7 @@ def test_what_diverges_is_a_cell_without_numbers(name):
 
 
 def test_networks_that_diverge_while_they_settle_have_no_error():
-    made = run(transitions.plane(GLASS, [4], [0.0], 2, {"sgd_steps": 400, "learning_rate": 1e6}))
+    made = run(minima.plane(GLASS, [4], [0.0], 2, {"sgd_steps": 400, "learning_rate": 1e6}))
     assert made["diverged"].all()
     assert all(made[name].isnull().all() for name in ("loss", "data_loss", "error", "norm"))
 
@@ -123,11 +122,11 @@ REQUESTS = [
     (lambda: figure_1(network={"dropout": 0.1}), "does not vary"),
     (lambda: figure_1(training={"rate": 0.1}), "'rate'"),
     (lambda: networks.diagram("S4"), r"figure = 'S4'.*S5a"),
-    (lambda: beside_the_print.printed("x"), r"panel = 'x'.*dropout"),
+    (lambda: printed.printed("x"), r"panel = 'x'.*dropout"),
     (lambda: convolutional.dropout_raised(data="fashion"), "data = 'fashion'.*mnist"),
     (lambda: convolutional.dropout_raised(n_records=5, stage=4), "n_records = 5.*stage = 4"),
     (lambda: convolutional.dropout_raised(network={"pooling": "min"}), "CNN.pooling"),
-    (lambda: tuning.validated(held_out=1.0), "held_out"),
+    (lambda: networks.validated(held_out=1.0), "held_out"),
     (lambda: trials.as_published("mnist"), "must be one of geomnist, corruption"),
     (lambda: trials.trials("t", thin=7), "thin = 7: must divide the 10000 iterations"),
     (lambda: trials.trials("t", n_trials=25), "multiple of 10"),

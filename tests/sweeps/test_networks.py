@@ -8,8 +8,8 @@ from torch import nn
 
 from deepmech.metrics.curvature import curvature, steps
 from deepmech.sweeps import run
-from deepmech_book.sweeps.spring_block import asymmetric_noise, metrics_compared, networks, networks_in_time
-from deepmech_book.sweeps.spring_block.beside_the_print import printed
+from deepmech_book.analysis.spring_block.printed import printed
+from deepmech_book.sweeps.spring_block import in_time, networks, noise_by_layer
 from deepmech_book.sweeps.spring_block.linear_networks import orthonormal, trained
 from deepmech_book.sweeps.spring_block.networks import diagram, figure_1, sweep, untrained
 from deepmech_book.sweeps.spring_block.without_norm import SCALED, Times, constants
@@ -101,12 +101,12 @@ def test_relative_noise_is_that_of_the_draws_over_that_of_the_samples():
     random = np.random.default_rng(0)
     signal = random.normal(size=(2, 1, 1, 300, 20)) * np.array([2.0, 3.0]).reshape(2, 1, 1, 1, 1)
     draws = signal + 0.5 * random.normal(size=(2, 50, 1, 300, 20))
-    np.testing.assert_allclose(asymmetric_noise.relative(draws)[:, 0], [0.25 / 4, 0.25 / 9], rtol=0.03)
+    np.testing.assert_allclose(noise_by_layer.relative(draws)[:, 0], [0.25 / 4, 0.25 / 9], rtol=0.03)
 
 
 def test_dropout_reaches_no_activation_before_it():
     small = {"name": "digits", "n_train": 700, "n_test": 50}
-    sweep = asymmetric_noise.noise_by_layer(small, [0.4], 2, at=(0, 2), n_draws=4)
+    sweep = noise_by_layer.noise_by_layer(small, [0.4], 2, at=(0, 2), n_draws=4)
     one = run(sweep)
     first = one["relative"].sel(noise="dropout", layer=1)
     assert (first.sel(signal="activations") < 1e-6).all() and (first.sel(signal="gradients") > 0.01).all()
@@ -116,9 +116,7 @@ def test_dropout_reaches_no_activation_before_it():
 def test_networks_seen_on_their_way_end_as_those_of_the_figure():
     data = {"name": "digits", "n_train": 100, "n_test": 50}
     cells = {"slope": [0.0], "data_noise": [0.3], "seed": range(2)}
-    timed = run(
-        sweep("doc", "deepmech_book.sweeps.spring_block.beside_the_print:train_in_time", cells, data, epochs=[2, 5])
-    )
+    timed = run(sweep("doc", "deepmech_book.sweeps.spring_block.in_time:train_in_time", cells, data, epochs=[2, 5]))
     figure = run(networks.figure_1("data_noise", data, [0.3], [0.0], 2, training={"epochs": 5}))
     for name in ("load_curve", "accuracy"):
         np.testing.assert_array_equal(timed[name].isel(at_epoch=-1), figure[name])
@@ -128,7 +126,7 @@ FEW = {"n_seeds": 1, "network": SMALL, "training": {"epochs": 4}}
 
 
 def test_two_metrics_measures_the_very_networks_of_figure_1():
-    both = run(metrics_compared.two_metrics(TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
+    both = run(networks.two_metrics(TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
     one = run(figure_1("dropout", TINY, [0.0, 0.2], [0.0, 1.0], **FEW))
     straight = both.sel(metric="D", drop=True)
     for name in ("load_curve", "curvature", "accuracy"):
@@ -140,7 +138,7 @@ def test_narrow_linear_networks_are_flat_in_d_hat_and_wide_ones_are_not():
     """With fewer units than classes every layer is an invertible map of the one before it, which D̂ cannot see."""
     few = {"n_seeds": 1, "training": {"epochs": 30}}
     narrow, wide = (
-        run(metrics_compared.two_metrics(TINY, [0.0], [1.0], network={"width": width, "depth": 4}, **few))["load_curve"]
+        run(networks.two_metrics(TINY, [0.0], [1.0], network={"width": width, "depth": 4}, **few))["load_curve"]
         .sel(layer=slice(1, None))
         .squeeze()
         for width in (6, 40)
@@ -171,11 +169,11 @@ def test_orthonormal_data_are_white_and_differ_between_seeds():
 
 
 def test_regimes_and_both_sets_keep_their_records_and_labels():
-    regimes = run(networks_in_time.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
+    regimes = run(in_time.regimes(TINY, n_seeds=2, epochs=5, n_records=3, width=12))
     assert dict(regimes["load_curve"].sizes) == {"regime": 3, "seed": 2, "at_epoch": 3, "layer": 8}
     assert regimes.at_epoch.values.tolist() == [1, 3, 5]
     np.testing.assert_array_equal(regimes.curvature, curvature(regimes["load_curve"].isel(at_epoch=-1), "layer"))
     assert (regimes.loss.isel(regime=0).diff("at_epoch") < 0).all()  # small steps, no dropout
-    both = run(networks_in_time.on_both_sets(TINY, width=12, epochs=3))
+    both = run(in_time.on_both_sets(TINY, width=12, epochs=3))
     assert dict(both["load_curve"].sizes) == {"learning_rate": 3, "seed": 1, "split": 2, "layer": 8}
     assert abs(both["load_curve"].diff("split")).max() > 0

@@ -25,7 +25,7 @@ RANDOM, WORST, DRAWS = 0.1, 0.5, 2
 """Relative size of a random change of every weight, and of a step uphill; random changes that are drawn."""
 
 
-class Anatomy:
+class LayerDiagnostics:
     """Measures the network that ``engine`` trains, as often as asked; the first time is when it is made.
 
     ``deepest`` is the most Linear layers that a network has: all arrays are padded to it with nan.

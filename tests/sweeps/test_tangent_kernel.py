@@ -8,7 +8,7 @@ from deepmech.core.random import Stream
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import initial_weights
 from deepmech.trainers.modules import LeNet
-from deepmech_book.sweeps.elastic_sde import finite_steps, tangent_kernel
+from deepmech_book.sweeps.elastic_sde import tangent_kernel
 from deepmech_book.sweeps.elastic_sde.data import images
 
 DATA = images("geomnist", 3, 40, 10)
@@ -31,7 +31,7 @@ def test_small_steps_are_what_the_kernel_says():
     theta, z = tangent_kernel.tangent_kernel(module, torch.from_numpy(np.asarray(x, float)))
     p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
     first = rate * np.einsum("aibj,bj->abi", theta, np.eye(3)[y] - p)
-    made, logits = finite_steps.finite_moves(engine, padded(x, 1, "float64"), y)
+    made, logits = tangent_kernel.finite_moves(engine, padded(x, 1, "float64"), y)
     np.testing.assert_allclose(logits, z, rtol=0, atol=1e-12)
     assert abs(first).max() > 0
     np.testing.assert_allclose(made, first, rtol=0, atol=1e-5 * abs(first).max())

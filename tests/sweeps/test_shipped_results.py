@@ -13,9 +13,11 @@ import deepmech_book.sweeps
 from deepmech.sweeps import record
 from deepmech.sweeps.results import filename, sweep_of
 from deepmech.sweeps.store import read_netcdf
+from deepmech_book.analysis.glass import phases
+from deepmech_book.analysis.spring_block import tuning
 from deepmech_book.cells import CELLS
 from deepmech_book.sweeps.glass import walks
-from deepmech_book.sweeps.spring_block import networks, tuning
+from deepmech_book.sweeps.spring_block import networks
 from deepmech_book.sweeps.spring_block.networks import figure_1
 
 RESULTS = sorted((Path(__file__).parents[2] / "book" / "results").glob("*.nc"))
@@ -127,8 +129,8 @@ def test_accuracies_of_six_networks(name):
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10-jpeg"])
 def test_times_and_shapes_of_walks(dataset):
     for phase in walks.PHASES:
-        run = walks.survivors(largest(f"glass-{phase}-{dataset}"))
-        table = walks.times(run)
+        run = phases.survivors(largest(f"glass-{phase}-{dataset}"))
+        table = phases.times(run)
         # With the program's inputs a few networks without weight decay stand apart from the others: the page says so.
         allowed = 3.0 if dataset == "mnist" and phase != "regularised" else LARGEST["symmetric"]
         # What each initial condition adds to the logarithm of τ.

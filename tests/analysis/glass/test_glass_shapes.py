@@ -13,9 +13,9 @@ from deepmech.metrics import relaxation
 from deepmech.metrics.glass import MOTILITY_EDGES, uniform_dips
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.trainers.langevin import log_times
-from deepmech_book.analysis.glass import shapes
-from deepmech_book.sweeps.glass import cifar, walks, wells
-from deepmech_book.sweeps.glass.walks import Binary, binary
+from deepmech_book.analysis.glass import phases, shapes, wells
+from deepmech_book.sweeps.glass import minima, walks
+from deepmech_book.sweeps.glass.data import Binary, binary
 
 SIGMA, SEEDS = 0.3, 4
 TEMPERATURES = [0.1, 0.01, 1e-3, 0.0]
@@ -58,7 +58,7 @@ def made_up(still=3000.0, ages=1.0):
 
 def test_two_regimes_and_their_crossover():
     run = made_up()
-    table = walks.times(run)
+    table = phases.times(run)
     rest = relaxation.at_rest(table)
     assert rest == pytest.approx(3000, rel=0.02)
     warm = relaxation.hot(table)
@@ -69,7 +69,7 @@ def test_two_regimes_and_their_crossover():
     assert relaxation.crossover(table) == pytest.approx(free / rest, rel=1e-6)
     np.testing.assert_allclose(relaxation.crossover_without(table), relaxation.crossover(table))
     # A landscape that slides weights steadily: its time goes as the window, so T* as 1/χ.
-    tables = [walks.times(run, window) for window in (1, 2)]
+    tables = [phases.times(run, window) for window in (1, 2)]
     stars = np.array([relaxation.crossover(one) for one in tables])
     without = np.array([relaxation.crossover_without(one) for one in tables]).T
     power = relaxation.power(run.chi.values[1:], stars, without)
@@ -79,10 +79,10 @@ def test_two_regimes_and_their_crossover():
     # Windows that differ by factors, and times with them: of free walks nothing is left.
     wider = np.array([1.0, 1.1, 0.8, 1.3])[:, None] * np.ones((1, len(run.temperature)))
     uneven = run.assign(sigma=run.sigma * wider)
-    ratio = relaxation.over_free(walks.times(uneven).sel(temperature=[0.1]))
+    ratio = relaxation.over_free(phases.times(uneven).sel(temperature=[0.1]))
     assert (ratio.low < ratio.value).all() and (ratio.value < ratio.high).all()
-    assert not relaxation.over_free(walks.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).known
-    assert walks.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
+    assert not relaxation.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).known
+    assert phases.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
 
 
 def test_where_the_record_ends_first_its_end_is_a_lower_bound():
@@ -99,7 +99,7 @@ def test_where_the_record_ends_first_its_end_is_a_lower_bound():
 
 
 def test_a_second_step_is_seen_and_a_single_one_is_not():
-    overlap = walks.overlaps(made_up()).mean("seed")
+    overlap = phases.overlaps(made_up()).mean("seed")
     assert relaxation.second_step(overlap) < 0.05
     t = overlap.time.values.astype(float)
     two = overlap.copy(data=np.broadcast_to(0.5 * np.exp(-t / 5) + 0.5 * np.exp(-t / 1000), overlap.shape))
@@ -107,19 +107,19 @@ def test_a_second_step_is_seen_and_a_single_one_is_not():
 
 
 def test_a_regime_that_the_record_does_not_show_is_not_testable():
-    table = walks.times(made_up())
+    table = phases.times(made_up())
     slope = relaxation.power_of_temperature(table.sel(temperature=[0.1]))
     assert "fewer than two temperatures" in slope.why
     assert "no temperature" in relaxation.over_free(table.sel(temperature=[])).why
-    assert relaxation.hot(walks.times(made_up(still=1.0))).sizes["temperature"] == 0
-    assert relaxation.crossover(walks.times(made_up(still=1e12))) == 0
+    assert relaxation.hot(phases.times(made_up(still=1.0))).sizes["temperature"] == 0
+    assert relaxation.crossover(phases.times(made_up(still=1e12))) == 0
 
 
 def test_waits_and_phases_are_read_off_where_they_are():
-    early, late = (walks.times(made_up(ages=1.5), wait=i) for i in range(2))
+    early, late = (phases.times(made_up(ages=1.5), wait=i) for i in range(2))
     assert float(late.tau.sel(temperature=0.0) / early.tau.sel(temperature=0.0)) == pytest.approx(1.5, rel=0.02)
     run = made_up()
-    both = walks.beside({"one": walks.times(run), "two": walks.times(run.sel(temperature=[0.1, 0.0]))}, "phase")
+    both = phases.beside({"one": phases.times(run), "two": phases.times(run.sel(temperature=[0.1, 0.0]))}, "phase")
     assert np.isfinite(both.free).all() and np.isnan(both.tau.sel(phase="two", temperature=1e-3))
     np.testing.assert_allclose(both.free.sel(phase="two"), both.free.sel(phase="one"))
 
@@ -127,7 +127,7 @@ def test_waits_and_phases_are_read_off_where_they_are():
 def test_panels_keep_every_curve_at_its_own_times():
     long = xr.DataArray([1.0, 0.5, 0.0], {"time": [1, 10, 100]}, "time")
     short = xr.DataArray([1.0, 0.0], {"time": [1, 30]}, "time")
-    made = walks.panels({"long": long, "short": short})
+    made = phases.panels({"long": long, "short": short})
     np.testing.assert_allclose(made.sel(phase="long", time=[1, 10, 100]), long, atol=1e-12)
     assert np.isnan(made.sel(phase="short", time=100)) and np.isfinite(made.sel(phase="short", time=10))
 
@@ -157,7 +157,7 @@ def test_flat_motilities_have_one_mode():
 
 def test_weights_in_a_well_are_free_at_first_and_held_at_last():
     run = made_up()
-    window, temperatures = walks.window_size(run), TEMPERATURES[:3]
+    window, temperatures = phases.window_size(run), TEMPERATURES[:3]
     weights = xr.DataArray(
         np.zeros((SEEDS, 3, 5)), {"seed": run.seed, "temperature": temperatures}, ("seed", "temperature", "weight")
     )
@@ -178,7 +178,7 @@ def run():
     sweep = walks.phase_sweep(
         "regularised", data, [1e-2, 1e-6, 0.0], 2, steps=300, waiting=[10, 40], preparation=BRIEF, width=6
     )
-    return walks.survivors(sweeps.run(sweep, chunk=6))
+    return phases.survivors(sweeps.run(sweep, chunk=6))
 
 
 def test_shuffled_labels_are_as_many_and_in_another_order():
@@ -230,8 +230,8 @@ def test_one_linear_path_gives_way_at_a_decay_that_grows_with_what_it_explains()
     x = np.array([[1.0, 0.0], [-1.0, 0.0]])
     # L = ½(1 - a)²: -L' a^(5/7)/2 is largest at a = 5/12.
     exact = 7 / 12 * (5 / 12) ** (5 / 7) / 2
-    assert cifar.single_path(Binary(x, np.array([1.0, -1.0]), "", "")) == pytest.approx(exact, rel=1e-3)
-    assert cifar.single_path(binary("digits", 600, shuffle=1)) < 0.5 * cifar.single_path(binary("digits", 600))
+    assert minima.single_path(Binary(x, np.array([1.0, -1.0]), "", "")) == pytest.approx(exact, rel=1e-3)
+    assert minima.single_path(binary("digits", 600, shuffle=1)) < 0.5 * minima.single_path(binary("digits", 600))
 
 
 def test_where_no_network_has_learnt_the_remedy_is_named(run):
@@ -239,7 +239,7 @@ def test_where_no_network_has_learnt_the_remedy_is_named(run):
     with pytest.raises(
         ValueError, match=r"of 2 initial conditions 0 diverged, the others lie at the origin.*sgd_steps"
     ):
-        walks.survivors(unlearnt)
+        phases.survivors(unlearnt)
 
 
 def test_bins_of_the_null_are_those_of_the_measurement(run):
@@ -252,4 +252,4 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
         == pytest.approx(4 * np.diff(MOTILITY_EDGES)[0], rel=1e-3)
         == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
     )
-    assert walks.origin(run).startswith("digits parity, P_D = 300, width 6")
+    assert phases.origin(run).startswith("digits parity, P_D = 300, width 6")

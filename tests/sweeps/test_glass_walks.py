@@ -11,8 +11,9 @@ from deepmech import Dynamics, Preparation, over, settle, sweeps
 from deepmech.core.random import Stream
 from deepmech.data.datasets import state
 from deepmech.sweeps import run
-from deepmech_book.sweeps.glass import preparation, transitions, walks, wells
-from deepmech_book.sweeps.glass.walks import binary
+from deepmech_book.analysis.glass import phases, transitions
+from deepmech_book.sweeps.glass import minima, preparation, walks
+from deepmech_book.sweeps.glass.data import binary
 
 SMALL = {"name": "digits", "n_data": 300}
 BRIEF = {"sgd_steps": 200, "learning_rate": 0.05, "gain": 2.0}
@@ -77,14 +78,14 @@ def test_temperatures_are_the_paper_s():
         "regularised", SMALL, [1.0, 0.01, 0.0], 2, steps=60, waiting=[10, 30], preparation=BRIEF, width=4
     )
     whole = sweeps.run(sweep, chunk=6)
-    window = walks.window_size(whole).sel(temperature=1.0).values[:1]
-    free = walks.times(whole.isel(seed=[0])).free.sel(temperature=1.0)
+    window = phases.window_size(whole).sel(temperature=1.0).values[:1]
+    free = phases.times(whole.isel(seed=[0])).free.sel(temperature=1.0)
     assert float(free) == pytest.approx(0.1848 * float(window[0]) ** 2 / (1e-3 / 60_000), rel=1e-3)
 
 
 def test_weights_after_the_wait_are_those_that_walks_are_compared_with():
     sweep = walks.phase_sweep("regularised", SMALL, [1.0, 0.0], 2, steps=60, waiting=[10], preparation=BRIEF, width=4)
-    run, weights = sweeps.run(sweep), sweeps.run(wells.sweep(sweep)).weights
+    run, weights = sweeps.run(sweep), sweeps.run(walks.waited_weights(sweep)).weights
     assert weights.temperature.values.tolist() == [1.0]
     np.testing.assert_allclose(
         weights.std("weight"), run.sigma.sel(temperature=[1.0]).transpose("seed", "temperature"), rtol=1e-6
@@ -95,10 +96,10 @@ def test_hot_walks_are_free_in_time_and_in_shape():
     sweep = walks.phase_sweep(
         "underparameterised", SMALL, [1.0, 0.0], 4, steps=400, waiting=[20], preparation=BRIEF, width=6
     )
-    run = walks.survivors(sweeps.run(sweep, chunk=8))
-    hot = walks.times(run).sel(temperature=1.0)
+    run = phases.survivors(sweeps.run(sweep, chunk=8))
+    hot = phases.times(run).sel(temperature=1.0)
     assert float(hot.tau / hot.free) == pytest.approx(1.0, abs=0.3)
-    far = (walks.overlaps(run) - walks.free_overlaps(run)).mean("seed").sel(temperature=1.0)
+    far = (phases.overlaps(run) - phases.free_overlaps(run)).mean("seed").sel(temperature=1.0)
     assert float(abs(far).max()) < 0.1
     assert float(run.alpha.sel(temperature=1.0).isel(waiting=0, time=0).mean()) == pytest.approx(0.0, abs=0.3)
     shape = run.overlap.isel(waiting=0).diff("time")
@@ -107,7 +108,7 @@ def test_hot_walks_are_free_in_time_and_in_shape():
 
 def test_large_decay_ends_at_the_origin():
     made = sweeps.run(
-        transitions.plane(SMALL, [4], [0.0, 2.0], 2, {"sgd_steps": 3000, "learning_rate": 0.05, "gain": 2.4}), chunk=2
+        minima.plane(SMALL, [4], [0.0, 2.0], 2, {"sgd_steps": 3000, "learning_rate": 0.05, "gain": 2.4}), chunk=2
     )
     assert (made.data_loss.sel(regularisation=2.0) == 0.5).all() and (made.norm.sel(regularisation=2.0) < 1e-4).all()
     assert (made.data_loss.sel(regularisation=0.0) < 0.5).all()
@@ -116,7 +117,7 @@ def test_large_decay_ends_at_the_origin():
 
 def at_rest(*lost) -> xr.Dataset:
     """Made-up losses of three widths, three decays and three seeds; networks at some places diverged."""
-    sweep = transitions.plane(SMALL, [4, 6, 8], [0.0, 0.01, 0.1], 3)
+    sweep = minima.plane(SMALL, [4, 6, 8], [0.0, 0.01, 0.1], 3)
     loss = np.full(sweep.grid.shape, 0.5)
     loss[:, 0] = np.array([1e-1, 1e-3, 1e-5])[:, None]
     loss[:, 1, :] = [0.1, 0.2, 0.5]
@@ -161,14 +162,14 @@ def test_survivors_say_how_many_did_not():
     loss = np.full((2, 4, 1), 0.1)
     loss[0, 3] = loss[1, 3] = 0.5
     every = {"diverged": (tuple(grid), lost), "loss_waited": ((*grid, "waiting"), loss)}
-    run_ = walks.survivors(xr.Dataset(every, grid))
+    run_ = phases.survivors(xr.Dataset(every, grid))
     assert run_.sizes["seed"] == 1 and run_.attrs["left_out"] == 2 and run_.attrs["fallen"] == 1
     spec = walks.standard("regularised", "mnist").to_json()
     run_ = run_.assign(n_weights=("seed", [322])).assign_attrs(spec=json.dumps(spec))
-    assert walks.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
-    assert walks.origin(walks.survivors(run_)).endswith("1 initial conditions.")
+    assert phases.origin(run_).endswith("1 initial conditions (2 more diverged, 1 more lie at the origin).")
+    assert phases.origin(phases.survivors(run_)).endswith("1 initial conditions.")
     with pytest.raises(ValueError, match=r"glass-regularised-mnist: of 1 initial conditions 1 diverged.*n_seeds"):
-        walks.survivors(run_.assign(diverged=~run_.diverged))
+        phases.survivors(run_.assign(diverged=~run_.diverged))
 
 
 def test_networks_that_never_came_to_rest_are_counted():

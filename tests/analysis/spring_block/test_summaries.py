@@ -9,9 +9,9 @@ from scipy.stats import t as student
 
 from deepmech.core.estimates import estimate
 from deepmech.sweeps import run
-from deepmech_book.analysis.spring_block import summaries
+from deepmech_book.analysis.spring_block import summaries, tuning
 from deepmech_book.analysis.spring_block.summaries import NetworkDiagram
-from deepmech_book.sweeps.spring_block import networks, tuning
+from deepmech_book.sweeps.spring_block import networks
 
 NOISE, SLOPE = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.5, 1.0])
 #: Curvature falls linearly with noise and slope.
@@ -173,7 +173,7 @@ def test_the_order_of_cells_and_dimensions_does_not_matter(order):
 
 def test_networks_are_trained_on_the_first_samples_and_validated_on_the_others():
     short = {"values": [0.0, 0.2], "slopes": [0.0], "n_seeds": 2}
-    part = tuning.validated("dropout", "digits", **short, training={"epochs": 40})
+    part = networks.validated("dropout", "digits", **short, training={"epochs": 40})
     accuracy = run(part)["accuracy_validation"]
     # 200 of the 1,000 digits are held out.
     np.testing.assert_allclose((accuracy * 200) % 1, 0, atol=1e-9)

@@ -1,4 +1,5 @@
-"""Networks through training (Fig. 4, left) and on both sets of samples (Fig. S4), with the settings of SM S3."""
+"""Networks through training: the regimes of Fig. 4 (SM S3), and networks of Fig. 1(a) and 1(c), recorded on the way;
+and networks on both sets of samples (Fig. S4)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from deepmech.data import load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers import MLP, Training, train
-from deepmech_book.sweeps.spring_block.networks import TORCH, measured, recipe, sweep
+from deepmech_book.sweeps.spring_block.networks import DATA, PANELS, SLOPES, TORCH, measured, recipe, specs, sweep
 
 #: Fig. 4, left column (SM S3); everything else as in Fig. 1.
 REGIMES = {
@@ -44,13 +45,13 @@ def regimes(
     return sweep("figure-4", "spring_block.networks_in_time", cells, recipe(data), **fixed, record=record, width=width)
 
 
-def _begin(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+def _first_tenth(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
     """The first tenth of training: later epochs do not reach back."""
     epochs = max(fixed["record"][0], fixed["epochs"] // 10)
     return fixed | {"epochs": epochs, "record": [e for e in fixed["record"] if e <= epochs]}, ["load_curve", "loss"]
 
 
-@recomputed(part=_begin)
+@recomputed(part=_first_tenth)
 def train_regimes(
     cells: xr.Dataset,
     data: dict[str, Any],
@@ -115,3 +116,76 @@ def train_on_both_sets(cells: xr.Dataset, data: dict[str, Any], width: int, epoc
     curves = made["load_curve"].transpose("cell", "split", "layer")
     found = {"load_curve": curves, "curvature": curvature(curves), "accuracy": made["accuracy"]}
     return xr.Dataset(found, attrs=made.attrs)
+
+
+#: Epochs after which the rival of fewer images is asked: all images, trained for less than the 100 epochs of the text.
+EPOCHS = (5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90, 100)
+
+
+def with_fewer_epochs(data: str = "mnist-program", n_seeds: int = 3) -> Sweep:
+    """Fig. 1(a) with all images, seen after each of :data:`EPOCHS`: over ``slope``, ``data_noise`` and ``seed``.
+
+    Examples
+    --------
+    >>> with_fewer_epochs("digits", n_seeds=2).grid.shape
+    (6, 8, 2)
+    """
+    cells = {"slope": SLOPES, "data_noise": PANELS["data_noise"].values, "seed": range(n_seeds)}
+    return sweep("fewer-epochs", "spring_block.fewer_epochs", cells, recipe(data), epochs=list(EPOCHS))
+
+
+def _first_quarter(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first quarter of training: later epochs do not reach back."""
+    soon = [e for e in fixed["epochs"] if e <= max(fixed["epochs"]) / 4] or fixed["epochs"][:1]
+    return fixed | {"epochs": soon}, ["load_curve", "accuracy"]
+
+
+@recomputed(part=_first_quarter)
+def train_in_time(cells: xr.Dataset, data: dict[str, Any], epochs: list[int]) -> xr.Dataset:
+    """Train the networks of :func:`.networks.figure_1`, one per cell: curve and accuracy over ``at_epoch``."""
+    both = specs(cells, {}, {"epochs": max(epochs)})
+    made = train(*both, load(**data), seed=cells["seed"], record=epochs, experiment="figure 1")
+    return measured(made)[["load_curve", "accuracy"]]
+
+
+#: Every second column of Fig. 1(c) as printed, about.
+DROPOUTS = (0.0, 0.04, 0.12, 0.2, 0.28)
+
+
+def recorded(
+    data: str = "mnist",
+    slopes: Sequence[float] = SLOPES,
+    dropouts: Sequence[float] = DROPOUTS,
+    n_seeds: int = 3,
+    epochs: int = 100,
+    every: int = 5,
+) -> Sweep:
+    """Networks of Fig. 1(c) through training, over ``slope``, ``dropout`` and ``seed``.
+
+    Epochs count from the second record on: BatchNorm's averages, with which curves are measured, lag behind the network
+    by about ten full-batch steps. Test samples are measured in each record too; few will do, as nobody uses them.
+
+    Examples
+    --------
+    >>> recorded("digits", n_seeds=2).grid.shape, recorded("digits", epochs=25).fixed["record"]
+    ((6, 5, 2), [10, 15, 20, 25])
+    """
+    cells = {"slope": slopes, "dropout": dropouts, "seed": range(n_seeds)}
+    fixed = {"epochs": epochs, "record": list(range(2 * every, epochs + 1, every))}
+    images = recipe(data, DATA, n_test=None if data == "digits" else 500)
+    return sweep("recorded-1c", "spring_block.recorded", cells, images, **fixed)
+
+
+def _first_records(**fixed: Any) -> tuple[dict[str, Any], list[str]]:
+    """The first records: later epochs do not reach back."""
+    record = fixed["record"][:2]
+    return fixed | {"epochs": record[-1], "record": record}, ["load_curve"]
+
+
+# Kept in single precision, to which processors of two makers may round differently.
+@recomputed(tolerance={"load_curve": 1e-6}, part=_first_records)
+def train_recorded(cells: xr.Dataset, data: dict[str, Any], epochs: int, record: list[int]) -> xr.Dataset:
+    """Train one network per cell; ``load_curve`` of the training samples over ``cell``, ``at_epoch`` and ``layer``."""
+    both = specs(cells, {}, {"epochs": epochs})
+    made = train(*both, load(**data), seed=cells["seed"], record=record, experiment="figure 1")
+    return measured(made)[["load_curve"]].astype(np.float32)

@@ -15,7 +15,7 @@ from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
 from deepmech_book.sweeps.extras import zoo
-from deepmech_book.sweeps.extras.anatomy import RANDOM, WORST, Anatomy
+from deepmech_book.sweeps.extras.layer_diagnostics import RANDOM, WORST, LayerDiagnostics
 
 NAMES = list(zoo.LEVELS)
 
@@ -60,7 +60,7 @@ def trained(request):
     data = pictures()
     network = MLP(depth=4, width=9, slope=0.1, batch_norm=request.param, dropout=0.1)
     engine = Fused(Member(network, Training(batch_size=16), 0), Fused.prepare(data, "float32"))
-    anatomy = Anatomy(engine, data, 40, 8)
+    anatomy = LayerDiagnostics(engine, data, 40, 8)
     for epoch in range(1, 6):
         engine.run_epoch(epoch)
     return engine, anatomy, data, anatomy.measured()
@@ -116,7 +116,7 @@ def test_norms_of_paths_bound_those_of_layers(trained):
     assert (found["spectral"][:4] <= found["frobenius"][:4] * (1 + 1e-6)).all()
     assert found["path_norm"] <= np.prod(found["frobenius"][:4]) * (1 + 1e-6)
     assert ((found["overlap"][:4] >= 0) & (found["overlap"][:4] <= 1)).all() and (found["distance"][:4] > 0).all()
-    untouched = Anatomy(anatomy.engine, pictures(), 40, 8).measured()
+    untouched = LayerDiagnostics(anatomy.engine, pictures(), 40, 8).measured()
     assert (untouched["overlap"][:4] == 1).all() and (untouched["distance"][:4] == 0).all()
 
 

@@ -14,7 +14,7 @@ from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution, mixed_log
 from deepmech.sweeps import run
 from deepmech.trainers import SingleSample, train_lenet
 from deepmech_book.analysis.elastic_sde import effects, imitation, logits
-from deepmech_book.sweeps.elastic_sde import extensions_fit, networks, training
+from deepmech_book.sweeps.elastic_sde import extension_models, networks
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, images
 
 SMALL = {"per_class": 12, "n_trials": 12, "iterations": 40, "thin": 20, "coarse": 20, "n_checks": 2, "moments": 3}
@@ -72,10 +72,10 @@ def test_a_rare_class_is_drawn_as_rarely_as_said():
 
 def test_rounding_keeps_leading_bits():
     x = Stream.of("rounding").normal("x", 0, 1000)
-    kept = training.rounded(x)
-    assert np.abs(kept / x - 1).max() <= 2.0 ** -(training.BITS + 1) * 1.001
-    assert not np.any(kept.view(np.uint32) & np.uint32(2 ** (23 - training.BITS) - 1))
-    assert np.isnan(training.rounded([np.nan]))[0] and training.rounded([0.0])[0] == 0
+    kept = networks.rounded(x)
+    assert np.abs(kept / x - 1).max() <= 2.0 ** -(networks.BITS + 1) * 1.001
+    assert not np.any(kept.view(np.uint32) & np.uint32(2 ** (23 - networks.BITS) - 1))
+    assert np.isnan(networks.rounded([np.nan]))[0] and networks.rounded([0.0])[0] == 0
 
 
 def test_images_are_balanced():
@@ -221,7 +221,7 @@ def test_fast_paths_are_the_solution_with_unequal_classes(own):
     )
     exact = mean_solution(model, (TIMES - TIMES[0])[::7], START)["mean"].transpose("time", "class", "feature")
     rule, z = ("L", np.empty(0)) if own == 1 else ("one share", np.array([0.2 / own]))
-    parts = extensions_fit.drift(rule, z, WEIGHTS)
+    parts = extension_models.drift(rule, z, WEIGHTS)
     error = [
         abs(tabulated_paths(parts, INTRA, INTER, START, 200.0, n)[::7] - exact.values).max() / abs(exact.values).max()
         for n in (1, 2, 4)
@@ -249,15 +249,15 @@ def test_shares_may_differ_between_classes():
 @given(arrays.arrays(float, 6, elements=st.floats(0, 1)))
 def test_shares_add_up_obey_the_condition_and_are_read_back(z):
     for rule in ("one share", "own first", "all shares"):
-        share, factor = extensions_fit.constants(rule, z[:1] if rule == "one share" else z, 3)
+        share, factor = extension_models.constants(rule, z[:1] if rule == "one share" else z, 3)
         np.testing.assert_allclose(share.sum(1), 1.0)
         assert share.min() >= 0 and np.all(factor == 1)
         assert rule == "all shares" or np.all(np.diag(share)[:, None] >= share - 1e-12)
-        again = extensions_fit.constants(rule, extensions_fit.numbers(rule, share, factor), 3)[0]
+        again = extension_models.constants(rule, extension_models.numbers(rule, share, factor), 3)[0]
         np.testing.assert_allclose(again, share, atol=1e-9)
-    share, factor = extensions_fit.constants("pairs", z[:2], 3)
+    share, factor = extension_models.constants("pairs", z[:2], 3)
     assert np.array_equal(factor, factor.T) and factor[np.triu_indices(3, 1)].mean() == pytest.approx(1)
-    np.testing.assert_allclose(extensions_fit.numbers("pairs", share, factor), z[:2], atol=1e-12)
+    np.testing.assert_allclose(extension_models.numbers("pairs", share, factor), z[:2], atol=1e-12)
 
 
 def test_shares_lead_from_the_isotropic_model_to_the_l_model():
@@ -276,7 +276,7 @@ def test_an_imaginary_step_gives_the_slope_of_a_path():
     z, at = np.array([0.3, 0.9, 0.1, 0.5, 0.7, 0.2]), np.eye(6)[4]
 
     def end(z):
-        drift = extensions_fit.drift("all shares", z, WEIGHTS)
+        drift = extension_models.drift("all shares", z, WEIGHTS)
         return tabulated_paths(drift, INTRA, INTER, START, 200.0)[-1]
 
     slope = (end(z + 1e-6 * at) - end(z - 1e-6 * at)) / 2e-6
@@ -284,7 +284,7 @@ def test_an_imaginary_step_gives_the_slope_of_a_path():
 
 
 def path(rule, z, start=START):
-    parts = extensions_fit.drift(rule, np.asarray(z, float), np.full(3, 1 / 3))
+    parts = extension_models.drift(rule, np.asarray(z, float), np.full(3, 1 / 3))
     return xr.DataArray(
         tabulated_paths(parts, INTRA, INTER, start, 200.0, 8),
         dims=("time", "class", "logit"), coords={"time": TIMES, "class": range(3)},
@@ -294,15 +294,15 @@ def path(rule, z, start=START):
 def test_fits_find_the_model_and_its_shares_again():
     z = [0.12, 0.27, 0.38, 0.18, 0.62, 0.27]
     made = path("own first", z)
-    found = extensions_fit.fit_all(made, ("L", "one share", "own first"))
-    share = extensions_fit.constants("own first", np.array(z), 3)[0]
+    found = extension_models.fit_all(made, ("L", "one share", "own first"))
+    share = extension_models.constants("own first", np.array(z), 3)[0]
     # Knots cannot follow exponentials exactly; what is left is far below what simpler models leave.
     assert float(found["own first"]["cost"]) < 0.02 < 3 * float(found["L"]["cost"])
     np.testing.assert_allclose(found["own first"]["share"], share, atol=0.05)
     costs = [float(f["cost"]) for f in found.values()]
     assert costs[0] >= costs[1] >= costs[2]
     with pytest.raises(ValueError, match="must be one of I, L"):
-        extensions_fit.fit(made, "E.1")
+        extension_models.fit(made, "E.1")
 
 
 def groups_of(made, noise=0.0, n=6):
@@ -313,17 +313,17 @@ def groups_of(made, noise=0.0, n=6):
 
 def test_what_the_fit_has_not_seen_is_measured():
     quiet, loud = (groups_of(path("L", []), noise).rename(slow_time="time") for noise in (1e-9, 0.06))
-    first = extensions_fit.begins(loud)
-    assert extensions_fit.begins(quiet) == 0 < first < 20
+    first = extension_models.begins(loud)
+    assert extension_models.begins(quiet) == 0 < first < 20
     groups = groups_of(path("L", []), 0.01).rename(slow_time="time")
-    one, other = extensions_fit.halves(groups, 3)
+    one, other = extension_models.halves(groups, 3)
     np.testing.assert_allclose((one + other) / 2, groups.mean("group"))
-    found = extensions_fit.compare(groups.isel(time=slice(first, None)), 3, ("I", "L"))
+    found = extension_models.compare(groups.isel(time=slice(first, None)), 3, ("I", "L"))
     late = effects.late_mean(found["distance"].sel(norm="I"))
     # The right model is as near as other trials are; the wrong one is not.
     assert float(late.sel(model="L")) < 3 * float(late.sel(model="other trials")) < 0.1 * float(late.sel(model="I"))
     with pytest.raises(ValueError, match="do not rise above their noise"):
-        extensions_fit.begins(-groups)
+        extension_models.begins(-groups)
 
 
 def test_trials_that_diverge_are_in_no_mean():

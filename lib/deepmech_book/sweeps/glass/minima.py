@@ -1,0 +1,99 @@
+"""Where networks come to rest over size and weight decay (Figs. 1, A3), and what a straight line explains there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core.specs import over
+from deepmech.sweeps import Sweep, recomputed
+from deepmech.trainers.langevin import Dynamics, Preparation, settle
+from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
+
+CIFAR = "cifar10-jpeg"
+
+
+def single_path(data: Binary) -> float:
+    r"""The largest λ at which one linear path through seven layers stays away from the origin.
+
+    The path computes :math:`f = a\,\hat u\cdot x` along the direction of the least squares fit. Two units of each layer
+    carry it, one for either sign, so it costs :math:`7\lambda a^{2/7}`; where
+    :math:`-L'(a)\,a^{5/7}/2 < \lambda` for all a, no such path is at rest but the one with a = 0.
+
+    Examples
+    --------
+    >>> from deepmech_book.sweeps.glass.data import binary
+    >>> round(single_path(binary("digits", whiten=True)), 2)
+    0.08
+    """
+    direction = np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+    margin = data.y * (data.x @ direction) / np.linalg.norm(direction)
+    gains = np.geomspace(1e-3, 30.0, 400)
+    pull = [(np.maximum(0, 1 - a * margin) * margin).mean() * a ** (5 / 7) / 2 for a in gains]
+    return float(max(pull))
+
+
+def linear_sweep(name: str, n_data: int) -> Sweep:
+    """What a straight line through as many samples as a panel of Fig. 1(c) or A3(b) has seen explains, and its λ*."""
+    compute, cells = "glass.linear_networks", {"n_data": over("n_data", [n_data])}
+    return Sweep(f"glass-linear-{name}", compute, cells, {"name": name}, data=fingerprint(name, n_data, whiten=True))
+
+
+@recomputed()
+def linear_cells(cells: xr.Dataset, name: str) -> xr.Dataset:
+    """``explained`` share of the labels' variance, and ``gives_way``, the λ of :func:`single_path`, per cell."""
+    rows = []
+    for n_data in cells["n_data"].values:
+        data = binary(name, int(n_data), whiten=True)
+        left = data.y - data.x @ np.linalg.lstsq(data.x, data.y, rcond=None)[0]
+        rows.append((1 - left.var() / data.y.var(), single_path(data)))
+    explained, gives_way = np.transpose(rows)
+    return xr.Dataset({"explained": ("cell", explained), "gives_way": ("cell", gives_way)}, {"cell": cells.cell})
+
+
+#: How networks come to rest: stochastic, then full-batch gradient descent, after a wider start than the paper's.
+REST = {"gain": 6**0.5, "sgd_steps": 60_000, "learning_rate": 0.02, "descent_steps": 2000, "slow_steps": 2000}
+
+
+def plane(
+    data: dict[str, Any],
+    widths: Sequence[int],
+    regularisations: Sequence[float] = (0.0,),
+    n_seeds: int = 4,
+    preparation: dict[str, Any] = REST,
+    name: str = "plane",
+) -> Sweep:
+    """Networks at rest over ``width``, ``regularisation`` and ``seed``.
+
+    Examples
+    --------
+    >>> plane({"name": "digits", "n_data": 500}, [4, 8], [0.0, 0.1], n_seeds=3).grid.shape
+    (2, 2, 3)
+    """
+    return Sweep(
+        f"glass-{name}-{data['name']}",
+        "glass.transitions",
+        {
+            "width": over("width", list(widths)),
+            "regularisation": over("regularisation", list(regularisations)),
+            "seed": over("seed", range(n_seeds)),
+        },
+        {"data": dict(data), "preparation": preparation},
+        data=fingerprint(**data),
+    )
+
+
+@recomputed()
+def rest(cells: xr.Dataset, data: dict[str, Any], preparation: dict[str, Any]) -> xr.Dataset:
+    """Prepare one network per cell; variables of :func:`~deepmech.trainers.langevin.settle` without its history."""
+    made = settle(
+        Dynamics(width=cells["width"], regularisation=cells["regularisation"]),
+        Preparation(**preparation),
+        binary(**data),
+        seed=cells["seed"],
+        experiment="glass transitions",
+    )
+    return made[["loss", "data_loss", "error", "norm", "n_weights"]].assign(diverged=made["state"] == "diverged")
