@@ -14,20 +14,24 @@ logits, and their derivatives give α and β. Three estimators are offered as ``
     :data:`V1` and :data:`V2` (Eq. D.8). It subtracts 1 from :math:`v_1\cdot\bar X`, a number that stands for an
     unknown constant, and :math:`v_1` also sees what all logits of a class have in common; both disturb it while
     logits are small.
+``"L-program"``
+    What the authors' program does, with which the paper's figures were drawn; three classes only: as ``"L-paper"``
+    without the 1. For means that obey the model it gives A and B exactly. Of networks' means it looks along two fixed
+    vectors, so what all logits of a class have in common, and which class is ahead, are in it.
 ``"L"``
-    The same model without that constant, for any K. Only the own-class margins :math:`s_k=d_k\cdot\bar X^k`,
+    Ours: the same model from margins, for any K. Only the own-class margins :math:`s_k=d_k\cdot\bar X^k`,
     :math:`d_k=e_k-\mathbf 1/K`, drive the L-model, and they obey a closed equation: their mean grows as
     :math:`e^{(A-B)/K}` and their deviations from it as :math:`e^{(A+B/(K-1))/K}`.
 
 How fast an effect dies out, :func:`tail_index` (paper B, §4.1, App. D.1.3) and :func:`log_slope` say.
 
-All three take t = 0 as the unit: A(0) = B(0) = 0 where the first ``reference`` recorded times are averaged into one.
+All four take t = 0 as the unit: A(0) = B(0) = 0 where the first ``reference`` recorded times are averaged into one.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -49,7 +53,7 @@ __all__ = [
     "tail_index",
 ]  # fmt: skip
 
-Model = Literal["I", "L-paper", "L"]
+Model = Literal["I", "L-paper", "L-program", "L"]
 
 V1 = np.array([[1, -1, -1], [-1, 1, -1], [-2, -2, 0]]) / 4
 """v₁ of paper B, Eq. D.8, class by class: half the sum of the three margins where logits sum to zero in each class."""
@@ -88,7 +92,7 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
         Mean features of every class, dimensions (…, time, class, logit); a plain array of shape (…, T, K, p) will do.
         The I-model takes any number of features p; the others need p = K.
     model
-        ``"I"``, ``"L-paper"`` or ``"L"``.
+        ``"I"``, ``"L-paper"``, ``"L-program"`` or ``"L"``.
     reference
         How many of the first times stand for t = 0 (their mean). More than one steadies a noisy start, at the price of
         what happens within them.
@@ -102,7 +106,8 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     Raises
     ------
     ValueError
-        For an unknown model, ``"L-paper"`` with K ≠ 3, or features at t = 0 that make a ratio meaningless.
+        For an unknown model, ``"L-paper"`` or ``"L-program"`` with K ≠ 3, or features at t = 0 that make a ratio
+        meaningless.
 
     Examples
     --------
@@ -113,12 +118,12 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     >>> round(float(found.A), 6), round(float(found.B), 6)
     (2.0, 0.5)
     """
-    if model not in ("I", "L-paper", "L"):
-        raise ValueError(f"integrated_effects: model = {model!r}: must be 'I', 'L-paper' or 'L'")
+    if model not in get_args(Model):
+        raise ValueError(f"integrated_effects: model = {model!r}: must be one of {', '.join(get_args(Model))}")
     m = _as_means(means, square=model != "I")
     k = m.sizes["class"]
-    if model == "L-paper" and k != 3:
-        raise ValueError(f"integrated_effects: model 'L-paper' is a formula for 3 classes, not {k}; use model='L'")
+    if model in ("L-paper", "L-program") and k != 3:
+        raise ValueError(f"integrated_effects: model {model!r} is a formula for 3 classes, not {k}; use model='L'")
     most = m.sizes["time"]
     reference = specs.whole("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
     x = m.values * unit_scale(m.values)
@@ -129,8 +134,9 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
         v = _log_ratio(x - centre, start - centre0, "the difference of a class from the mean").mean((-2, -1))
         a, b = u + (k - 1) * v, u - v
     else:
-        if model == "L-paper":
-            up, up0 = (np.einsum("...kl,kl->...", z, V1) - 1 for z in (x, start))
+        if model != "L":
+            constant = 1 if model == "L-paper" else 0
+            up, up0 = (np.einsum("...kl,kl->...", z, V1) - constant for z in (x, start))
             w = V2 - 4 / 3 * V1
             side, side0 = (np.einsum("...kl,kl->...", z, w) for z in (x, start))
         else:
