@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from deepmech.plots import style
 from deepmech_book import RECORD, figures
-from deepmech_book.figures import Picture
+from deepmech_book.figures.picture import Picture
 
 
 def line(fig, theme):
@@ -92,7 +92,7 @@ def test_bytes_are_deterministic_and_ignore_the_readers_settings(tmp_path):
 
 
 def test_slimming_moves_nothing_by_more_than_a_hundredth_of_a_point():
-    from deepmech_book.figures import _slim
+    from deepmech_book.figures.picture import _slim
 
     svg = b'<path d="M 1.23456 -7.891 L 3 4.5"/><g transform="scale(0.015625)"/><image href="base64,Zm9v1.234567"/>'
     assert _slim(svg) == svg.replace(b"1.23456 -7.891", b"1.23 -7.89")

@@ -1,8 +1,4 @@
-"""The library's pictures for pages: with words that stand for them and numbers to take away.
-
-Every drawing function of :mod:`deepmech.plots` is here under its name, with its arguments. It also takes ``alt``, what
-the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`.
-"""
+"""What a cell shows: a drawing as SVG or pixels, its text alternative, and the arrays drawn as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +18,11 @@ import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
-from deepmech import plots
 from deepmech.plots import style
 from deepmech.plots.style import Theme
 from deepmech_book import RECORD
+
+__all__ = ["SHADED", "Picture", "arrays_in", "dataset", "pictured", "table"]
 
 HEAVY = 120_000
 """Bytes of outlines beyond which pixels may weigh less."""
@@ -257,18 +253,3 @@ def table(data: xr.Dataset) -> pd.DataFrame:
         parts.append(rows[[*map(str, array.dims), "value"]].assign(array=str(name)))
     rows = pd.concat(parts)
     return rows[["array", *(c for c in rows if c not in ("array", "value")), "value"]]
-
-
-NAMES = sorted({*plots.__all__} - {"DARK", "LIGHT", "Theme", "applied", "in_words", "plot"})
-"""The functions of :mod:`deepmech.plots` that draw a whole picture."""
-
-
-def __getattr__(name: str) -> Callable[..., Picture]:
-    if name not in NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; pictures are {', '.join(NAMES)}")
-    return _picture(name)
-
-
-@cache
-def _picture(name: str) -> Callable[..., Picture]:
-    return pictured(getattr(plots, name))

@@ -1,0 +1,30 @@
+"""The pictures of the book: with words that stand for them and numbers to take away.
+
+Every drawing function of :mod:`deepmech.plots` is here under its name, with its arguments. It also takes ``alt``, what
+the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`.
+Pictures of one chapter, which know their labels, have a module each, such as :mod:`~deepmech_book.figures.elastic_sde`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from deepmech import plots
+from deepmech_book.figures.picture import Picture, pictured
+
+__all__ = ["NAMES", "Picture"]
+
+NAMES = sorted({*plots.__all__} - {"DARK", "LIGHT", "Theme", "applied", "plot"})
+"""The functions of :mod:`deepmech.plots` that draw a whole picture."""
+
+
+def __getattr__(name: str) -> Callable[..., Picture]:
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; pictures are {', '.join(NAMES)}")
+    return _picture(name)
+
+
+@cache
+def _picture(name: str) -> Callable[..., Picture]:
+    return pictured(getattr(plots, name))
