@@ -318,6 +318,7 @@ def test_a_change_of_an_estimate_changes_all_of_it_or_leaves_it_out(found):
     named = stack({"a": first, "b": first}, "twice")
     assert named.null.dims == named.difference[0].dims == ("twice",) and named.n == 7
     assert stack([first, Estimate(1.0)]).null is stack([first, Estimate(1.0)]).difference is None
+    assert stack({"a": Estimate(1.0)}, "one").difference is None
 
 
 @given(estimates_with_company(), estimates_with_company())

@@ -166,11 +166,13 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
     why = next((e.why for e in each if e.why), "")
     null = None if any(e.null is None for e in each) else joined([e.null for e in each])
     beyond = [e.difference for e in each if e.difference is not None]
-    difference = (joined([low for low, _ in beyond]), joined([high for _, high in beyond]))
+    difference = None
+    if beyond and len(beyond) == len(each):
+        difference = (joined([low for low, _ in beyond]), joined([high for _, high in beyond]))
     n = [e.n for e in each if e.n is not None]
     return Estimate(
         joined([e.value for e in each]), joined([e.low for e in each]), joined([e.high for e in each]),
-        min(n, default=None), why, null, difference if len(beyond) == len(each) else None,
+        min(n, default=None), why, null, difference,
     )  # fmt: skip
 
 
