@@ -38,8 +38,8 @@ import torch  # noqa: E402
 import yaml  # noqa: E402
 
 from deepmech.core import provenance  # noqa: E402
+from deepmech.core.labels import over  # noqa: E402
 from deepmech.core.random import Stream  # noqa: E402
-from deepmech.core.specs import over  # noqa: E402
 from deepmech.data import load  # noqa: E402
 from deepmech.sweeps import Sweep, ship  # noqa: E402
 from deepmech.sweeps import load as load_sweep  # noqa: E402

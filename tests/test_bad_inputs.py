@@ -11,8 +11,8 @@ import xarray as xr
 from torch import nn
 
 from deepmech import over
+from deepmech.core.labels import align
 from deepmech.core.random import Stream
-from deepmech.core.specs import align
 from deepmech.metrics import elasticity as el
 from deepmech.metrics import glass, relaxation
 from deepmech.metrics.load_curve import load_curve

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from deepmech.core import provenance
 
 if TYPE_CHECKING:
-    from deepmech.core.specs import over
+    from deepmech.core.labels import over
     from deepmech.data import load
     from deepmech.metrics.curvature import curvature
     from deepmech.metrics.interpret import compare, interpret

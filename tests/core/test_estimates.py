@@ -22,8 +22,8 @@ from deepmech.core.estimates import (
     rank_correlation,
     stack,
 )
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 
 SAMPLES = 20_000
 STREAM = Stream.of("statistics", 0)

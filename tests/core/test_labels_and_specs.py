@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech import over
-from deepmech.core.specs import align
+from deepmech.core.labels import align
 from deepmech.simulators.spring_block import Chain
 
 

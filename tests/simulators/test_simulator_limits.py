@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deepmech.core.specs import MOST_STEPS
+from deepmech.core.checks import MOST_STEPS
 from deepmech.simulators import brownian, elastic_sde, folding_ruler, spring_block
 from deepmech.simulators.brownian import Well, free_time
 from deepmech.simulators.elastic_sde import ElasticSDE

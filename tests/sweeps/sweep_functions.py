@@ -9,18 +9,18 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.random import Stream
-from deepmech.sweeps import each
+from deepmech.sweeps import to_records
 
 
 def walk(cells, steps, pause=0.0, log=None):
     """A random walk per cell: floats of two widths, integers, words and booleans; one cell overflows."""
     if log is not None:
         with Path(log).open("a") as file:
-            file.writelines(f"{c['drift']},{c['seed']}\n" for c in each(cells))
+            file.writelines(f"{c['drift']},{c['seed']}\n" for c in to_records(cells))
     time.sleep(pause)
-    paths = [c["drift"] + Stream.of("walk", c["seed"]).normal("step", 0, steps).cumsum() for c in each(cells)]
+    paths = [c["drift"] + Stream.of("walk", c["seed"]).normal("step", 0, steps).cumsum() for c in to_records(cells)]
     path = np.array(paths)
-    blown = np.array([c["drift"] == 2.0 and c["seed"] == 1 for c in each(cells)])
+    blown = np.array([c["drift"] == 2.0 and c["seed"] == 1 for c in to_records(cells)])
     path[blown, -1] = np.inf
     return xr.Dataset(
         {
@@ -36,7 +36,7 @@ def walk(cells, steps, pause=0.0, log=None):
 
 def fragile(cells, steps, repaired):
     """Raises for one cell until the file ``repaired`` exists."""
-    if any(c["drift"] == 1.0 and c["seed"] == 2 for c in each(cells)) and not Path(repaired).exists():
+    if any(c["drift"] == 1.0 and c["seed"] == 2 for c in to_records(cells)) and not Path(repaired).exists():
         raise FloatingPointError("no such walk")
     return walk(cells, steps)
 
@@ -53,7 +53,7 @@ def kills_its_worker(cells, steps):
 
 def interrupted(cells, steps):
     """Ctrl-C in the middle of the grid."""
-    if each(cells)[0]["seed"] == 2:
+    if to_records(cells)[0]["seed"] == 2:
         raise KeyboardInterrupt
     return walk(cells, steps)
 
@@ -64,7 +64,7 @@ def wrong_shape(cells, steps):
 
 def kills_a_worker_once(cells, steps, mark):
     """Its process is killed in the middle of the grid, the first time it comes there."""
-    if any(c["drift"] == 1.0 and c["seed"] == 0 for c in each(cells)):
+    if any(c["drift"] == 1.0 and c["seed"] == 0 for c in to_records(cells)):
         try:
             Path(mark).touch(exist_ok=False)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -75,7 +75,7 @@ def kills_a_worker_once(cells, steps, mark):
 
 def waits_at_the_end(cells, steps, gate):
     """The last cell of the grid is not finished before the file ``gate`` exists."""
-    while any(c["drift"] == 2.0 and c["seed"] == 3 for c in each(cells)) and not Path(gate).exists():
+    while any(c["drift"] == 2.0 and c["seed"] == 3 for c in to_records(cells)) and not Path(gate).exists():
         time.sleep(0.01)
     return walk(cells, steps)
 

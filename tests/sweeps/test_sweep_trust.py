@@ -42,7 +42,7 @@ HONEST = "deepmech.sweeps.example:powers"
 #: What a file might name: commands, ours that do something else than compute cells, nothing at all.
 FORGED = [
     "hostile_here:compute", "subprocess:call", "os:system", "builtins:exec", "builtins:print", "shutil:rmtree",
-    "deepmech.cli:main", "deepmech.core.specs:named", "deepmech.sweeps.results:cli_run",
+    "deepmech.cli:main", "deepmech.core.specs:import_object", "deepmech.sweeps.results:cli_run",
     "deepmech.sweeps.record:verify", "deepmech.core.files:write_whole", "deepmech.sweeps.store:write_netcdf",
     "deepmech.sweeps.sweep:compute_cells",
     "deepmech.sweeps.sweep:importlib", "deepmech.core.provenance:remember", "deepmech:train", "deepmech:Sweep",

@@ -170,7 +170,7 @@ REFUSED = {
 @pytest.mark.parametrize("door", DOORS)
 def test_what_no_trainer_takes_is_refused_by_name(door, monkeypatch):
     call, (x, y), _ = DOORS[door]
-    monkeypatch.setattr("deepmech.core.specs.memory", lambda: 2.0**28)
+    monkeypatch.setattr("deepmech.core.checks.total_memory", lambda: 2.0**28)
     for form, (made, said) in REFUSED.items():
         with pytest.raises(ValueError, match=rf"(?s)(walk|settle|train|train_lenet): .*({said})") as error:
             call(made(x, y))

@@ -17,7 +17,7 @@ import numpy as np
 import scipy  # which imports scipy.stats when it is first asked for: half a second
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.random import Stream
 
 LEVEL = 0.95
@@ -290,7 +290,7 @@ def _runs(owner: str, values: Any, over: str | None) -> np.ndarray:
         raise ValueError(f"{owner}: over = {over!r} of an array without labels; leave it out, runs are the first axis")
     if np.asarray(values).dtype == bool:
         raise ValueError(f"{owner}: runs are booleans; the estimate of a share is proportion(share, n)")
-    values = specs.array(f"{owner}: runs", values, "real numbers")
+    values = checks.check_array(f"{owner}: runs", values, "real numbers")
     if values.ndim == 0 or len(values) == 0:
         raise ValueError(f"{owner}: runs of shape {values.shape}: give several runs along the first axis")
     return values
@@ -351,11 +351,11 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     >>> print(linear_slope([0, 1, 2, 3], [0.0, 1.1, 1.9, 3.0]))
     0.98 [0.80, 1.16]
     """
-    x, y = specs.array("linear_slope: x", x), specs.array("linear_slope: y", y)
+    x, y = checks.check_array("linear_slope: x", x), checks.check_array("linear_slope: y", y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"linear_slope: x {x.shape} and y {y.shape}: give two equal lengths")
     if not (np.isfinite(x).all() and len(np.unique(x)) > 1):
-        raise ValueError(f"linear_slope: x = {specs.shown(x)}: must be finite, and two or more of them different")
+        raise ValueError(f"linear_slope: x = {checks.short_repr(x)}: must be finite, and two or more of them different")
     fit = scipy.stats.linregress(x, y)
     if x.size < 3:
         return unknown(f"too few points for the interval of a slope: {x.size}, and it takes 3", float(fit.slope))
@@ -382,7 +382,10 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, way: str, last: bool = False
     >>> crossing([0, 1, 2], [2.0, 1.0, -1.0], way="falls"), crossing([0, 1, 2], [2.0, 1.0, -1.0], way="rises")
     (1.5, nan)
     """
-    x, y = specs.array("crossing: x", x).astype(float), specs.array("crossing: y", y).astype(float) - level
+    x, y = (
+        checks.check_array("crossing: x", x).astype(float),
+        checks.check_array("crossing: y", y).astype(float) - level,
+    )
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
     if way not in ("falls", "rises", "either"):
@@ -405,7 +408,7 @@ def proportion(share: Any, n: int) -> Estimate:
     >>> print(proportion(0.0, 100))
     0.00 [0.00, 0.04]
     """
-    n, shares = specs.whole("proportion: n", n), specs.array("proportion: share", share)
+    n, shares = checks.check_int("proportion: n", n), checks.check_array("proportion: share", share)
     counts, kind = np.round(shares * n), np.asarray(share).dtype
     # Shares of few digits (float32) are off by some of their last; by half a run, nobody knows which share is meant.
     off = min(1e-3 + 4 * n * (float(np.finfo(kind).eps) if kind.kind == "f" else 0.0), 0.5)

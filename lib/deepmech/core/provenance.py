@@ -300,7 +300,7 @@ def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable
     --------
     >>> getattr_, dir_, home = homes("deepmech")
     >>> home["over"], getattr_("over")("slope", [0.0, 1.0]).dims
-    ('deepmech.core.specs', ('slope',))
+    ('deepmech.core.labels', ('slope',))
     """
     tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
     typed = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")

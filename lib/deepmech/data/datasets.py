@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import pooch
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.files import TEMPORARY
 from deepmech.core.random import Stream
 from deepmech.core.specs import digest
@@ -218,9 +218,9 @@ def _canonical(name: str, size: int | None, seed: int, split: str) -> tuple[int 
         may = "'deepmech' or 'torch'" if name in SOURCES else "'deepmech'; only downloaded data sets have another"
         raise ValueError(f"load({name!r}): split = {split!r}: must be {may}")
     # torch's generators take 64 bits, and -1 for 2^64 - 1.
-    seed = specs.whole(f"load({name!r}): seed", seed, 0, 2**63 - 1)
+    seed = checks.check_int(f"load({name!r}): seed", seed, 0, 2**63 - 1)
     if size is not None:
-        size = specs.whole(f"load({name!r}): size", size)
+        size = checks.check_int(f"load({name!r}): size", size)
         if name == "diabetes":
             raise ValueError(f"load('diabetes'): size = {size!r}: patients are not images; leave size out")
         own = SOURCES[name].shape[1] if name in SOURCES else geomnist.SIDE if name in GEOMNIST else _DIGITS[1]
@@ -313,7 +313,7 @@ def _take(name: str, field: str, n: int | None, available: int | None = None) ->
     """``n`` as a number of samples, all that are ``available`` for None."""
     if n is None:
         n = available
-    return specs.whole(f"load({name!r}): {field}", n, 1, available)
+    return checks.check_int(f"load({name!r}): {field}", n, 1, available)
 
 
 def _split(name: str, n_train: int | None, n_test: int | None, total: int) -> tuple[int, int]:

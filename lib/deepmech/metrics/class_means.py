@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics.separation import real_numbers
 
 
@@ -48,8 +48,8 @@ def class_means(
     """
     x, y, k = _checked(logits, classes, n_classes)
     allowed = "an odd number of iterations (an int), at least 1"
-    if specs.whole("class_means: pool", pool, allowed=allowed) % 2 == 0:
-        specs.refuse("class_means: pool", pool, allowed)
+    if checks.check_int("class_means: pool", pool, allowed=allowed) % 2 == 0:
+        checks.raise_invalid("class_means: pool", pool, allowed)
     t = np.arange(x.shape[1]) if times is None else np.asarray(times)
     if t.shape != x.shape[1:2]:
         raise ValueError(f"times have shape {t.shape}: expected one per iteration, {x.shape[1:2]}")
@@ -80,14 +80,14 @@ def _checked(logits: Any, classes: Any, n_classes: int | None) -> tuple[np.ndarr
         )
     if y.dtype.kind not in "iu":
         raise ValueError(f"classes have dtype {y.dtype}: must be integers 0 … K − 1")
-    k = int(y.max()) + 1 if n_classes is None else specs.whole("n_classes", n_classes)
+    k = int(y.max()) + 1 if n_classes is None else checks.check_int("n_classes", n_classes)
     _require_range("classes", y, k)
     drawn = np.unique(y)
     if drawn.size < k:
-        first = np.setdiff1d(np.arange(min(k, drawn.size + specs.FEW)), drawn)
+        first = np.setdiff1d(np.arange(min(k, drawn.size + checks.FEW)), drawn)
         raise ValueError(
-            f"no trial drew class {specs.listed(first, k - drawn.size)} of {k}: number the classes that occur from 0, "
-            "or record more trials"
+            f"no trial drew class {checks.join_repr(first, k - drawn.size)} of {k}: number the classes that occur from "
+            "0, or record more trials"
         )
     return x, y, k
 

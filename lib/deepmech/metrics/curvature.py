@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 
 _ROUNDING = 1e-12  # a curve whose range is this small against its values is flat to rounding
 _LAYER_DIMENSIONS = ("layer", "block")
@@ -79,7 +79,7 @@ def curvature(load: Any, dim: str | int | None = None, flat: float = 0.0) -> Any
     >>> curvature(np.array([2.0, 1.0, 0.0])), curvature(np.array([1.0, 1.0, 0.0]))
     (0.0, 0.25)
     """
-    specs.real("curvature: flat", flat, 0, allowed="a range, zero or positive")
+    checks.check_real("curvature: flat", flat, 0, allowed="a range, zero or positive")
     return _reduce("signed curvature", load, dim, lambda d: _curvature(d, flat), 3)
 
 
@@ -130,7 +130,7 @@ def _reduce(words: str, load: Any, dim: str | int | None, measure: Any, least: i
         keep = d.isel({name: 0}, drop=True)
         # Not what the load was called.
         keep.attrs = {"long_name": words, "units": "1"}
-        return keep.copy(data=measure(specs.array("load", d.values)))
+        return keep.copy(data=measure(checks.check_array("load", d.values)))
     out = measure(_last(load, dim, least))
     return float(out) if np.ndim(out) == 0 else out
 
@@ -148,7 +148,7 @@ def _dimension(load: xr.DataArray, dim: str | int | None, least: int) -> str:
 
 
 def _last(load: Any, dim: str | int | None, least: int) -> np.ndarray:
-    d = specs.array("load", load)
+    d = checks.check_array("load", load)
     axis = -1 if dim is None else dim
     if d.ndim == 0:
         raise ValueError(f"load = {load!r}: must be a curve, one number for each layer")

@@ -37,7 +37,7 @@ import numpy as np
 import xarray as xr
 from scipy.signal import savgol_filter
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics.class_means import class_means
 from deepmech.metrics.scale import labelled_numbers, unit_scale
 
@@ -125,7 +125,9 @@ def integrated_effects(means: Any, model: Model = "L", reference: int = 1) -> xr
     if model in ("L-paper", "L-program") and k != 3:
         raise ValueError(f"integrated_effects: model {model!r} is a formula for 3 classes, not {k}; use model='L'")
     most = m.sizes["time"]
-    reference = specs.whole("integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)")
+    reference = checks.check_int(
+        "integrated_effects: reference", reference, 1, most, f"from 1 to {most} times (an int)"
+    )
     x = m.values * unit_scale(m.values)
     start = x[..., :reference, :, :].mean(-3, keepdims=True)
     if model == "I":
@@ -180,8 +182,8 @@ def effects(integrated: xr.Dataset, window: int, order: int = 2) -> xr.Dataset:
     if not isinstance(integrated, xr.Dataset) or not {"A", "B"} <= set(integrated.data_vars):
         raise ValueError("effects: integrated must be the Dataset of integrated_effects, with A and B over time")
     t = np.asarray(integrated["time"], float)
-    window = specs.whole("effects: window", window, allowed="an odd number of recorded times (an int)")
-    order = specs.whole("effects: order", order, allowed="a degree (an int) of at least 1")
+    window = checks.check_int("effects: window", window, allowed="an odd number of recorded times (an int)")
+    order = checks.check_int("effects: order", order, allowed="a degree (an int) of at least 1")
     if window % 2 == 0 or not order < window <= len(t):
         raise ValueError(
             f"effects: window = {window!r}: must be odd, above the order {order} and at most the {len(t)} times"
@@ -295,7 +297,7 @@ def tail_index(values: xr.DataArray, source: Literal["A", "alpha"] = "A", last: 
     if source not in ("A", "alpha"):
         raise ValueError(f"tail_index: source = {source!r}: must be 'A' or 'alpha'")
     t = _times("tail_index", values)
-    last = specs.whole("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
+    last = checks.check_int("tail_index: last", last, allowed=f"from 1 to the {len(t)} recorded times (an int)")
     if not 1 <= last <= len(t) or t[-last] <= 0:
         raise ValueError(f"tail_index: last = {last!r}: must be from 1 to the {len(t)} recorded times, all after 0")
     tail = values.isel(time=slice(-last, None))
@@ -333,7 +335,7 @@ def log_slope(values: xr.DataArray, edges: Any) -> xr.DataArray:
     >>> log_slope(alpha, [10, 100, 1000]).values.round(6).tolist()
     [1.5, 1.5]
     """
-    t, edges = _times("log_slope", values), specs.array("log_slope: edges", edges)
+    t, edges = _times("log_slope", values), checks.check_array("log_slope: edges", edges)
     if edges.ndim != 1 or len(edges) < 2 or np.any(np.diff(edges) <= 0) or edges[0] < 0:
         raise ValueError(f"log_slope: edges = {edges.tolist()}: must be at least two rising times from 0 on")
     a = values.transpose(..., "time")

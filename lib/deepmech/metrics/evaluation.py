@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler, Subset
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.random import Stream
 from deepmech.metrics.separation import as_tensor, class_labels, count_classes, real_numbers, require_classes
 
@@ -126,9 +126,9 @@ class Batches:
     """
 
     def __init__(self, x: Any, y: Any, batch_size: int = 1024, n_samples: int | None = None) -> None:
-        specs.whole("load_curve: batch_size", batch_size)
+        checks.check_int("load_curve: batch_size", batch_size)
         if n_samples is not None:
-            specs.whole("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
+            checks.check_int("load_curve: n_samples", n_samples, allowed="a whole number, at least 1, or None")
         self.n_samples, self.batch_size, self.place = n_samples, batch_size, y
         self.known: np.ndarray | None = None  # labels of arrays
         self.loader: Iterable[Any] | None = None
@@ -312,11 +312,11 @@ class ClassIndex:
 
 def class_names(labels: Any) -> np.ndarray:
     """One label a sample, (n,) or (n, 1): whole numbers, words or booleans; a ValueError for anything else."""
-    specs.unmasked("load_curve: y", labels)
+    checks.check_unmasked("load_curve: y", labels)
     try:
         found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     except ValueError:
-        specs.refuse("load_curve: y", labels, "one label for each sample")
+        checks.raise_invalid("load_curve: y", labels, "one label for each sample")
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
@@ -363,7 +363,7 @@ def _array(what: str, x: Any) -> Any:
     """``x`` as something with a shape whose slices are real numbers; what is mapped from a file stays there."""
     if isinstance(x, torch.Tensor):
         return x.detach()
-    specs.unmasked(f"load_curve: {what}", x)
+    checks.check_unmasked(f"load_curve: {what}", x)
     if hasattr(x, "shape") and hasattr(x, "dtype") and getattr(np.dtype(x.dtype), "kind", "") in "biuf":
         return x
     return real_numbers(f"load_curve: {what}", x)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.compiled import njit
 from deepmech.core.random import Stream
 from deepmech.metrics.scale import unit_scale
@@ -59,19 +59,19 @@ def displacement_sums(
     >>> sums.within.tolist()
     [[1.0], [0.0]]
     """
-    now = specs.array("displacement_sums: now", now)
-    reference = specs.array("displacement_sums: reference", reference)
-    n_groups = specs.whole("displacement_sums: n_groups", n_groups)
+    now = checks.check_array("displacement_sums: now", now)
+    reference = checks.check_array("displacement_sums: reference", reference)
+    n_groups = checks.check_int("displacement_sums: n_groups", n_groups)
     group = np.asarray(group)
     if not now.shape == reference.shape == np.shape(group):
         raise ValueError(
             f"displacement_sums: now {now.shape}, reference {reference.shape} and group {np.shape(group)} must be equal"
         )
     if group.dtype.kind not in "iu" or (group.size and not 0 <= group.min() <= group.max() < n_groups):
-        specs.refuse("displacement_sums: group", group, f"whole numbers from 0 to {n_groups - 1}")
-    widths = specs.array("displacement_sums: windows", windows, "one or more numbers > 0")
+        checks.raise_invalid("displacement_sums: group", group, f"whole numbers from 0 to {n_groups - 1}")
+    widths = checks.check_array("displacement_sums: windows", windows, "one or more numbers > 0")
     if widths.ndim != 1 or not widths.size or not (widths > 0).all():
-        specs.refuse("displacement_sums: windows", windows, "one or more numbers > 0")
+        checks.raise_invalid("displacement_sums: windows", windows, "one or more numbers > 0")
     moved = np.abs(now - reference)
     within = [np.bincount(group, moved < window, n_groups) for window in widths]
     if np.isfinite(moved).all() and (largest := float(moved.max(initial=0.0))) > 1e75:
@@ -112,7 +112,7 @@ def non_gaussian(square: np.ndarray, fourth: np.ndarray, count: np.ndarray) -> n
 
 def _sums(owner: str, **sums: Any) -> list[np.ndarray]:
     """Sums as real numbers of one shape."""
-    found = [specs.array(f"{owner}: {name}", values) for name, values in sums.items()]
+    found = [checks.check_array(f"{owner}: {name}", values) for name, values in sums.items()]
     try:
         return [np.array(values) for values in np.broadcast_arrays(*found)]
     except ValueError:
@@ -178,7 +178,7 @@ def susceptibility(overlap: np.ndarray, n_weights: float, axis: int = 0) -> np.n
     >>> susceptibility(np.array([0.4, 0.6]), 100).round(6).item()
     2.0
     """
-    overlap = np.atleast_1d(specs.array("susceptibility: overlap", overlap))
+    overlap = np.atleast_1d(checks.check_array("susceptibility: overlap", overlap))
     if overlap.shape[axis] < 2:
         raise ValueError(f"susceptibility: {overlap.shape[axis]} run along axis {axis}: a variance needs at least two")
     return n_weights * overlap.var(axis, ddof=1)
@@ -209,10 +209,10 @@ def motility(now: np.ndarray, reference: np.ndarray, edges: np.ndarray = MOTILIT
     >>> int(counts.sum()), still
     (1, 1)
     """
-    moved = np.abs(specs.array("motility: now", now) - specs.array("motility: reference", reference))
-    edges = specs.array("motility: edges", edges)
+    moved = np.abs(checks.check_array("motility: now", now) - checks.check_array("motility: reference", reference))
+    edges = checks.check_array("motility: edges", edges)
     if edges.ndim != 1 or edges.size < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-        specs.refuse("motility: edges", edges, "two or more finite numbers, rising")
+        checks.raise_invalid("motility: edges", edges, "two or more finite numbers, rising")
     logs = np.log10(moved[moved > 0])
     counts, _ = np.histogram(np.clip(logs, edges[0], edges[-1]), edges)
     return counts, int((moved == 0).sum())
@@ -298,7 +298,7 @@ def dip(sample: np.ndarray) -> float:
     >>> dip([0.0, 0.0, 1.0, 1.0]), round(dip(range(10)), 6)
     (0.25, 0.05)
     """
-    values = np.ravel(specs.array("dip: sample", sample))
+    values = np.ravel(checks.check_array("dip: sample", sample))
     if values.size == 0 or not np.isfinite(values).all():
         raise ValueError(f"dip: sample of {values.size} numbers: must be finite and not empty")
     x, counts = np.unique(values, return_counts=True)
@@ -344,9 +344,9 @@ def dip_test(sample: np.ndarray, stream: Stream, n_null: int = 500) -> DipTest:
     >>> dip_test(two, s, 100).p < 0.02
     True
     """
-    specs.instance("dip_test: stream", stream, Stream)
-    n_null = specs.whole("dip_test: n_null", n_null)
-    values = np.ravel(specs.array("dip_test: sample", sample))
+    checks.check_type("dip_test: stream", stream, Stream)
+    n_null = checks.check_int("dip_test: n_null", n_null)
+    values = np.ravel(checks.check_array("dip_test: sample", sample))
     measured, null = dip(values), uniform_dips(stream, len(values), n_null)
     p = (1 + float((null >= measured).sum())) / (n_null + 1)
     return DipTest(measured, p, len(values), float(np.quantile(null, 0.95)))
@@ -400,14 +400,14 @@ def unbinned(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
     >>> unbinned(np.array([2, 1]), np.array([0.0, 1.0, 2.0])).tolist()
     [0.25, 0.75, 1.5]
     """
-    given, edges = specs.array("unbinned: counts", counts), specs.array("unbinned: edges", edges)
+    given, edges = checks.check_array("unbinned: counts", counts), checks.check_array("unbinned: edges", edges)
     if given.ndim != 1 or edges.shape != (len(given) + 1,) or not np.isfinite(edges).all():
         raise ValueError(
             f"unbinned: counts {given.shape} and edges {edges.shape}: give (bins,), and (bins + 1,), finite"
         )
     if not ((given >= 0) & (given < np.inf) & (given == np.round(given))).all():
-        specs.refuse("unbinned: counts", counts, "whole numbers, zero or positive")
-    specs.fitting("unbinned: counts", counts, given.sum())
+        checks.raise_invalid("unbinned: counts", counts, "whole numbers, zero or positive")
+    checks.check_memory("unbinned: counts", counts, given.sum())
     counts = given.astype(int)
     return np.concatenate(
         [a + (b - a) * (np.arange(n) + 0.5) / n for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True) if n]

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.estimates import Estimate, jackknife, stack, unknown
 from deepmech.metrics.curvature import curvature, descent, steps
 
@@ -127,7 +127,7 @@ class Interpretation:
         if self.verdict == "no shape":
             return f"no shape: {_WORDS['no shape']}."
         if self.verdict == "too few samples":
-            where = specs.listed(self.unresolved)
+            where = checks.join_repr(self.unresolved)
             return (
                 f"too few samples: at {where} more than half of what sets the classes apart is what chance shows, too. "
                 "Take more samples, or layers that separate better."
@@ -139,7 +139,7 @@ class Interpretation:
         if self.share > 0:
             text += f" Layer {self.largest!r} does the most, {self.share:.0%} of all that is separated."
         if self.rising:
-            text += f" D rises at {specs.listed(self.rising)}."
+            text += f" D rises at {checks.join_repr(self.rising)}."
         return f"{text} Of a part of the model only: {self.left_out}." if self.left_out else text
 
     def _repr_markdown_(self) -> str:
@@ -179,8 +179,8 @@ def interpret(load: Any, bend: float = BEND, uneven: float = UNEVEN, falls: floa
 is separated.
     """
     for name, value in (("bend", bend), ("uneven", uneven), ("falls", falls)):
-        specs.real(f"interpret: {name}", value)
-    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(specs.array("interpret: load", load))
+        checks.check_real(f"interpret: {name}", value)
+    curve = load if isinstance(load, xr.DataArray) else xr.DataArray(checks.check_array("interpret: load", load))
     if curve.ndim != 1:
         has = f"dimensions {curve.dims}" if curve is load else f"shape {curve.shape}"
         raise ValueError(f"interpret: load has {has}: give one curve, a number a layer; select or average the rest")

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from deepmech.core import specs
+from deepmech.core import checks
 
 INPUT, OUTPUT = _ENDS = "input", "output"
 BLOCKS = "blocks"
@@ -342,7 +342,7 @@ def _default(seen: _Log) -> Selection:
     recurrent = [name for name, module in modules.items() if name in seen.often and isinstance(module, nn.RNNBase)]
     left_out = [f"activations that are never called: {_few(silent)}"] if silent else []
     if recurrent:
-        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: specs.FEW])
+        places = ", ".join(f"{type(modules[n]).__name__} {n!r}" for n in recurrent[: checks.FEW])
         left_out.append(
             f"what {places} computes inside is out of sight and left out, beside {len(found)} activations: "
             f"layers=[…, {recurrent[0]!r}, …] takes what it returns"
@@ -384,8 +384,8 @@ def _named(seen: _Log, calls: Sequence[_Call]) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    more = len(names) - specs.FEW
-    return ", ".join(names[: specs.FEW]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - checks.FEW
+    return ", ".join(names[: checks.FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _blocks(seen: _Log) -> Selection:

@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics.evaluation import Batch, Batches, ClassIndex, Forward, evaluation, loader_state, unwrap
 from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
 from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, keep, stream
@@ -193,22 +193,22 @@ class LoadCurve:
         self, model: nn.Module, layers: Iterable[str] | str | None = None, metric: Metric = "D", **how: Any
     ) -> None:
         known = options("LoadCurve", how | {"metric": metric}, without=("batch_size", "n_samples"))
-        specs.instance("load_curve: model", model, nn.Module)
+        checks.check_type("load_curve: model", model, nn.Module)
         if known["n_classes"] is not None:
-            specs.whole("load_curve: n_classes", known["n_classes"], 2)
+            checks.check_int("load_curve: n_classes", known["n_classes"], 2)
         for name, allowed in (
             ("pool", "a function of what a layer returns, as mean_pool"),
             ("forward", "a function of model and batch"),
         ):
-            specs.require(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
+            checks.check(f"load_curve: {name}", known[name], known[name] is None or callable(known[name]), allowed)
         for name in ("diverged_to_nan", "debias"):
-            specs.switch(f"load_curve: {name}", known[name])
+            checks.check_bool(f"load_curve: {name}", known[name])
         if (isinstance(layers, str) and layers != BLOCKS) or not (layers is None or isinstance(layers, Iterable)):
             raise ValueError(f"load_curve: layers = {layers!r}: give a list of names, or 'blocks'")
         self.model, self.metric, self.n_classes = model, metric, known["n_classes"]
         self.pool, self.forward, self.diverged_to_nan = known["pool"], known["forward"], known["diverged_to_nan"]
         self.debias = known["debias"] and metric == "D"
-        self.groups = specs.whole("load_curve: groups", known["groups"])
+        self.groups = checks.check_int("load_curve: groups", known["groups"])
         self.layers = list(layers) if isinstance(layers, Iterable) and layers != BLOCKS else layers
         self.selection: tuple[Selection, tuple[str, ...]] | None = None  # with the names of modules it was made for
         self.reset()

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics.scale import unit_scale
 from deepmech.metrics.separation import real_numbers
 
@@ -51,7 +51,7 @@ def probe_error(features: Any, targets: Any) -> Any:
     >>> round(probe_error(x, 2 * x[:, 0] - 1), 12), probe_error(x, np.array([1.0, -1.0, -1.0, 1.0]))
     (0.0, 1.0)
     """
-    x, y = real_numbers("probe_error: features", features), specs.array("probe_error: targets", targets)
+    x, y = real_numbers("probe_error: features", features), checks.check_array("probe_error: targets", targets)
     if x.ndim < 2 or y.shape != (x.shape[-2],) or y.size == 0:
         raise ValueError(
             f"features have shape {x.shape}, targets {y.shape}: expected (..., samples, features), (samples,)"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out, linear_slope, unknown
 from deepmech.metrics.scale import labelled_numbers, unit_scale
 
@@ -55,14 +55,14 @@ def decorrelation_time(times: np.ndarray, overlap: np.ndarray, level: float = 0.
     >>> decorrelation_time([1, 10, 100], [1.0, 0.95, 0.5]).state, decorrelation_time([1, 10], [1.0, 0.95]).state
     ('crossed', 'censored')
     """
-    times = specs.array("decorrelation_time: times", times)
-    overlap = specs.array("decorrelation_time: overlap", overlap)
+    times = checks.check_array("decorrelation_time: times", times)
+    overlap = checks.check_array("decorrelation_time: overlap", overlap)
     rising = times.ndim == 1 and times.size > 0 and bool((np.diff(times) > 0).all() and times[0] > 0)
     if times.shape != overlap.shape or not rising or not np.isfinite(times[-1]):
         raise ValueError(
             f"decorrelation_time: times {times.shape} and overlap {overlap.shape}: give equal lengths, times increasing"
         )
-    if not (specs.is_real(level) and 0 < level < 1):
+    if not (checks.is_real(level) and 0 < level < 1):
         raise ValueError(f"decorrelation_time: level = {level!r}: must be in (0, 1)")
     known = np.isfinite(overlap)
     n = len(overlap) if known.all() else int(np.argmin(known))
@@ -101,7 +101,7 @@ def exponent(x: np.ndarray, y: np.ndarray) -> Estimate:
     >>> round(exponent([1, 10, 100], [3, 0.3, 0.03]).value, 6)
     -1.0
     """
-    x, y = specs.array("exponent: x", x), specs.array("exponent: y", y)
+    x, y = checks.check_array("exponent: x", x), checks.check_array("exponent: y", y)
     if x.ndim != 1 or y.ndim not in (1, 2) or y.shape[-1:] != x.shape:
         raise ValueError(f"exponent: x {x.shape} and y {y.shape}: must be (n,), and (n,) or (runs, n)")
     if not (np.isfinite(x) & (x > 0)).all():
@@ -156,14 +156,14 @@ def collapse(times: np.ndarray, curves: np.ndarray, taus: np.ndarray, points: in
         If fewer than two curves have a τ, or shapes do not fit.
     """
     times, curves, taus = (
-        specs.array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
+        checks.check_array(f"collapse: {k}", v) for k, v in (("times", times), ("curves", curves), ("taus", taus))
     )
-    points = specs.whole("collapse: points", points, 2)
+    points = checks.check_int("collapse: points", points, 2)
     rising = times.ndim == 1 and times.size > 1 and bool((np.diff(times) > 0).all() and times[0] > 0)
     if not rising or not np.isfinite(times[-1]):
-        specs.refuse("collapse: times", times, "two or more, finite, > 0 and increasing")
+        checks.raise_invalid("collapse: times", times, "two or more, finite, > 0 and increasing")
     if np.any(taus <= 0):
-        specs.refuse("collapse: taus", taus, "> 0, or nan for a curve that is left out")
+        checks.raise_invalid("collapse: taus", taus, "> 0, or nan for a curve that is left out")
     if curves.shape != (len(taus), len(times)):
         raise ValueError(f"collapse: curves {curves.shape}: must be (taus, times) = ({len(taus)}, {len(times)})")
     kept = np.isfinite(taus)
@@ -260,7 +260,7 @@ def decorrelation_times(overlap: xr.DataArray, level: float = 0.9) -> xr.Dataset
 def _over_time(what: str, values: Any, *more: str) -> xr.DataArray:
     """Labelled real numbers with ``more`` and ``time`` last; times are positive and rise."""
     found = labelled_numbers(what, values, *more, "time")
-    times = specs.array(f"{what}: time", found.time.values) if "time" in found.coords else np.zeros(1)
+    times = checks.check_array(f"{what}: time", found.time.values) if "time" in found.coords else np.zeros(1)
     if not (np.isfinite(times).all() and times[0] > 0 and (np.diff(times) > 0).all()):
         raise ValueError(f"{what}: time: must be a coordinate of finite times > 0 that rise")
     return found

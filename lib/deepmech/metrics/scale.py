@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks, labels
 
 __all__ = ["labelled_numbers", "unit_scale"]
 
@@ -41,7 +41,7 @@ def unit_scale(values: Any, axis: int | tuple[int, ...] | None = None, power: in
 
 
 def labelled_numbers(what: str, values: Any, *last: str) -> xr.DataArray:
-    """``values`` as real numbers with the dimensions ``last`` at the end (:func:`deepmech.core.specs.with_dims`).
+    """``values`` as real numbers with the dimensions ``last`` at the end (:func:`deepmech.core.labels.as_labelled`).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def labelled_numbers(what: str, values: Any, *last: str) -> xr.DataArray:
     >>> labelled_numbers("points", [[1, 2]], "sample", "feature").dtype
     dtype('float64')
     """
-    found = specs.with_dims(what, values, *last)
+    found = labels.as_labelled(what, values, *last)
     if empty := [name for name in last if not found.sizes[name]]:
         raise ValueError(f"{what}: dimension {empty[0]!r} has no entries: give at least one")
-    return found.copy(data=specs.array(what, found.values))
+    return found.copy(data=checks.check_array(what, found.values))

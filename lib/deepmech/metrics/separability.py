@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linprog, nnls
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics.scale import labelled_numbers, unit_scale
 
 __all__ = ["best_direction", "linearly_separable", "separable", "separated_along"]
@@ -50,7 +50,7 @@ def linearly_separable(x: Any, y: Any) -> bool:
     >>> linearly_separable(*square), linearly_separable(square[0], square[1] + 2)
     (False, True)
     """
-    x, y = specs.array("linearly_separable: x", x), specs.array("linearly_separable: y", y)
+    x, y = checks.check_array("linearly_separable: x", x), checks.check_array("linearly_separable: y", y)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1] or not len(x) or not len(y):
         raise ValueError(
             f"linearly_separable: x {x.shape} and y {y.shape}: expected (n, p) and (m, p), at least one point"
@@ -143,7 +143,7 @@ def separated_along(features: Any, direction: Any) -> xr.DataArray:
     [True, False]
     """
     f = _as_features(features)
-    nu = specs.array("separated_along: direction", direction)
+    nu = checks.check_array("separated_along: direction", direction)
     nu = nu * unit_scale(nu).item()
     if nu.shape != (f.sizes["feature"],) or not 0 < np.linalg.norm(nu) < np.inf:
         raise ValueError(
@@ -183,7 +183,7 @@ def best_direction(means: Any) -> tuple[np.ndarray, float]:
     >>> abs(nu).round(6).tolist(), round(gap, 6)
     ([1.0, 0.0], 1.0)
     """
-    m = specs.array("best_direction: means", means)
+    m = checks.check_array("best_direction: means", means)
     if m.ndim != 2 or not 2 <= len(m) <= 8 or not m.size or not np.isfinite(m).all():
         raise ValueError(f"best_direction: means have shape {m.shape}: expected finite (K, p) with K from 2 to 8")
     scale = unit_scale(m, power=40).item()  # the tolerances below are for means of about 1

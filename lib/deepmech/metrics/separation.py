@@ -31,7 +31,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import torch
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.metrics.scale import unit_scale
 
 
@@ -134,7 +134,7 @@ class ClassMoments:
         if metric not in get_args(Metric):
             raise ValueError(f"metric = {metric!r}: must be one of {get_args(Metric)}")
         allowed = f"a whole number (an int) of at least two classes, at most {_MOST_CLASSES:,}"
-        n_classes = specs.whole("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
+        n_classes = checks.check_int("n_classes", n_classes, 2, _MOST_CLASSES, allowed)
         self.n_classes, self.metric = n_classes, metric
         self.count = torch.zeros(n_classes, dtype=torch.float64)
         self.mean: torch.Tensor | None = None  # (K, d)
@@ -304,8 +304,8 @@ def real_numbers(what: str, values: Any) -> np.ndarray:
     try:
         found = np.asarray(values)
     except (TypeError, ValueError):
-        specs.refuse(what, values, "an array of real numbers, every row as long as the others")
-    specs.unmasked(what, values)
+        checks.raise_invalid(what, values, "an array of real numbers, every row as long as the others")
+    checks.check_unmasked(what, values)
     if found.dtype.kind not in "biuf":
         raise ValueError(f"{what} are of type {found.dtype}: must be an array or tensor of real numbers")
     return found
@@ -326,7 +326,7 @@ def as_tensor(values: Any) -> torch.Tensor:
 
 def class_labels(labels: Any) -> np.ndarray:
     """Labels as an array, after checking that they are integers."""
-    specs.unmasked("labels", labels)
+    checks.check_unmasked("labels", labels)
     found = np.asarray(labels.cpu() if isinstance(labels, torch.Tensor) else labels)
     if found.dtype.kind not in "iu":
         raise ValueError(
@@ -350,10 +350,10 @@ def require_classes(labels: np.ndarray, classes: int) -> None:
     missing = classes - len(present)
     if missing > 0:
         # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
+        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
         raise ValueError(
-            f"class {specs.listed(first[: specs.FEW], missing)} of {classes} has no sample: separation needs every "
-            "class; take more samples, or number the classes that occur from 0"
+            f"class {checks.join_repr(first[: checks.FEW], missing)} of {classes} has no sample: separation needs "
+            "every class; take more samples, or number the classes that occur from 0"
         )
 
 

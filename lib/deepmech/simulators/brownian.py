@@ -18,10 +18,11 @@ from scipy.special import erf, erfinv
 from tqdm import tqdm
 
 from deepmech import simulators
-from deepmech.core import specs
+from deepmech.core import checks
+from deepmech.core.labels import with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.specs import Spec, described, encode
+from deepmech.core.specs import Spec, encode
 from deepmech.simulators.inputs import real_values
 
 #: What results hold, and in what units.
@@ -59,11 +60,11 @@ class Well(Spec):
 
     def __post_init__(self) -> None:
         for field in ("stiffness", "temperature", "learning_rate", "n_data"):
-            specs.real(f"Well.{field}", getattr(self, field), allowed="one finite number")
-        self.require("temperature", self.temperature >= 0, ">= 0")
-        self.require("learning_rate", self.learning_rate > 0, "> 0")
-        self.require("n_data", self.n_data > 0, "> 0")
-        self.require("stiffness", 0 <= self.stiffness * self.learning_rate < 2, ">= 0, and below 2 / learning_rate")
+            checks.check_real(f"Well.{field}", getattr(self, field), allowed="one finite number")
+        self.check("temperature", self.temperature >= 0, ">= 0")
+        self.check("learning_rate", self.learning_rate > 0, "> 0")
+        self.check("n_data", self.n_data > 0, "> 0")
+        self.check("stiffness", 0 <= self.stiffness * self.learning_rate < 2, ">= 0, and below 2 / learning_rate")
 
     @property
     def diffusion(self) -> float:
@@ -96,7 +97,7 @@ def free_overlap(times: np.ndarray, window: float, diffusion: float) -> np.ndarr
     """
     times, window, diffusion = real_values("free_overlap", times=times, window=window, diffusion=diffusion)
     if np.any(diffusion < 0):
-        specs.refuse("free_overlap: diffusion", diffusion, "zero or positive")
+        checks.raise_invalid("free_overlap: diffusion", diffusion, "zero or positive")
     times = np.asarray(times)
     width = np.sqrt(4 * diffusion * times)
     out = np.full(np.broadcast_shapes(np.shape(window), width.shape), np.inf)
@@ -123,12 +124,12 @@ def free_time(window: float | np.ndarray, diffusion: float, level: float = 0.9) 
     >>> round(free_time(np.array([0.5, 1.5]), 1.0), 4)
     0.0761
     """
-    windows = np.atleast_1d(specs.array("free_time: window", window))
+    windows = np.atleast_1d(checks.check_array("free_time: window", window))
     if not ((windows >= 0).all() and (windows.mean(-1) > 0).all()):
-        specs.refuse("free_time: window", window, "> 0")
-    specs.real("free_time: diffusion", diffusion, 0, allowed=">= 0")
-    if not (specs.is_real(level) and 0 < level < 1):
-        specs.refuse("free_time: level", level, "in (0, 1)")
+        checks.raise_invalid("free_time: window", window, "> 0")
+    checks.check_real("free_time: diffusion", diffusion, 0, allowed=">= 0")
+    if not (checks.is_real(level) and 0 < level < 1):
+        checks.raise_invalid("free_time: level", level, "in (0, 1)")
     share = float((windows > 0).mean(-1).min())
     if share <= level:
         raise ValueError(
@@ -169,7 +170,7 @@ def density(w: np.ndarray, time: float, well: Well, start: float) -> np.ndarray:
     >>> round(float(density(np.array(0.0), 1.0, free, 0.0)), 4)  # 1/√(2π)
     0.3989
     """
-    specs.instance("density: well", well, Well)
+    checks.check_type("density: well", well, Well)
     w, times, start = real_values("density", w=w, time=time, start=start)
     mean, spread = _moments(times, well, start)
     return np.exp(-((w - mean) ** 2) / (2 * spread)) / np.sqrt(2 * np.pi * spread)
@@ -203,7 +204,7 @@ def well_overlap(times: np.ndarray, well: Well, window: float, start: float) -> 
     >>> bool(np.isclose(well_overlap(9.0, free, 2.0, 0.0), free_overlap(9.0, 2.0, free.diffusion)))
     True
     """
-    specs.instance("well_overlap: well", well, Well)
+    checks.check_type("well_overlap: well", well, Well)
     times, window, start = real_values("well_overlap", times=times, window=window, start=start)
     mean, spread = _moments(times, well, start)
     gap, scale = start - mean, np.sqrt(2 * spread)
@@ -231,7 +232,7 @@ def final_overlap(well: Well, window: float, start: np.ndarray | float) -> np.nd
     >>> bool(np.isclose(final_overlap(well, 0.3, 0.5), well_overlap(1e6, well, 0.3, 0.5)))
     True
     """
-    specs.instance("final_overlap: well", well, Well)
+    checks.check_type("final_overlap: well", well, Well)
     window, start = real_values("final_overlap", window=window, start=start)
     scale = 1 / np.sqrt(2 * well.variance)
     return 0.5 * (erf(scale * (start + window)) - erf(scale * (start - window)))
@@ -258,7 +259,7 @@ def well_msd(times: np.ndarray, well: Well, start: float | None = None) -> np.nd
     >>> float(well_msd(1e9, Well(stiffness=1.0, temperature=0.5)))
     1.0
     """
-    specs.instance("well_msd: well", well, Well)
+    checks.check_type("well_msd: well", well, Well)
     (times,) = real_values("well_msd", times=times)
     rate = well.learning_rate * well.stiffness
     if rate == 0:
@@ -330,23 +331,23 @@ def simulate(
     True
     """
     began = time.perf_counter()
-    specs.instance("simulate: well", well, Well)
-    steps = specs.wholes("simulate: times", times, 1, rising=True, allowed="increasing integers >= 1")
-    specs.steps("simulate: times", times, float(steps[-1]))
-    n_weights = specs.whole("simulate: n_weights", n_weights)
-    specs.fitting("simulate: n_weights", n_weights, n_weights * len(steps))
-    seed = specs.whole("simulate: seed", seed, 0)
-    edges = specs.array("simulate: windows", windows)
-    specs.require("simulate: windows", windows, edges.ndim == 1 and (edges >= 0).all(), "a list of numbers >= 0")
+    checks.check_type("simulate: well", well, Well)
+    steps = checks.check_ints("simulate: times", times, 1, rising=True, allowed="increasing integers >= 1")
+    checks.check_steps("simulate: times", times, float(steps[-1]))
+    n_weights = checks.check_int("simulate: n_weights", n_weights)
+    checks.check_memory("simulate: n_weights", n_weights, n_weights * len(steps))
+    seed = checks.check_int("simulate: seed", seed, 0)
+    edges = checks.check_array("simulate: windows", windows)
+    checks.check("simulate: windows", windows, edges.ndim == 1 and (edges >= 0).all(), "a list of numbers >= 0")
     stream = Stream.of("brownian", seed)
     if start is None:
         spread = np.sqrt(well.variance) if well.stiffness > 0 else 0.0
         w = spread * stream.normal("start", 0, n_weights)
     else:
-        first_places = specs.array("simulate: start", start)
+        first_places = checks.check_array("simulate: start", start)
         if first_places.shape not in ((), (n_weights,)):
             raise ValueError(f"simulate: start has shape {first_places.shape}: give a number, or ({n_weights},)")
-        specs.require("simulate: start", start, np.isfinite(first_places).all(), "finite numbers")
+        checks.check("simulate: start", start, np.isfinite(first_places).all(), "finite numbers")
         w = np.broadcast_to(first_places, (n_weights,)).copy()
     first, noise = w.copy(), np.sqrt(2 * well.diffusion)
     shrink = 1 - well.learning_rate * well.stiffness
@@ -373,7 +374,7 @@ def simulate(
         {"time": steps, "window": edges, **({"start": ("weight", first)} if apart else {})},
         attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
-    return described(made, WORDS)
+    return with_attrs(made, WORDS)
 
 
 simulators.simulate.register(Well, simulate)

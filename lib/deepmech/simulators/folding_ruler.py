@@ -46,11 +46,12 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from deepmech import simulators
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, njit
+from deepmech.core.labels import Batch, Number, align, with_attrs
 from deepmech.core.provenance import attributes
 from deepmech.core.random import Stream
-from deepmech.core.specs import Batch, Number, Spec, align, described, encode
+from deepmech.core.specs import Spec, encode
 
 _LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
 #: What results hold, and in what units.
@@ -94,11 +95,11 @@ class Ruler(Spec):
     stop: Number = 0.99
 
     def __post_init__(self) -> None:
-        specs.whole("Ruler.n_pairs", self.n_pairs, 2)
-        self.require_numbers("fold_angle", "stop")
-        self.require("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
-        self.require_not_negative("table_friction")
-        self.require("stop", (self.stop > 0) & (self.stop < 1), "between 0 and 1")
+        checks.check_int("Ruler.n_pairs", self.n_pairs, 2)
+        self.check_numbers("fold_angle", "stop")
+        self.check("fold_angle", (self.fold_angle > 0) & (self.fold_angle <= 90), "in (0, 90]")
+        self.check_not_negative("table_friction")
+        self.check("stop", (self.stop > 0) & (self.stop < 1), "between 0 and 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +125,14 @@ class Pull(Spec):
     shake_speed: Number = 0.0
 
     def __post_init__(self) -> None:
-        self.require_positive("extension", "duration", "jerk_period")
-        self.require_not_negative("jerk_speed", "shake_speed")
+        self.check_positive("extension", "duration", "jerk_period")
+        self.check_not_negative("jerk_speed", "shake_speed")
 
 
 def batch(ruler: Ruler, pull: Pull) -> Batch:
     """Ruler and pull as one flat batch, with the checks that need both."""
-    specs.instance("ruler", ruler, Ruler)
-    specs.instance("pull", pull, Pull)
+    checks.check_type("ruler", ruler, Ruler)
+    checks.check_type("pull", pull, Pull)
     numbers = {f.name: getattr(spec, f.name) for spec in (ruler, pull) for f in fields(spec) if f.name != "n_pairs"}
     members = align("Ruler and Pull", **numbers)
     start = np.cos(np.radians(members.flat["fold_angle"]))
@@ -180,7 +181,7 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
             extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
         )
     made = {"extension": members.unflatten(np.array(rows), "pair")}
-    return described(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), WORDS)["extension"]
+    return with_attrs(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), WORDS)["extension"]
 
 
 def hand(members: Batch, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int) -> np.ndarray:
@@ -234,16 +235,16 @@ def simulate(
     started = time.perf_counter()
     members, n = batch(ruler, pull), ruler.n_pairs
     largest = min(members.flat["jerk_period"].min() / 50, members.flat["duration"].min() / 1000)
-    if not specs.is_real(dt) or not 0 < dt <= largest:
+    if not checks.is_real(dt) or not 0 < dt <= largest:
         raise ValueError(f"simulate dt = {dt!r}: must be positive and at most {largest:.4g} for these pulls")
     dt = float(dt)
-    n_runs, n_frames = specs.whole("simulate n_runs", n_runs), specs.whole("simulate n_frames", n_frames, 2)
-    seed = specs.whole("simulate seed", seed, 0)
+    n_runs, n_frames = checks.check_int("simulate n_runs", n_runs), checks.check_int("simulate n_frames", n_frames, 2)
+    seed = checks.check_int("simulate seed", seed, 0)
     name, value = max(("n_runs", n_runs), ("n_frames", n_frames), key=lambda size: size[1])
-    specs.fitting(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 6))
+    checks.check_memory(f"simulate {name}", value, n_runs * members.n * n_frames * (2 * int(ruler.n_pairs) + 6))
     longest = float(members.flat["duration"].max())
-    number = specs.steps("simulate dt", dt, longest / dt if dt > longest / 1e300 else np.inf)
-    specs.fitting("simulate dt", dt, 3.0 * n_runs * number)
+    number = checks.check_steps("simulate dt", dt, longest / dt if dt > longest / 1e300 else np.inf)
+    checks.check_memory("simulate dt", dt, 3.0 * n_runs * number)
     steps = np.ceil(members.flat["duration"] / dt - 1e-9).astype(int)
     jerks = int(np.max(members.flat["duration"] / members.flat["jerk_period"])) + 2
     streams = [Stream.of("folding_ruler", seed, run) for run in range(n_runs)]
@@ -268,7 +269,7 @@ def simulate(
     setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
     spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
-    return described(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)
+    return with_attrs(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)
 
 
 simulators.simulate.register(Ruler, simulate)

@@ -6,7 +6,7 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 
 
 def real_values(caller: str, **values: Any) -> list[Any]:
@@ -34,5 +34,5 @@ def real_values(caller: str, **values: Any) -> list[Any]:
     Traceback (most recent call last):
     ValueError: friction: force = 'a lot': must be an array of real numbers
     """
-    arrays = [(value, specs.array(f"{caller}: {name}", value)) for name, value in values.items()]
+    arrays = [(value, checks.check_array(f"{caller}: {name}", value)) for name, value in values.items()]
     return [value.astype(float) if isinstance(value, xr.DataArray) else plain for value, plain in arrays]

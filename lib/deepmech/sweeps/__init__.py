@@ -5,7 +5,7 @@ A :class:`Sweep` names the function that computes cells. :func:`run` computes wh
 it; :func:`ship` and :func:`verify` make and check what ships.
 """
 
-from deepmech.core.specs import each
+from deepmech.core.labels import to_records
 from deepmech.sweeps.record import Report, Stale, verify
 from deepmech.sweeps.results import NotShipped, cli_run, cli_verify, result, ship
 from deepmech.sweeps.store import DamagedChunk, StoreError
@@ -23,11 +23,11 @@ __all__ = [
     "cli_run",
     "cli_verify",
     "connect",
-    "each",
     "load",
     "recomputed",
     "result",
     "run",
     "ship",
+    "to_records",
     "verify",
 ]

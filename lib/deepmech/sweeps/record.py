@@ -23,7 +23,7 @@ import numpy as np
 import xarray as xr
 from filelock import FileLock
 
-from deepmech.core import provenance, specs
+from deepmech.core import checks, provenance, specs
 from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
 from deepmech.data import DataMissing
@@ -291,7 +291,7 @@ def verify(
         If there is nothing to verify at ``path``, or a result names a function that it may not.
         A difference is no error: see :attr:`Report.passed`.
     """
-    specs.whole("verify: n", n)
+    checks.check_int("verify: n", n)
     files = found_at(path)
     if minutes is None:
         for file in files:

@@ -22,7 +22,7 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core import provenance, specs
+from deepmech.core import checks, provenance, specs
 from deepmech.core.files import atomically
 from deepmech.sweeps import record
 from deepmech.sweeps.record import Stale, verify
@@ -202,12 +202,14 @@ def cli_run(
     ``workers`` > 1 computes chunks in that many processes, ``scheduler`` on the Dask cluster of that address;
     ``results`` ships the whole result into that directory; ``trust`` as for :func:`verify`, of the store's own sweep.
     """
-    if specs.whole("sweep: workers", workers) > 1 and scheduler is not None:
+    if checks.check_int("sweep: workers", workers) > 1 and scheduler is not None:
         raise ValueError(f"sweep: workers = {workers}: a cluster has its own workers; leave it out with a scheduler")
     if sweep is None:
         spec = sweep_at(store, trust)
     else:
-        spec = specs.named(sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one")
+        spec = specs.import_object(
+            sweep, f"sweep {sweep!r}: give 'module:name' of a Sweep or of a function that makes one"
+        )
         if callable(spec):
             try:
                 inspect.signature(spec).bind()

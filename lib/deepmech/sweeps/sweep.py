@@ -33,8 +33,9 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from deepmech.core import provenance, specs
-from deepmech.core.specs import Batch, Spec, align, canonical_text, decode, digest, each, encode, named
+from deepmech.core import checks, provenance
+from deepmech.core.labels import Batch, align, to_records
+from deepmech.core.specs import Spec, canonical_text, decode, digest, encode, import_object
 from deepmech.sweeps.store import Store, plain, read_manifest, unkept
 
 F = TypeVar("F", bound=Callable[..., xr.Dataset])
@@ -87,21 +88,21 @@ class Sweep(Spec):
 
     def __post_init__(self) -> None:
         plain = isinstance(self.name, str) and re.fullmatch(r"[\w-][\w.-]*", self.name)
-        self.require("name", plain, "letters, digits, '_', '-' and '.'")
+        self.check("name", plain, "letters, digits, '_', '-' and '.'")
         parts = self.compute.split(":") if isinstance(self.compute, str) else []
         ok = len(parts) == 2 and all(all(w.isidentifier() for w in p.split(".")) for p in parts)
         ok = ok or (len(parts) == 1 and self.compute in named_functions())
-        self.require("compute", ok, "'module:function', so that workers can import it, or a name that the book gave")
+        self.check("compute", ok, "'module:function', so that workers can import it, or a name that the book gave")
         some = isinstance(self.cells, Mapping) and len(self.cells) > 0
-        self.require("cells", some, "a non-empty dict of labelled arrays")
+        self.check("cells", some, "a non-empty dict of labelled arrays")
         cells = {}
         for key, value in self.cells.items():
-            specs.require(
+            checks.check(
                 f"Sweep.cells[{key!r}]", value, isinstance(value, xr.DataArray),
                 f"a labelled array; use over({key!r}, values)",
             )  # fmt: skip
             cells[key] = _as_kept(key, value)
-        self.require("fixed", isinstance(self.fixed, Mapping), "a dict of JSON values")
+        self.check("fixed", isinstance(self.fixed, Mapping), "a dict of JSON values")
         fixed = _with_plain_numbers(dict(self.fixed))
         try:
             same = json.loads(json.dumps(fixed, allow_nan=False))
@@ -111,14 +112,14 @@ class Sweep(Spec):
             if key in self.cells:
                 raise ValueError(f"Sweep.fixed[{key!r}]: {key!r} varies in cells already; leave it out of one of them")
             kept = same.get(key) == value
-            specs.require(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
-        self.require("version", type(self.version) is int and self.version >= 1, "an integer >= 1")
+            checks.check(f"Sweep.fixed[{key!r}]", value, kept, "what survives JSON unchanged (lists, no tuples)")
+        self.check("version", type(self.version) is int and self.version >= 1, "an integer >= 1")
         text = isinstance(self.data, str) and self.data.isprintable()
-        self.require("data", text, "text on one line, as the fingerprint of a data set is")
+        self.check("data", text, "text on one line, as the fingerprint of a data set is")
         # A private copy: nobody can change a spec after its key was taken.
         object.__setattr__(self, "fixed", same)
         object.__setattr__(self, "cells", cells)
-        self.require("cells", self.grid.n > 0, "arrays with at least one value")
+        self.check("cells", self.grid.n > 0, "arrays with at least one value")
 
     @cached_property
     def grid(self) -> Batch:
@@ -149,8 +150,8 @@ class Sweep(Spec):
         """The function that computes cells; a ValueError if a file named it, and it is none that a file may name."""
         otherwise = f"Sweep.compute = {self.compute!r}: cannot be imported"
         if not self.from_file:
-            return named(self.target, otherwise)
-        found: Any = named(self.target, otherwise) if _is_ours(self.target) else None
+            return import_object(self.target, otherwise)
+        found: Any = import_object(self.target, otherwise) if _is_ours(self.target) else None
         if not hasattr(found, "tolerance"):
             raise ValueError(
                 f"a file names {self.compute!r} as the function to call, which is no function of deepmech that "
@@ -174,7 +175,7 @@ class Sweep(Spec):
 
     def describe(self, indices: Sequence[int], most: int = 5) -> str:
         """Cells in words, for errors: at most ``most`` of them."""
-        some = each(self.slice(indices[:most]))
+        some = to_records(self.slice(indices[:most]))
         more = f" and {len(indices) - most} more" if len(indices) > most else ""
         return ", ".join(f"({'; '.join(f'{k}={v!r}' for k, v in cell.items())})" for cell in some) + more
 
@@ -258,7 +259,7 @@ def _is_ours(compute: str) -> bool:
 def named_functions() -> Mapping[str, str]:
     """``"module:function"`` of every function that has a name in keys; none without the book."""
     table = "deepmech_book.cells:CELLS"
-    return dict(named(table, "this library's book is damaged")) if _is_ours(table) else {}
+    return dict(import_object(table, "this library's book is damaged")) if _is_ours(table) else {}
 
 
 def recomputed(

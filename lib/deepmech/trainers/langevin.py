@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
+from deepmech.core.labels import Number
 from deepmech.core.random import Stream
-from deepmech.core.specs import Number, Spec
+from deepmech.core.specs import Spec
 from deepmech.metrics.glass import MOTILITY_EDGES, displacement_sums, motility
 from deepmech.trainers.engines.compiled.langevin import TYPES, CompiledWalk, initial, layer_sizes
 from deepmech.trainers.engines.torch_walk import TorchWalk
@@ -100,15 +101,15 @@ class Dynamics(Spec):
     dtype: str = "mixed"
 
     def __post_init__(self) -> None:
-        self.require_whole("width", 1)
-        self.require_whole("hidden", 1)
-        self.require_not_negative("regularisation", "temperature")
-        self.require_positive("learning_rate")
-        self.require_whole("batch_size", 0)
+        self.check_int("width", 1)
+        self.check_int("hidden", 1)
+        self.check_not_negative("regularisation", "temperature")
+        self.check_positive("learning_rate")
+        self.check_int("batch_size", 0)
         known = isinstance(self.dtype, str) and self.dtype in TYPES
-        self.require("dtype", known, f"one of {', '.join(map(repr, TYPES))}")
+        self.check("dtype", known, f"one of {', '.join(map(repr, TYPES))}")
         if np.any(np.asarray(self.batch_size) > 0):
-            self.require("temperature", not np.any(self.temperature), "0 where batch_size is not 0")
+            self.check("temperature", not np.any(self.temperature), "0 where batch_size is not 0")
 
     def noise(self, n_data: int) -> Any:
         """√(2Tμ/P_D), the standard deviation of the noise that a weight receives in one step."""
@@ -147,9 +148,9 @@ class Preparation(Spec):
 
     def __post_init__(self) -> None:
         for field in ("sgd_steps", "descent_steps", "slow_steps"):
-            self.require_whole(field, 0)
-        self.require_whole("batch_size", 1)
-        self.require_positive("gain", "learning_rate")
+            self.check_int(field, 0)
+        self.check_int("batch_size", 1)
+        self.check_positive("gain", "learning_rate")
 
 
 def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
@@ -162,9 +163,9 @@ def log_times(last: int, per_decade: int = 10, first: int = 1) -> np.ndarray:
     >>> log_times(100, 3).tolist()
     [1, 2, 5, 10, 22, 46, 100]
     """
-    first = specs.whole("log_times: first", first)
-    last = specs.whole("log_times: last", last, first)
-    specs.whole("log_times: per_decade", per_decade)
+    first = checks.check_int("log_times: first", first)
+    last = checks.check_int("log_times: last", last, first)
+    checks.check_int("log_times: per_decade", per_decade)
     n = max(2, round(np.log10(last / first) * per_decade) + 1)
     return np.unique(np.round(np.geomspace(first, last, n)).astype(np.int64))
 
@@ -321,14 +322,14 @@ def walk(
         "walk", dynamics, preparation, data, own, seed=seed, engine=engine, threads=threads, device=device,
         memory=memory, experiment=experiment,
     )  # fmt: skip
-    steps = specs.steps("walk: steps", steps, specs.whole("walk: steps", steps))
+    steps = checks.check_steps("walk: steps", steps, checks.check_int("walk: steps", steps))
     within = f"a list of different whole numbers between 0 and steps - 1 = {steps - 1}"
-    waiting = specs.wholes("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
+    waiting = checks.check_ints("walk: waiting", waiting, 0, steps - 1, allowed=within).tolist()
     longest = steps - min(waiting)
     at = log_times(longest) if record is None else moments("walk", record, longest, "steps - min(waiting)", least=1)
     chi = _windows(chi)
     if np.size(motility_times):
-        motility_times = specs.wholes("walk: motility_times", motility_times, 1).tolist()
+        motility_times = checks.check_ints("walk: motility_times", motility_times, 1).tolist()
     if len({(w.dynamics.hidden) for w in walkers}) > 1:
         raise ValueError("walk: Dynamics.hidden differs among members, so their layers do not match; run them apart")
     plan = Plan(steps, tuple(waiting), at, tuple(chi), tuple(motility_times))
@@ -376,10 +377,10 @@ def _members(
     for one in walkers:
         p, d = one.preparation, one.dynamics
         for name, number in (("sgd", p.sgd_steps), ("descent", p.descent_steps), ("slow", p.slow_steps)):
-            specs.steps(f"Preparation.{name}_steps", number, float(number))
+            checks.check_steps(f"Preparation.{name}_steps", number, float(number))
         weights = 1.0 * d.width * (data.x.shape[1] + 1 + (d.hidden - 1) * d.width)
-        sizes = f"Dynamics.hidden = {specs.shown(d.hidden)}, Dynamics.width"
-        specs.fitting(sizes, d.width, 4 * weights * min(len(walkers), call.workers))
+        sizes = f"Dynamics.hidden = {checks.short_repr(d.hidden)}, Dynamics.width"
+        checks.check_memory(sizes, d.width, 4 * weights * min(len(walkers), call.workers))
     return call, data, walkers, engine
 
 
@@ -409,7 +410,7 @@ def _windows(chi: Any) -> tuple[float, ...]:
     values = np.asarray(chi) if isinstance(chi, Sequence | np.ndarray) else np.array(np.nan)
     ok = values.ndim == 1 and values.dtype.kind in "iuf" and len(set(values.tolist())) == len(values) > 0
     ok = ok and bool(np.all((values > 0) & (values < np.inf)))
-    specs.require("walk: chi", chi, ok, "a list of different numbers above 0, at least one")
+    checks.check("walk: chi", chi, ok, "a list of different numbers above 0, at least one")
     return tuple(values.tolist())
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
+from deepmech.core.labels import Number
 from deepmech.core.random import Stream
-from deepmech.core.specs import Number
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.run import Call, moments, require_spec, samples
 from deepmech.trainers.specs import SingleSample, layer_weights
@@ -104,8 +104,8 @@ def train_lenet(
     rates = {"learning_rate": training.learning_rate, "label_error": training.label_error}
     batch = call.align(("iteration", "logit", "at_iteration"), **rates)
     dtype, k, n_channels = training.dtype, data.n_classes, data.shape[0]
-    specs.steps("SingleSample.iterations", steps, float(steps))
-    specs.fitting("SingleSample.iterations", steps, 1.0 * steps * batch.n * (k + 4))
+    checks.check_steps("SingleSample.iterations", steps, float(steps))
+    checks.check_memory("SingleSample.iterations", steps, 1.0 * steps * batch.n * (k + 4))
     validation = (data.x_train[:1], data.y_train[:1]) if data.x_test is None else (data.x_test, data.y_test)
     x, x_val = (padded(z, n_channels, dtype) for z in (data.x_train, validation[0]))
     y, y_val = data.y_train, validation[1]
@@ -209,6 +209,6 @@ def _check(training: SingleSample, data: Any) -> None:
         empty = np.flatnonzero((np.array(training.class_weights) > 0) & ~drawn_from)
         if len(empty):
             raise ValueError(
-                f"SingleSample.class_weights: class {specs.listed(empty)} is to be drawn, but data.y_train has no "
+                f"SingleSample.class_weights: class {checks.join_repr(empty)} is to be drawn, but data.y_train has no "
                 "sample of it; give it the weight 0"
             )

@@ -26,8 +26,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from tqdm import tqdm
 
-from deepmech.core import provenance, specs
-from deepmech.core.specs import Batch, Spec, align, encode
+from deepmech.core import checks, provenance
+from deepmech.core.labels import Batch, align
+from deepmech.core.specs import Spec, encode
 
 T = TypeVar("T")
 
@@ -59,8 +60,8 @@ def aligned(size: int, dtype: Any) -> np.ndarray:
 
 def require_spec(what: str, value: Any, *kinds: type) -> None:
     """A ValueError unless the type of ``value`` is one of these specs itself: what derives from one means another."""
-    specs.instance(what, value, *kinds)
-    specs.require(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
+    checks.check_type(what, value, *kinds)
+    checks.check(what, type(value).__name__, type(value) in kinds, f"{kinds[0].__name__} itself, nothing derived")
 
 
 class Call:
@@ -90,14 +91,14 @@ class Call:
         seeds = np.asarray(seed)
         counts = seeds.dtype.kind in "iu" and not np.any(seeds < 0)
         whole = "a whole number, at least"
-        specs.require(f"{caller}: seed", seed, counts, f"{whole} 0 and below 2^64, or a labelled array of them")
+        checks.check(f"{caller}: seed", seed, counts, f"{whole} 0 and below 2^64, or a labelled array of them")
         # Files and streams hold UTF-8, and files end a text at its first NUL.
         name = isinstance(experiment, str) and experiment.isprintable()
-        specs.require(f"{caller}: experiment", experiment, name, "a name, in quotation marks, of printable characters")
+        checks.check(f"{caller}: experiment", experiment, name, "a name, in quotation marks, of printable characters")
         if threads is not None:
-            specs.whole(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
+            checks.check_int(f"{caller}: threads", threads, allowed=f"{whole} 1, or None for every core")
         known = engine in ("auto", "compiled", "torch")
-        specs.require(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
+        checks.check(f"{caller}: engine", engine, known, "'auto', 'compiled' or 'torch'")
         named, there = chosen(device, caller)
         self.device, self.on_gpu = (named, there) if on_gpu else ("cpu", False)
         if self.on_gpu and engine == "compiled":
@@ -232,15 +233,15 @@ def moments(caller: str, record: Any, last: int, name: str, least: int = 0) -> n
     ([0, 4, 8, 10], [0, 10])
     """
     if isinstance(record, int | np.integer):
-        every = min(specs.whole(f"{caller}: record", record), max(last, 1))
+        every = min(checks.check_int(f"{caller}: record", record), max(last, 1))
         return np.unique(np.append(np.arange(0, last, every), last))[least:]
     allowed = f"a whole number, or a list of increasing whole numbers between {least} and {name} = {last}"
-    return specs.wholes(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
+    return checks.check_ints(f"{caller}: record", record, least, last, rising=True, allowed=allowed)
 
 
 def require_device(name: Any, caller: str = "train", field: str = "device") -> bool:
     """Whether ``name`` is a GPU; a ValueError unless it is there."""
-    said = f"{caller}: {field} = {specs.shown(name)}"
+    said = f"{caller}: {field} = {checks.short_repr(name)}"
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:[0-9]+)?", name):
         raise ValueError(f"{said}: must be 'cpu', 'cuda' or 'cuda:0', 'cuda:1', …")
     if name == "cpu":
@@ -270,7 +271,7 @@ def room(memory: float | None, device: str, caller: str) -> float:
     """Bytes that one batch may take: ``memory``, or 2 GiB on a CPU and seven tenths of what is free on a GPU."""
     if memory is not None:
         ok = isinstance(memory, int | float | np.number) and not isinstance(memory, bool) and memory > 0
-        specs.require(f"{caller}: memory", memory, ok, "a number of bytes above 0, or None")
+        checks.check(f"{caller}: memory", memory, ok, "a number of bytes above 0, or None")
         return min(float(memory), 1e300)  # of infinity there is no share
     return 2**31 if device == "cpu" else 0.7 * torch.cuda.mem_get_info(device)[0]
 
@@ -365,7 +366,7 @@ def samples(
     found: dict[str, Any] = {}
     classes = 0
     if not signs and data.n_classes not in (None, 0):
-        classes = specs.whole(f"{caller}: data.n_classes", data.n_classes, 2, allowed=CLASSES)
+        classes = checks.check_int(f"{caller}: data.n_classes", data.n_classes, 2, allowed=CLASSES)
     for x_name, y_name in pairs:
         if getattr(data, x_name) is None and isinstance(data, _Tuple):
             found |= {x_name: None, y_name: None}
@@ -467,14 +468,14 @@ def _collected(what: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
             )
         x, y = (_numbers(f"{what}: {name} of pair {i}", value) for name, value in zip("xy", pair, strict=True))
         held += x.nbytes + y.nbytes
-        specs.fitting(f"{what}: number of pairs", i + 1, held / 4)  # twice: in pieces and as a whole
+        checks.check_memory(f"{what}: number of pairs", i + 1, held / 4)  # twice: in pieces and as a whole
         if x.size:
             batches.append((x[None], y[None]) if one_by_one or not y.ndim else (x, y))
     shapes = sorted({x.shape[1:] for x, _ in batches})
     if len(shapes) != 1:
         raise ValueError(
             f"{what} = {type(data).__name__}: yields "
-            + (f"samples of shapes {specs.listed(shapes)}: must be of one" if shapes else "no sample")
+            + (f"samples of shapes {checks.join_repr(shapes)}: must be of one" if shapes else "no sample")
         )
     x, y = (np.concatenate(arrays) for arrays in zip(*batches, strict=True))
     return x, y
@@ -506,7 +507,7 @@ def fingerprint(found: Mapping[str, Any]) -> str:
 
 def _numbers(what: str, value: Any) -> np.ndarray:
     """``value`` as an array of real numbers that torch takes too: of its types, writable, not reversed."""
-    specs.unmasked(what, value)
+    checks.check_unmasked(what, value)
     remedy = ""
     try:
         if torch.is_tensor(value):
@@ -572,8 +573,8 @@ def _require_every_class(what: str, y: np.ndarray, classes: int) -> None:
     present = np.unique(y)
     if missing := classes - len(present):
         # The first few that are missing are among this many.
-        first = np.setdiff1d(np.arange(min(classes, len(present) + specs.FEW)), present)
-        named = specs.listed(first[: specs.FEW], missing)
+        first = np.setdiff1d(np.arange(min(classes, len(present) + checks.FEW)), present)
+        named = checks.join_repr(first[: checks.FEW], missing)
         raise ValueError(
             f"{what}: {'class' if missing == 1 else 'classes'} {named} of {classes:,}: no sample, but load curves and "
             "class means need every class; take more samples, number the classes that occur from 0, or measure neither "
@@ -588,7 +589,7 @@ def _shape(caller: str, shape: Any, width: int, image: str) -> tuple[int, ...]:
         array = np.array(None)
     ok = array.shape == (3,) and array.dtype.kind in "iu" and min(array[1:]) >= 2
     if not ok or int(np.prod(array)) != width:
-        given = tuple(shape) if isinstance(shape, list | tuple) else specs.shown(shape)
+        given = tuple(shape) if isinstance(shape, list | tuple) else checks.short_repr(shape)
         other = "np.moveaxis(x, -1, 1) puts channels first" if array.shape == (3,) else "use MLP for other data"
         raise ValueError(
             f"{caller}: data.shape = {given}, samples of {width} numbers: {image} needs images, (channels, height, "

@@ -19,9 +19,10 @@ import numpy as np
 import torch
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks, specs
+from deepmech.core.labels import Number
 from deepmech.core.random import Stream
-from deepmech.core.specs import Number, Spec, encode
+from deepmech.core.specs import Spec, encode
 from deepmech.trainers import rules
 
 #: What a schedule may change while a network is being trained.
@@ -96,17 +97,17 @@ class MLP(Spec):
     init: Choice = "torch"
 
     def __post_init__(self) -> None:
-        self.require_whole("depth", 2)
-        self.require_whole("width", 1)
-        self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self.require_between("dropout", 0, MOST_DROPPED, DROPOUT)
-        self.require_one_of("batch_norm", True, False)
-        self.require_one_of("bias", True, False)
-        self.require_one_of("init", *INITS)
+        self.check_int("depth", 2)
+        self.check_int("width", 1)
+        self.check_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
+        self.check_between("dropout", 0, MOST_DROPPED, DROPOUT)
+        self.check_in("batch_norm", True, False)
+        self.check_in("bias", True, False)
+        self.check_in("init", *INITS)
         if self.scale is not None:
-            self.require_positive("scale", allowed="positive, or None")
+            self.check_positive("scale", allowed="positive, or None")
             norm = np.any(np.asarray(self.batch_norm))
-            self.require("scale", not norm, "None when batch_norm is on; it cancels it")
+            self.check("scale", not norm, "None when batch_norm is on; it cancels it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +156,11 @@ class CNN(Spec):
     pooling: Choice = "max"
 
     def __post_init__(self) -> None:
-        self.require_whole("convolutions", 1)
-        self.require_whole("channels", 1)
-        self.require_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
-        self.require_between("dropout", 0, MOST_DROPPED, DROPOUT)
-        self.require_one_of("pooling", *POOLINGS)
+        self.check_int("convolutions", 1)
+        self.check_int("channels", 1)
+        self.check_between("slope", 0, np.nextafter(1, 2), "between 0 (ReLU) and 1 (linear)")
+        self.check_between("dropout", 0, MOST_DROPPED, DROPOUT)
+        self.check_in("pooling", *POOLINGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,39 +224,39 @@ class Training(Spec):
     weight_decay: Number = 0.0
 
     def __post_init__(self) -> None:
-        self.require_one_of("optimizer", *rules.OPTIMIZERS)
-        self.require_one_of("loss", *rules.LOSSES)
-        self.require_one_of("dtype", *DTYPES)
-        self.require_positive("learning_rate")
-        self.require_not_negative("weight_decay")
-        self.require_between("momentum", 0, 1, "at least 0 and below 1")
+        self.check_in("optimizer", *rules.OPTIMIZERS)
+        self.check_in("loss", *rules.LOSSES)
+        self.check_in("dtype", *DTYPES)
+        self.check_positive("learning_rate")
+        self.check_not_negative("weight_decay")
+        self.check_between("momentum", 0, 1, "at least 0 and below 1")
         if np.any(np.asarray(self.momentum) > 0):
-            self.require("momentum", np.all(np.asarray(self.optimizer) != "adam"), "0 with adam, which has its own")
+            self.check("momentum", np.all(np.asarray(self.optimizer) != "adam"), "0 with adam, which has its own")
         if self.batch_size is not None:
-            self.require_whole("batch_size", 1)
-        self.require_whole("epochs", 0)
-        self.require_not_negative("data_noise")
+            self.check_int("batch_size", 1)
+        self.check_int("epochs", 0)
+        self.check_not_negative("data_noise")
         if self.label_noise is not None:
-            self.require_numbers("label_noise")
+            self.check_numbers("label_noise")
         fraction = np.asarray(self.data_noise if self.label_noise is None else self.label_noise, dtype=float)
         field = "data_noise" if self.label_noise is None else "label_noise"
         allowed = "a fraction of the labels, 0 to 1 (give label_noise apart if only the inputs are to be noisier)"
-        self.require(field, (fraction >= 0) & (fraction <= 1), allowed)
-        self.require_not_negative("stop_loss", "stop_change", allowed="at least 0 (0 never stops)")
+        self.check(field, (fraction >= 0) & (fraction <= 1), allowed)
+        self.check_not_negative("stop_loss", "stop_change", allowed="at least 0 (0 never stops)")
         known = f"made of (epoch >= 1, field, value) with field one of {', '.join(SCHEDULED)} and a value it allows"
         listed = isinstance(self.schedule, list | tuple) and all(isinstance(c, list | tuple) for c in self.schedule)
-        self.require("schedule", listed, known)
+        self.check("schedule", listed, known)
         object.__setattr__(self, "schedule", tuple(tuple(change) for change in self.schedule))
         for change in self.schedule:
             fits = (
                 len(change) == 3
                 and change[1] in SCHEDULED
-                and all(specs.is_real(v) and np.isfinite(v) for v in change[::2])
+                and all(checks.is_real(v) and np.isfinite(v) for v in change[::2])
             )
             fits = fits and change[0] == round(change[0]) >= 1
             most = MOST_DROPPED if change[1:2] == ("dropout",) else 1
             fits = fits and (change[2] > 0 if change[1] == "learning_rate" else 0 <= change[2] < most)
-            self.require("schedule", fits, known)
+            self.check("schedule", fits, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,17 +294,17 @@ class SingleSample(Spec):
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        self.require_positive("learning_rate")
-        specs.fitting(
-            "SingleSample.iterations", specs.whole("SingleSample.iterations", self.iterations), self.iterations
+        self.check_positive("learning_rate")
+        checks.check_memory(
+            "SingleSample.iterations", checks.check_int("SingleSample.iterations", self.iterations), self.iterations
         )
-        self.require_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
-        self.require("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
+        self.check_between("label_error", 0, np.nextafter(1, 2), "a share, 0 to 1")
+        self.check("dtype", isinstance(self.dtype, str) and self.dtype in DTYPES, " or ".join(map(repr, DTYPES)))
         if self.class_weights is not None:
             allowed = "a probability for every class, adding up to 1, or None"
-            weights = specs.array("SingleSample.class_weights", self.class_weights, allowed)
+            weights = checks.check_array("SingleSample.class_weights", self.class_weights, allowed)
             ok = weights.ndim == 1 and np.all(weights >= 0) and abs(weights.sum() - 1) < 1e-9
-            self.require("class_weights", ok, allowed)
+            self.check("class_weights", ok, allowed)
             object.__setattr__(self, "class_weights", tuple(float(w) for w in weights))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from deepmech.core.labels import over
 from deepmech.core.random import purpose_word
-from deepmech.core.specs import over
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS, REGIMES

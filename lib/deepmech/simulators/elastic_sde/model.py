@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
-from deepmech.core.specs import Batch, Number, Spec, align, decode
+from deepmech.core import checks
+from deepmech.core.labels import Batch, Number, align
+from deepmech.core.specs import Spec, decode
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 PANELS = 8
@@ -32,7 +33,7 @@ class PowerLaw(Spec):
     offset: Number = 0.0
 
     def __post_init__(self) -> None:
-        self.require_numbers("scale", "exponent", "offset")
+        self.check_numbers("scale", "exponent", "offset")
 
     @staticmethod
     def flat(scale: Any, exponent: Any, offset: Any) -> tuple[Rate, Rate]:
@@ -173,42 +174,46 @@ class ElasticSDE(Spec):
     effect_matrix: Any = None
 
     def __post_init__(self) -> None:
-        specs.whole("ElasticSDE.n_classes", self.n_classes, 2)
+        checks.check_int("ElasticSDE.n_classes", self.n_classes, 2)
         if not isinstance(self.structure, str):
-            blocks = specs.array("ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers")
-            self.require("structure", blocks.ndim in (2, 4), f"one of {STRUCTURES} or an array of blocks")
+            blocks = checks.check_array(
+                "ElasticSDE.structure", self.structure, f"one of {STRUCTURES} or an array of numbers"
+            )
+            self.check("structure", blocks.ndim in (2, 4), f"one of {STRUCTURES} or an array of blocks")
         if self.n_features is None:
             object.__setattr__(self, "n_features", self._features_of_structure())
         k, p = self.n_classes, self.n_features
         assert p is not None
-        specs.whole("ElasticSDE.n_features", p)
+        checks.check_int("ElasticSDE.n_features", p)
         if self._named("logits"):
-            self.require("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
+            self.check("n_features", p == k, f"n_classes = {k} in the logits structure (one logit per class)")
         self._check_structure(k, p)
         for field in ("intra", "inter"):
             value = getattr(self, field)
             if not isinstance(value, PowerLaw):
-                self.require_numbers(field)
+                self.check_numbers(field)
             if is_table(value):
                 t = np.asarray(value["time"], float)
                 rises = len(t) > 1 and bool(np.all(np.diff(t) > 0))
-                self.require(field, rises, "tabulated at two or more rising times")
-        self.require_not_negative("noise")
+                self.check(field, rises, "tabulated at two or more rising times")
+        self.check_not_negative("noise")
         if self.class_weights is not None:
-            w = specs.array("ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1")
+            w = checks.check_array(
+                "ElasticSDE.class_weights", self.class_weights, f"{k} positive numbers that add up to 1"
+            )
             good = w.shape == (k,) and bool(np.all(w > 0)) and abs(w.sum() - 1) < 1e-9
-            self.require("class_weights", good, f"{k} positive numbers that add up to 1")
+            self.check("class_weights", good, f"{k} positive numbers that add up to 1")
         if self.label_mixing is not None and self.labels_mixed_evenly:
-            self.require_numbers("label_mixing")
+            self.check_numbers("label_mixing")
             mixed = self.label_mixing
-            self.require("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
+            self.check("label_mixing", (mixed >= 0) & (mixed <= 1), "between 0 and 1 (a fraction of labels)")
         elif self.label_mixing is not None:
-            m = specs.array("ElasticSDE.label_mixing", self.label_mixing, f"a number or a ({k}, {k}) matrix")
+            m = checks.check_array("ElasticSDE.label_mixing", self.label_mixing, f"a number or a ({k}, {k}) matrix")
             good = m.shape == (k, k) and bool(np.all(m >= 0)) and bool(np.allclose(m.sum(1), 1))
-            self.require("label_mixing", good, f"a ({k}, {k}) matrix of non-negative rows that add up to 1")
+            self.check("label_mixing", good, f"a ({k}, {k}) matrix of non-negative rows that add up to 1")
         if self.effect_matrix is not None:
-            e = specs.array("ElasticSDE.effect_matrix", self.effect_matrix, f"a finite ({k}, {k}) matrix")
-            self.require("effect_matrix", e.shape == (k, k) and np.isfinite(e).all(), f"a finite ({k}, {k}) matrix")
+            e = checks.check_array("ElasticSDE.effect_matrix", self.effect_matrix, f"a finite ({k}, {k}) matrix")
+            self.check("effect_matrix", e.shape == (k, k) and np.isfinite(e).all(), f"a finite ({k}, {k}) matrix")
         self.batch()
 
     def _named(self, name: str) -> bool:
@@ -221,7 +226,7 @@ class ElasticSDE(Spec):
 
     def _check_structure(self, k: int, p: int) -> None:
         if isinstance(self.structure, str):
-            self.require("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
+            self.check("structure", self.structure in STRUCTURES, f"one of {STRUCTURES} or an array")
             return
         h = np.asarray(self.structure, float)
         good = h.shape in ((k, k, p, p), (k * p, k * p)) and bool(np.isfinite(h).all())
@@ -240,7 +245,7 @@ class ElasticSDE(Spec):
     def labels_mixed_evenly(self) -> bool:
         """Whether labels are true or mixed by one number."""
         mixing = self.label_mixing
-        return mixing is None or isinstance(mixing, xr.DataArray) or specs.is_real(mixing)
+        return mixing is None or isinstance(mixing, xr.DataArray) or checks.is_real(mixing)
 
     @property
     def symmetric(self) -> bool:
@@ -263,8 +268,8 @@ class ElasticSDE(Spec):
         """α(t) − β(t), what decides whether differences between classes grow; over the model's dimensions and time."""
         batch = self.batch()
         (alpha, _), (beta, _) = self.rates(batch)
-        times = np.atleast_1d(specs.array("ElasticSDE.gap: t", t))
-        specs.require("ElasticSDE.gap: t", t, times.ndim == 1, "a time, or a list of times")
+        times = np.atleast_1d(checks.check_array("ElasticSDE.gap: t", t))
+        checks.check("ElasticSDE.gap: t", t, times.ndim == 1, "a time, or a list of times")
         values = np.broadcast_to(alpha(times) - beta(times), (batch.n, len(times)))
         dims, data = batch.unflatten(values, "time")
         out = xr.DataArray(data, dims=dims, coords={**batch.coords, "time": times})
@@ -273,7 +278,7 @@ class ElasticSDE(Spec):
     def require_room(self) -> None:
         """A ValueError if matrices over all classes, and features where they mix, are larger than the memory."""
         size = 1.0 * self.n_classes * (1 if self.isotropic else int(self.n_features or 1))
-        specs.fitting("ElasticSDE.n_classes", self.n_classes, 4 * self.batch().n * size**2)
+        checks.check_memory("ElasticSDE.n_classes", self.n_classes, 4 * self.batch().n * size**2)
 
     def blocks(self) -> np.ndarray:
         """H as an array (K, K, p, p) of blocks H_kl."""
@@ -340,10 +345,10 @@ def drift_matrix(effects: np.ndarray, blocks: np.ndarray | None, weights: Any, m
     [[1.5, 0.25], [0.75, 0.5]]
     """
     effects, mixing, weights = (
-        specs.array(f"drift_matrix: {name}", value)
+        checks.check_array(f"drift_matrix: {name}", value)
         for name, value in (("effects", effects), ("mixing", mixing), ("weights", weights))
     )
-    blocks = None if blocks is None else specs.array("drift_matrix: blocks", blocks)
+    blocks = None if blocks is None else checks.check_array("drift_matrix: blocks", blocks)
     k = len(weights) if weights.ndim == 1 else 0
     if (
         effects.shape != (k, k)
@@ -379,8 +384,8 @@ def mixed_logits(n_classes: int, own: Any) -> np.ndarray:
     >>> mixed_logits(3, 1.0)[0, 2].round(3).tolist()
     [[0.167, 0.167, -0.333], [0.167, 0.167, -0.333], [-0.333, -0.333, 0.667]]
     """
-    k, share = specs.whole("mixed_logits: n_classes", n_classes, 2), specs.array("mixed_logits: own", own)
-    specs.fitting("mixed_logits: n_classes", k, k**4)
+    k, share = checks.check_int("mixed_logits: n_classes", n_classes, 2), checks.check_array("mixed_logits: own", own)
+    checks.check_memory("mixed_logits: n_classes", k, k**4)
     if share.ndim == 0:
         if not 0 <= share <= 1:
             raise ValueError(f"mixed_logits: own = {own!r}: must be a share between 0 and 1, or an array of shares")

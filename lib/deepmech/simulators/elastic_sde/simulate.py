@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
+from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, njit
+from deepmech.core.labels import Batch
 from deepmech.core.random import LOW, S32, Stream, box_muller, philox, purpose_word
-from deepmech.core.specs import Batch
 from deepmech.simulators.elastic_sde.model import ElasticSDE
 from deepmech.simulators.elastic_sde.solution import beginnings, labelled, mean_solution, transitions
 
@@ -59,7 +59,7 @@ def simulate(
     began = time.perf_counter()
     t, x0, first, streams = beginnings("simulate", model, times, start, n_samples, n_runs, start_spread, seed)
     known = isinstance(mean, str) and mean in ("samples", "infinite")
-    specs.require("simulate: mean", mean, known, "'samples' or 'infinite'")
+    checks.check("simulate: mean", mean, known, "'samples' or 'infinite'")
     batch = model.batch()
     out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     _exact(model, batch, t, x0, first, streams, mean == "samples", out)
@@ -149,9 +149,9 @@ def train_discrete(
     """
     began = time.perf_counter()
     t, x0, first, streams = beginnings("train_discrete", model, times, start, n_samples, n_runs, start_spread, seed)
-    step = specs.real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
-    number = specs.steps("train_discrete: step", step, t[-1] / step if step > t[-1] / 1e300 else np.inf)
-    specs.fitting("train_discrete: step", step, 1.0 * number * (model.batch().n * (2 + n_runs / 8) + 1))
+    step = checks.check_real("train_discrete: step", step, np.nextafter(0, 1), allowed="positive and finite")
+    number = checks.check_steps("train_discrete: step", step, t[-1] / step if step > t[-1] / 1e300 else np.inf)
+    checks.check_memory("train_discrete: step", step, 1.0 * number * (model.batch().n * (2 + n_runs / 8) + 1))
     marks = np.rint(t / step).astype(np.int64)
     if not np.allclose(marks * step, t, rtol=1e-9):
         raise ValueError(f"train_discrete: times must be multiples of step = {step}; nearest are {marks * step}")

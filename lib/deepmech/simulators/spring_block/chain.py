@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from deepmech.core import specs
-from deepmech.core.specs import Batch, Number, Spec, align
+from deepmech.core import checks
+from deepmech.core.labels import Batch, Number, align
+from deepmech.core.specs import Spec
 
 #: What results hold, and in what units: pure numbers, as the parameters are.
 WORDS = {
@@ -63,8 +64,8 @@ class Chain(Spec):
 
     def __post_init__(self) -> None:
         if isinstance(self.n_blocks, xr.DataArray):
-            self.require("n_blocks", False, "one whole number: simulate chains of different lengths in separate calls")
-        specs.whole("Chain.n_blocks", self.n_blocks, 1, 65536)
+            self.check("n_blocks", False, "one whole number: simulate chains of different lengths in separate calls")
+        checks.check_int("Chain.n_blocks", self.n_blocks, 1, 65536)
         if (self.noise is None) == (self.noise_bar is None):
             both = "neither" if self.noise is None else "both"
             raise ValueError(
@@ -73,8 +74,8 @@ class Chain(Spec):
             )
         strength = "noise" if self.noise is not None else "noise_bar"
         magnitude = "zero or positive (it is a magnitude)"
-        self.require_positive("stiffness", "target", "damping")
-        self.require_not_negative("friction_right", "friction_left", strength, allowed=magnitude)
+        self.check_positive("stiffness", "target", "damping")
+        self.check_not_negative("friction_right", "friction_left", strength, allowed=magnitude)
         self.batch()  # clashing labels are found here
 
     def batch(self, **more: Number) -> Batch:

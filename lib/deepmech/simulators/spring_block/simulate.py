@@ -12,10 +12,11 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from deepmech.core import specs
+from deepmech.core import checks
+from deepmech.core.labels import Batch, Number, with_attrs
 from deepmech.core.provenance import attributes, cores
 from deepmech.core.random import Stream, purpose_word
-from deepmech.core.specs import Batch, Number, described, encode
+from deepmech.core.specs import encode
 from deepmech.simulators.spring_block import kernels
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
@@ -78,9 +79,9 @@ def simulate(
            [0.34]])
     """
     batch, steps = _prepare(chain, t_end, dt, order, n_runs, truncation, noise_decay, record)
-    dt, seed = float(dt), specs.whole("simulate: seed", seed, 0)
-    specs.switch("simulate: shared_noise", shared_noise)
-    x0 = np.zeros(chain.n_blocks) if start is None else specs.array("simulate: start", start)
+    dt, seed = float(dt), checks.check_int("simulate: seed", seed, 0)
+    checks.check_bool("simulate: shared_noise", shared_noise)
+    x0 = np.zeros(chain.n_blocks) if start is None else checks.check_array("simulate: start", start)
     if x0.shape != (chain.n_blocks,) or not np.isfinite(x0).all():
         raise ValueError(f"simulate: start has shape {x0.shape}: give {chain.n_blocks} finite positions, one per block")
     began = time.perf_counter()
@@ -122,8 +123,8 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
     array([-0.04, -0.04, -0.04, -0.04, -0.04, -0.04, -0.04])
     """
     batch, steps = _prepare(chain, t_end, dt, "first", 1, truncation, 0.0, record)
-    dt, substeps = float(dt), specs.whole("averaged: substeps", substeps)
-    specs.steps("averaged: substeps", substeps, substeps * int(steps[-1]))
+    dt, substeps = float(dt), checks.check_int("averaged: substeps", substeps)
+    checks.check_steps("averaged: substeps", substeps, substeps * int(steps[-1]))
     began = time.perf_counter()
     p = _arrays(batch, dt)
     h = dt / substeps
@@ -153,32 +154,32 @@ def averaged(chain: Chain, t_end: float, dt: float = 0.01, substeps: int = 1, re
 def _prepare(
     chain: Chain, t_end: float, dt: float, order: str, n_runs: int, truncation: float | None, decay: Number, record: Any
 ) -> tuple[Batch, np.ndarray]:
-    specs.instance("simulate: chain", chain, Chain)
+    checks.check_type("simulate: chain", chain, Chain)
     known = isinstance(order, str) and order in ORDERS
-    specs.require("simulate: order", order, known, f"one of {sorted(ORDERS)}")
-    specs.real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
-    specs.real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
-    n_runs = specs.whole("simulate: n_runs", n_runs)
-    specs.fitting("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
-    bound = truncation is None or (specs.is_real(truncation) and truncation >= LEAST_TRUNCATION)
+    checks.check("simulate: order", order, known, f"one of {sorted(ORDERS)}")
+    checks.check_real("simulate: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    checks.check_real("simulate: t_end", t_end, dt, allowed="finite and at least one step dt")
+    n_runs = checks.check_int("simulate: n_runs", n_runs)
+    checks.check_memory("simulate: n_runs", n_runs, n_runs * (chain.n_blocks + 2))
+    bound = truncation is None or (checks.is_real(truncation) and truncation >= LEAST_TRUNCATION)
     allowed = f"at least {LEAST_TRUNCATION} standard deviations (numbers beyond it are drawn anew), or None"
-    specs.require("simulate: truncation", truncation, bound, allowed)
-    specs.numbers("simulate", noise_decay=decay)
+    checks.check("simulate: truncation", truncation, bound, allowed)
+    checks.check_numbers("simulate", noise_decay=decay)
     batch = chain.batch(noise_decay=decay)
     tau = batch.flat["noise_decay"]
     fades = bool(np.all(np.isfinite(tau)) and np.all(tau >= 0))
-    specs.require("simulate: noise_decay", decay, fades, "zero or positive, and finite")
+    checks.check("simulate: noise_decay", decay, fades, "zero or positive, and finite")
     limit, where = stability_bound(chain, order)
     stable = f"at most {limit:.6g}, beyond which the {order}-order steps are unstable ({where})"
-    specs.require("simulate: dt", dt, dt <= limit, stable)
-    n_steps = specs.steps("simulate: t_end", t_end, t_end / dt if dt > t_end / 1e300 else np.inf)
+    checks.check("simulate: dt", dt, dt <= limit, stable)
+    n_steps = checks.check_steps("simulate: t_end", t_end, t_end / dt if dt > t_end / 1e300 else np.inf)
     if record is None:
         return batch, np.array([n_steps])
-    times = np.atleast_1d(specs.array("simulate: record", record))
+    times = np.atleast_1d(checks.check_array("simulate: record", record))
     ok = times.ndim == 1 and times.size > 0 and bool(np.all((times >= 0) & (times <= t_end * (1 + 1e-12))))
-    specs.require("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
+    checks.check("simulate: record", record, ok, f"times between 0 and t_end = {t_end}")
     steps = np.unique(np.rint(times / dt).astype(np.int64))
-    specs.fitting("simulate: n_runs", n_runs, n_runs * batch.n * len(steps) * (chain.n_blocks + 2))
+    checks.check_memory("simulate: n_runs", n_runs, n_runs * batch.n * len(steps) * (chain.n_blocks + 2))
     return batch, steps
 
 
@@ -226,7 +227,7 @@ def _dataset(
     }
     spec = json.dumps(encode({**chain.to_json(), **setting}))
     attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
-    return described(xr.Dataset(made, attrs=attrs), WORDS)
+    return with_attrs(xr.Dataset(made, attrs=attrs), WORDS)
 
 
 def _run_on_cores(

@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
-from deepmech.core import specs
-from deepmech.core.specs import Number, described
+from deepmech.core import checks
+from deepmech.core.labels import Number, with_attrs
 from deepmech.simulators.inputs import real_values
 from deepmech.simulators.spring_block.chain import WORDS, Chain
 
@@ -70,7 +70,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     >>> int(equilibrium(Chain(friction_right=0.11, noise=0.0)).n_moving)
     3
     """
-    specs.instance("equilibrium: chain", chain, Chain)
+    checks.check_type("equilibrium: chain", chain, Chain)
     k, y, mu = (xr.DataArray(v) for v in (chain.stiffness, chain.target, chain.friction_right))
     block = _blocks(chain)
     count = xr.DataArray(np.arange(chain.n_blocks + 1), dims="count")
@@ -81,7 +81,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     position = moved * a + moved * (moved - 1) / 2 * mu / k
     position = position.assign_coords(block=block)
     made = xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n})
-    return described(made.transpose(..., "block"), WORDS)
+    return with_attrs(made.transpose(..., "block"), WORDS)
 
 
 def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) -> Any:
@@ -202,9 +202,9 @@ def bounded_noise_equilibrium(chain: Chain, dt: float, truncation: float) -> xr.
     >>> round(float(bounded_noise_equilibrium(chain, dt=0.01, truncation=1.0)), 12)
     0.01
     """
-    specs.instance("bounded_noise_equilibrium: chain", chain, Chain)
-    specs.real("bounded_noise_equilibrium: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
-    specs.real("bounded_noise_equilibrium: truncation", truncation, 0, allowed="zero or positive, and finite")
+    checks.check_type("bounded_noise_equilibrium: chain", chain, Chain)
+    checks.check_real("bounded_noise_equilibrium: dt", dt, np.nextafter(0, 1), allowed="positive and finite")
+    checks.check_real("bounded_noise_equilibrium: truncation", truncation, 0, allowed="zero or positive, and finite")
     kick = chain.noise_bar_at(dt) * truncation
     right, left = xr.DataArray(chain.friction_right), xr.DataArray(chain.friction_left)
     return xr.DataArray(np.maximum(right - kick, (right - left) / 2) / chain.stiffness)
@@ -230,9 +230,9 @@ def elastic_energy(position: xr.DataArray, stiffness: Number) -> xr.DataArray:
     0.25
     """
     if not isinstance(position, xr.DataArray) or "block" not in position.dims:
-        specs.refuse("elastic_energy: position", position, "a labelled array with a dimension 'block'")
+        checks.raise_invalid("elastic_energy: position", position, "a labelled array with a dimension 'block'")
     (position,) = real_values("elastic_energy", position=position)
-    specs.numbers("elastic_energy", stiffness=stiffness)
+    checks.check_numbers("elastic_energy", stiffness=stiffness)
     return 0.5 * stiffness * (position.diff("block") ** 2).sum("block")
 
 
@@ -240,7 +240,9 @@ def _checked_truncation(caller: str, truncation: Any) -> float | None:
     """None, or a bound in standard deviations."""
     if truncation is None:
         return None
-    return specs.real(f"{caller}: truncation", truncation, np.nextafter(0, 1), allowed="positive and finite, or None")
+    return checks.check_real(
+        f"{caller}: truncation", truncation, np.nextafter(0, 1), allowed="positive and finite, or None"
+    )
 
 
 def _blocks(chain: Chain) -> xr.DataArray:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, train_discrete
 from deepmech_book.analysis.elastic_sde.model import integrated, off, start
 

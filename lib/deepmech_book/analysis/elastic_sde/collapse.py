@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, proportion
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 from deepmech.metrics.separability import etf_distance
 from deepmech.simulators.elastic_sde import ElasticSDE, mean_solution
 

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.metrics import elasticity
 from deepmech_book.analysis.elastic_sde import effects
 from deepmech_book.analysis.elastic_sde.curves import last_tenth, mean_norm, start_and_end

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate, jackknife
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 from deepmech.metrics.elasticity import margins, relative_difference
 from deepmech.metrics.separability import separated_along
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, mean_solution, mixed_logits, simulate, tabulated_paths

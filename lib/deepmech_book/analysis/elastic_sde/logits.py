@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 
 
 def direction(means: xr.DataArray, k: int, other: int) -> np.ndarray:

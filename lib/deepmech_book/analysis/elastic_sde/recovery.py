@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, estimate
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.metrics import elasticity
 from deepmech.simulators.elastic_sde import ElasticSDE, PowerLaw, train_discrete
 

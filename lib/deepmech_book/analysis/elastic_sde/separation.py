@@ -10,8 +10,8 @@ import xarray as xr
 from scipy.linalg import expm
 
 from deepmech.core.estimates import Estimate, jackknife, leave_one_out
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 from deepmech.metrics.separability import best_direction, linearly_separable, separable, separated_along
 from deepmech.simulators.elastic_sde import (
     ElasticSDE,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.metrics.relaxation import decorrelation_times
 from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import result

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.simulators.spring_block import Chain
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import least_squares
 
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 from deepmech.metrics.elasticity import integrated_effects, margins, relative_difference
 from deepmech.simulators.elastic_sde import mixed_logits, tabulated_paths
-from deepmech.sweeps import Sweep, each, recomputed, result
+from deepmech.sweeps import Sweep, recomputed, result, to_records
 from deepmech_book.sweeps.elastic_sde import networks
 
 RULES = ("I", "L", "one share", "own first", "all shares", "pairs")
@@ -274,5 +274,5 @@ def fit_cells(cells: xr.Dataset, *, of: str) -> xr.Dataset:
     source = result(networks.as_published(of.removeprefix("elastic-")))
     groups = source.isel(first_seed=0)["group_mean"].rename(slow_time="time").astype(float)
     groups = groups.isel(time=slice(begins(groups), None))
-    made = xr.concat([compare(groups, cell["split"]) for cell in each(cells)], "cell")
+    made = xr.concat([compare(groups, cell["split"]) for cell in to_records(cells)], "cell")
     return made.assign_attrs(device="cpu", dtype="float64")

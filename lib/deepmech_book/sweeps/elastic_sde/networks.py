@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import digest, over
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.core.labels import over
+from deepmech.core.specs import digest
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers.lenet import SingleSample, train_lenet
 from deepmech_book.sweeps.elastic_sde.data import SETTINGS, fingerprint, images
 
@@ -227,7 +228,7 @@ def train_cells(cells: xr.Dataset, **fixed: Any) -> xr.Dataset:
 
         ``time`` is the middle of a block, in iterations. Numbers are rounded to :data:`BITS` bits, so that they pack.
     """
-    made = [_configuration(**{**fixed, **cell}) for cell in each(cells)]
+    made = [_configuration(**{**fixed, **cell}) for cell in to_records(cells)]
     return xr.concat(made, "cell").assign_attrs(device="cpu", dtype=fixed["dtype"])
 
 

@@ -22,9 +22,9 @@ import torch
 import xarray as xr
 from torch.func import functional_call, jacrev, vmap
 
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers.engines.compiled.lenet import Engine, padded
 from deepmech.trainers.lenet import drawn, initial_weights
 from deepmech.trainers.modules import LeNet
@@ -106,7 +106,7 @@ def groups(
 ) -> Iterator[Iterator[Trial]]:  # fmt: skip
     """The trials of each group, one after another, to be stopped at the times ``at``."""
     data, rate = images(dataset, n_classes, training_samples, validation), SETTINGS[dataset].learning_rate
-    for cell in each(cells):
+    for cell in to_records(cells):
         seeds = range(GROUP * cell["group"], GROUP * (cell["group"] + 1))
         yield (Trial(seed, data, rate, at, per_class) for seed in seeds)
 

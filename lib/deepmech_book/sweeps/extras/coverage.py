@@ -8,10 +8,10 @@ import torch
 import xarray as xr
 
 from deepmech.core.estimates import jackknife
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 from deepmech.metrics.groups import GroupAssigner, GroupMoments
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 
 LAWS = ("normal", "heavy tails", "unequal classes")
 """Of the features; heavy tails are Student's with three degrees of freedom, which have no fourth moment."""
@@ -89,7 +89,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
         ``covered``, and ``unresolved``, the share of draws without a D; these hold nothing.
     """
     found = np.empty((cells.sizes["cell"], len(FORMS), 3, draws))
-    for into, cell in zip(found, each(cells), strict=True):
+    for into, cell in zip(found, to_records(cells), strict=True):
         law, classes, n, width = POPULATIONS[cell["population"]]
         for i in range(draws):
             x, y = map(torch.tensor, features(truth, n, classes, draws * cell["block"] + i, law, width))

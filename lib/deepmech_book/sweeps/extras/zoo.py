@@ -16,7 +16,7 @@ import xarray as xr
 from deepmech import trainers
 from deepmech.core.random import Stream
 from deepmech.data import load
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech_book.sweeps.spring_block.networks import sweep
 
 if TYPE_CHECKING:  # who reads what ships waits for no engine
@@ -125,7 +125,7 @@ def train_zoo(
         Over ``cell`` and ``stop``, what :class:`.layer_diagnostics.LayerDiagnostics` finds, and ``epoch``, how many
         had been run; nan where a network never came to the loss, or ``diverged``.
     """
-    return _trained([member_of(c["number"]) for c in each(cells)], data, epochs, stop_loss)
+    return _trained([member_of(c["number"]) for c in to_records(cells)], data, epochs, stop_loss)
 
 
 def made(number: int, seed: int = 0) -> xr.Dataset:

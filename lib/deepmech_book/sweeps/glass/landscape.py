@@ -22,10 +22,10 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
+from deepmech.core.labels import over
 from deepmech.core.provenance import cores
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, Loss, layer_sizes
 from deepmech.trainers.langevin import Dynamics, Preparation, Walker, prepare
 from deepmech_book.sweeps.glass import surfaces as shape
@@ -137,7 +137,7 @@ def survey(
         return found | {"diverged": not np.isfinite(g.value(first))}
 
     with ThreadPoolExecutor(cores()) as pool:
-        rows = list(pool.map(one, each(cells)))
+        rows = list(pool.map(one, to_records(cells)))
     dims = {
         "slice": ("u", "v"), "wide": ("u", "v"), "places": ("point", "axis"), "hop": ("leg",),
         "strays": ("kick", "direction"), "sunk": ("calls",), "sinking": ("calls",), "curvature": ("probability",),

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers.langevin import log_times
 from deepmech_book.sweeps.glass.binary_glass import BinaryGlass
 
@@ -52,7 +52,7 @@ def relax(cells: xr.Dataset, waiting: int, times: list[int]) -> xr.Dataset:
     mixture = BinaryGlass()
     large = np.repeat(mixture.species == 0, 3)
     found = []
-    for cell in each(cells):
+    for cell in to_records(cells):
         temperature, stream = float(cell["temperature"]), Stream.of("glass former", int(cell["seed"]))
         cooling = [np.full(2000, 1.0), np.linspace(1.0, temperature, 4000), np.full(waiting, temperature)]
         x = mixture.molecular_dynamics(mixture.crystal(stream), np.concatenate(cooling), stream)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.langevin import Dynamics, Preparation, settle
 from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint

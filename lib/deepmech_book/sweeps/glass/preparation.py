@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.sweeps import Sweep, recomputed
 from deepmech.trainers.langevin import Dynamics, Preparation, log_times, walk
 from deepmech_book.sweeps.glass.data import binary, fingerprint

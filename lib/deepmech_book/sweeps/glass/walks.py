@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.metrics import glass
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers.engines.compiled.langevin import CompiledWalk, layer_sizes, n_weights
 from deepmech.trainers.langevin import Dynamics, Preparation, Walker, log_times, prepare, walk
 from deepmech_book.sweeps.glass.data import Binary, binary, fingerprint
@@ -435,7 +435,7 @@ def waited(
     loaded = binary(**data)
     scaled = [temperature_at(t, len(loaded.x)) for t in temperatures]
     dynamics = [Dynamics(width=width, regularisation=regularisation, learning_rate=RATE, temperature=t) for t in scaled]
-    rows = [walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in each(cells)]
+    rows = [walked(int(cell["seed"]), loaded, dynamics, preparation, [waiting]) for cell in to_records(cells)]
     values = np.stack(rows)[:, :, 0].astype("float32")
     return xr.Dataset(
         {"weights": (("cell", "temperature", "weight"), values, {"long_name": "weight"})},

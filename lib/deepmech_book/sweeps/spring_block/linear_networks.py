@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from deepmech.core.labels import over
 from deepmech.core.random import Stream
-from deepmech.core.specs import over
 from deepmech.data import Data
 from deepmech.metrics.curvature import curvature
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers import MLP, Training, train
 
 #: Step sizes of Fig. 5(a) as printed (SM S3), and its dropout probability.
@@ -150,7 +150,7 @@ def train_cells(
     A cell holds ``seed`` and ``learning_rate``, or ``training``, a key of ``settings``; ``shared`` holds for all.
     """
     parts = []
-    for cell in each(cells):
+    for cell in to_records(cells):
         setting = {"learning_rate": cell["learning_rate"]} if settings is None else settings[cell["training"]]
         parts.append(trained(n=n, seeds=[cell["seed"]], **setting, **shared).rename(seed="cell").drop_vars("cell"))
     return xr.concat(parts, "cell", combine_attrs="override")

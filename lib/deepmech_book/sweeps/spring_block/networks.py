@@ -16,7 +16,7 @@ from typing import Any
 
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.data import Data, fingerprint, load
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps import Sweep, recomputed

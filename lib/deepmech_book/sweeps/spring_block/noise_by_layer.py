@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from deepmech.core.random import Stream
 from deepmech.data import Data, load
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.modules import of_member
 from deepmech.trainers.specs import Member
@@ -72,7 +72,7 @@ def train_and_draw(
     images = load(**data)
     found = [
         _measured(images, c["noise"], kinds[c["noise"]][c["strength"]], c["slope"], c["seed"], at, n_draws)
-        for c in each(cells)
+        for c in to_records(cells)
     ]
     coords = {"at_epoch": at, "signal": ["activations", "gradients"], "layer": np.arange(1, found[0].shape[-1] + 1)}
     dims = ("cell", "at_epoch", "signal", "layer")

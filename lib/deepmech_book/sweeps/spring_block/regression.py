@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.data import Data, load
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.probe import probe_error
-from deepmech.sweeps import Sweep, each, recomputed
+from deepmech.sweeps import Sweep, recomputed, to_records
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled.mlp import Fused
 from deepmech.trainers.specs import Member
@@ -62,7 +62,7 @@ def train_regressions(cells: xr.Dataset, regimes: dict[str, dict[str, float]], e
     data = _data()
     shared = Fused.prepare(data, "float32")
     made = []
-    for cell in each(cells):
+    for cell in to_records(cells):
         setting = regimes[cell["regime"]]
         member = Member(
             MLP(width=width, dropout=setting["dropout"]),

@@ -1,0 +1,203 @@
+"""Numbers with labels: arrays that take the place of a number, and batches of members made from them.
+
+``over("noise", values)`` makes a one-dimensional :class:`xarray.DataArray` whose dimension carries its own values.
+:func:`align` broadcasts any mixture of numbers and labelled arrays into one flat batch of members and remembers the
+labels, so that results can be given back with :meth:`Batch.unflatten`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from deepmech.core import checks
+
+Number = float | xr.DataArray
+
+
+def over(name: str, values: Any) -> xr.DataArray:
+    """A labelled one-dimensional array to put in place of a number.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not text, and values that are none, not one-dimensional, not numbers or text, nan, or
+        repeated: a result is selected by its labels.
+
+    Examples
+    --------
+    >>> over("slope", [0.0, 0.5, 1.0]).dims
+    ('slope',)
+    """
+    if not isinstance(name, str) or not name:
+        checks.raise_invalid("over: name", name, "text that names the dimension, for example over('noise', values)")
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        checks.raise_invalid(f"over({name!r}): values", values, "a one-dimensional sequence")
+    listed = array.ndim == 1 and array.dtype.kind in "fO" and isinstance(values, list | tuple)
+    if listed and all(isinstance(one, int) for one in values):
+        try:  # NumPy would round them
+            array = np.asarray(values, np.uint64)
+        except (OverflowError, TypeError):
+            checks.raise_invalid(
+                f"over({name!r}): values", values, "whole numbers of which one type of 64 bits holds all"
+            )
+    if array.ndim != 1 or array.dtype.kind not in "biufU" or len(kinds := _kinds(values)) > 1 or "\0" in kinds:
+        checks.raise_invalid(
+            f"over({name!r}): values", values,
+            "a one-dimensional sequence of real numbers, of texts (without NUL), or of booleans, not mixed",
+        )  # fmt: skip
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    found = xr.DataArray(array, dims=(name,), coords={name: array}, name=name)
+    _check_labels(f"over({name!r})", found)
+    return found
+
+
+def _kinds(values: Any) -> set[str]:
+    """Which kinds of values a list mixes, of which NumPy would make one: all texts, say."""
+    if isinstance(values, np.ndarray | xr.DataArray):
+        values = values[:0].tolist() if values.dtype.kind != "U" else values.tolist()
+    kinds = {type(one.item() if isinstance(one, np.generic) else one) for one in values}
+    named = {"text" if issubclass(k, str) else "boolean" if k is bool else "number" for k in kinds}
+    # NumPy cuts a text's last NULs, and a file cuts a text at its first.
+    return named | {"\0"} if "text" in named and any("\0" in str(one) for one in values) else named
+
+
+def _check_labels(owner: str, array: xr.DataArray) -> None:
+    """Every dimension must carry labels by which an element can be told from the others."""
+    for d in array.dims:
+        if d not in array.coords:
+            raise ValueError(f"{owner}: dimension {d!r} has no labels; make the array with over(name, values)")
+        labels = array.indexes[d]
+        if len(labels) == 0:
+            raise ValueError(f"{owner}: dimension {d!r} has no labels at all; give at least one value")
+        if labels.hasnans:
+            raise ValueError(f"{owner}: a label along {d!r} is nan, which cannot be selected; leave it out")
+        if not labels.is_unique:
+            twice = labels[labels.duplicated()][0]
+            raise ValueError(f"{owner}: label {twice} stands twice along {d!r}; give every value once")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Parameters broadcast to ``n`` members: ``flat[name]`` has shape (n,); ``dims`` and ``coords`` keep the labels."""
+
+    dims: tuple[Hashable, ...]
+    shape: tuple[int, ...]
+    coords: Mapping[Hashable, Any]
+    flat: Mapping[str, np.ndarray]
+
+    @property
+    def n(self) -> int:
+        return int(np.prod(self.shape))
+
+    def unflatten(self, values: np.ndarray, *extra: str) -> tuple[tuple[Hashable, ...], np.ndarray]:
+        """``values`` of shape (n, ...) as (dims, array) for a Dataset; ``extra`` names the axes after the first."""
+        return self.dims + extra, np.asarray(values).reshape(self.shape + np.shape(values)[1:])
+
+    def members(self) -> list[dict[str, float]]:
+        """One plain dictionary of parameters per member."""
+        return to_records(self.flat)
+
+
+def to_records(columns: Mapping[Any, Any]) -> list[dict[str, Any]]:
+    """One dictionary of plain values per member, or cell of a sweep, from arrays of one length by name.
+
+    Examples
+    --------
+    >>> to_records(xr.Dataset({"slope": ("cell", [0.0, 0.5]), "seed": ("cell", [3, 4])}))[1]
+    {'slope': 0.5, 'seed': 4}
+    """
+    values = [np.asarray(column).tolist() for column in columns.values()]
+    return [dict(zip(map(str, columns), row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def as_labelled(what: str, values: Any, *last: str) -> xr.DataArray:
+    """``values`` with the dimensions ``last`` at its end: a labelled array that has them, or a plain one, whose leading
+    axes are then numbered. What it was called is not what is made of it, so its attributes stay behind.
+
+    Examples
+    --------
+    >>> as_labelled("points", np.zeros((2, 5, 3)), "sample", "feature").dims
+    ('lead_0', 'sample', 'feature')
+    """
+    expected = f"expected (…, {', '.join(last)})"
+    if isinstance(values, xr.DataArray):
+        if not set(last) <= set(values.dims):
+            raise ValueError(f"{what} have dimensions {values.dims}: {expected}")
+        found = values.transpose(..., *last)
+        found.attrs = {}
+        return found
+    plain = checks.check_array(what, values)
+    if plain.ndim < len(last):
+        raise ValueError(f"{what} have shape {plain.shape}: {expected}")
+    return xr.DataArray(plain, dims=[f"lead_{i}" for i in range(plain.ndim - len(last))] + list(last))
+
+
+def with_attrs(result: xr.Dataset, words: Mapping[str, tuple[str, str]]) -> xr.Dataset:
+    """``result`` with the ``long_name`` and ``units`` that ``words`` has for its variables, so that a picture can name
+    its axes; ``"1"`` are the units of pure numbers.
+
+    Examples
+    --------
+    >>> with_attrs(xr.Dataset({"x": 0.0}), {"x": ("position", "1"), "t": ("time", "steps")}).x.attrs
+    {'long_name': 'position', 'units': '1'}
+    """
+    for name in result.variables.keys() & words.keys():
+        result[name].attrs = dict(zip(("long_name", "units"), words[str(name)], strict=True))
+    return result
+
+
+def align(owner: str = "parameters", /, **fields: Any) -> Batch:
+    """Broadcast numbers and labelled arrays against one another.
+
+    Two arrays that share a dimension must carry the same labels along it, and two that share a further coordinate the
+    same values of it; otherwise a ValueError names the fields.
+    """
+    if not fields:
+        raise ValueError(f"{owner}: nothing to align; give at least one number or labelled array")
+    arrays = {k: _as_array(f"{owner}.{k}", v) for k, v in fields.items()}
+    for k, a in arrays.items():
+        _check_labels(f"{owner}.{k}", a)
+    coords = _joined(owner, arrays)
+    wide = xr.broadcast(*xr.align(*arrays.values(), join="exact", copy=False))
+    first = wide[0]
+    flat = {k: np.ascontiguousarray(w.transpose(*first.dims).values.ravel()) for k, w in zip(arrays, wide, strict=True)}
+    return Batch(tuple(first.dims), first.shape, coords, flat)
+
+
+def _as_array(what: str, value: Any) -> xr.DataArray:
+    if isinstance(value, xr.DataArray):
+        return value
+    plain = None if isinstance(value, xr.Dataset) else np.asarray(value)
+    if isinstance(value, int) and plain is not None and plain.dtype.kind == "O":
+        checks.raise_invalid(what, value, "a whole number that 64 bits hold, below 2^63, or 2^64 without a sign")
+    if plain is None or plain.dtype.kind not in "biufUS":
+        checks.raise_invalid(what, value, "a number or a labelled array; use over(name, values)")
+    return xr.DataArray(plain)
+
+
+def _joined(owner: str, arrays: Mapping[str, xr.DataArray]) -> dict[Hashable, Any]:
+    """The coordinates of all arrays; of two of one name that differ, one would be lost."""
+    coords: dict[Hashable, Any] = {}
+    of: dict[Hashable, str] = {}
+    for k, a in arrays.items():
+        for name, values in a.coords.items():
+            if name in coords and not coords[name].variable.equals(values.variable):
+                both = f"{owner}.{of[name]} and {owner}.{k} both have"
+                if name in a.dims and name in coords[name].dims:
+                    raise ValueError(
+                        f"{both} dimension {name!r} but different labels along it ({coords[name].size} and "
+                        f"{values.size} values): use the same values, or another dimension name"
+                    )
+                raise ValueError(
+                    f"{both} a coordinate {name!r} but different values of it: rename one of them, or leave it out "
+                    f"with .drop_vars({name!r})"
+                )
+            coords[name], of[name] = values, k
+    return coords
