@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deepmech.metrics.load_curve import LoadCurve, load_curve
     from deepmech.metrics.monitor import LoadCurveMonitor
     from deepmech.metrics.separation import data_separation
-    from deepmech.plots.lines import plot
+    from deepmech.plots.load_curves import plot_load_curve
     from deepmech.simulators import simulate
     from deepmech.simulators.brownian import Well
     from deepmech.simulators.elastic_sde import ElasticSDE

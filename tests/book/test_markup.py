@@ -22,7 +22,7 @@ mystnb:
       Captioned & {SCRIPT} | "quoted" `{IMAGE}`. More <b>words</b>.
 ---
 from deepmech_book.figures import Picture
-Picture(lambda f, t: f.subplots().plot([0, 1]), alt={NASTY!r}, height=2)"""
+Picture(lambda f: f.subplots().plot([0, 1]), alt={NASTY!r}, height=2)"""
 
 
 @pytest.fixture(scope="module")

@@ -45,19 +45,22 @@ def test_pictures_of_named_layers(curve):
 
 def test_one_call_draws(curve):
     try:
-        ax = deepmech.plot(curve)
+        ax = deepmech.plot_load_curve(curve)
         line, chord = ax.get_lines()
         np.testing.assert_array_equal(line.get_ydata(), curve)
         np.testing.assert_array_equal(chord.get_xydata(), [[0, float(curve[0])], [2, float(curve[-1])]])
         assert [t.get_text() for t in ax.get_xticklabels()] == ["input", "1 ReLU", "3 ReLU"]
         assert ax.get_ylabel() == "data separation"
         _, own = pyplot.subplots()
-        assert deepmech.plot(curve, ax=own, theme=DARK, title="mine") is own and own.get_title(loc="left") == "mine"
+        assert (
+            deepmech.plot_load_curve(curve, ax=own, theme=DARK, title="mine") is own
+            and own.get_title(loc="left") == "mine"
+        )
         history = xr.concat([curve, curve - 1], "step").assign_coords(step=[0, 10])
-        assert len(deepmech.plot(history).get_lines()) == 2
+        assert len(deepmech.plot_load_curve(history).get_lines()) == 2
         with pytest.raises(ValueError, match="curve is a list: give a load curve"):
-            deepmech.plot([1.0, 2.0])
+            deepmech.plot_load_curve([1.0, 2.0])
         with pytest.raises(ValueError, match="dimensions are"):
-            deepmech.plot(history.expand_dims("seed"))
+            deepmech.plot_load_curve(history.expand_dims("seed"))
     finally:
         pyplot.close("all")

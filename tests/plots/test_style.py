@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 from deepmech.plots import style
-from deepmech.plots.style import apart
+from deepmech_book.figures.axes import spread_labels
 
 channel = st.floats(0, 1)
 colour = st.tuples(channel, channel, channel)
@@ -32,7 +32,7 @@ def test_contrast_is_symmetric_and_bounded(a, b):
 def test_every_line_colour_reaches_three_to_one(theme):
     colours = [*style.categories(7, theme), theme.text, theme.muted, theme.warm, theme.cool]
     for n in (1, 2, 5, 9, 30):
-        colours += style.ramp(n, theme)
+        colours += style.sequential_colours(n, theme)
     assert min(style.contrast(c, theme.background) for c in colours) >= 3.0
     assert min(style.contrast(c, theme.background) for c in (theme.text, theme.muted)) >= 4.5
 
@@ -57,7 +57,7 @@ def test_categories_keep_their_hues():
 
 def test_a_ramp_is_ordered_in_lightness():
     for theme in style.THEMES:
-        steps = np.diff(style.luminance(style.ramp(8, theme)))
+        steps = np.diff(style.luminance(style.sequential_colours(8, theme)))
         assert np.all(steps > 0)
 
 
@@ -80,7 +80,7 @@ def test_temperatures_run_from_cold_to_hot_by_their_rank_alike_on_both_themes():
 
 @given(colour)
 def test_ink_stands_out_on_any_shading(fill):
-    assert style.contrast(style.ink([fill])[0], fill) >= 4.5
+    assert style.contrast(style.text_colour([fill])[0], fill) >= 4.5
 
 
 def test_smallest_text_on_a_phone():
@@ -91,7 +91,7 @@ def test_smallest_text_on_a_phone():
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.3))
 def test_labels_keep_their_distance_order_and_mean(where, gap):
     where = np.array(where)
-    out = apart(where, gap)
+    out = spread_labels(where, gap)
     order = np.argsort(where, kind="stable")
     assert np.all(np.diff(out[order]) >= gap - 1e-9)
     assert out.mean() == pytest.approx(where.mean())

@@ -19,13 +19,10 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.style
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps, rcParams
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_hex, to_rgb, to_rgba_array
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.markers import TICKDOWN, TICKLEFT
-from matplotlib.ticker import MaxNLocator, NullLocator
 
 WIDTH = 6.2
 """Width of a picture in inches of 100 CSS pixels."""
@@ -84,7 +81,7 @@ def contrast(a: Any, b: Any) -> float:
 
 
 @lru_cache
-def legible(colour: str, theme: Theme, ratio: float = 3.0) -> str:
+def legible(colour: str, theme: Theme = LIGHT, ratio: float = 3.0) -> str:
     """``colour``, moved toward the theme's text colour just far enough to reach ``ratio`` on its background."""
     start, end = np.asarray(to_rgb(colour)), np.asarray(to_rgb(theme.text))
     for share in np.linspace(0, 1, 41):
@@ -94,14 +91,14 @@ def legible(colour: str, theme: Theme, ratio: float = 3.0) -> str:
     raise ValueError(f"contrast {ratio}: not even the text colour {theme.text} of the {theme.name} theme reaches it")
 
 
-def categories(n: int, theme: Theme) -> list[str]:
+def categories(n: int, theme: Theme = LIGHT) -> list[str]:
     """``n`` colours for things without an order; a ValueError beyond seven, which nobody can tell apart."""
     if n > len(OKABE_ITO):
-        raise ValueError(f"categories: n = {n}: at most {len(OKABE_ITO)} colours can be told apart; use panels or ramp")
+        raise ValueError(f"categories: n = {n}: at most {len(OKABE_ITO)} colours can be told apart; draw panels")
     return [legible(c, theme) for c in OKABE_ITO[:n]]
 
 
-def ramp(n: int, theme: Theme) -> list[str]:
+def sequential_colours(n: int, theme: Theme = LIGHT) -> list[str]:
     """``n`` line colours for an ordered quantity: the part of viridis that is legible on the theme's background."""
     usable = _usable(theme.background)
     return [usable[round(i)] for i in np.linspace(0, len(usable) - 1, n)] if n > 1 else [usable[len(usable) // 2]]
@@ -119,7 +116,7 @@ def temperatures(values: Any) -> list[str]:
     return [to_hex(c) for c in LinearSegmentedColormap.from_list("temperature", COLD_TO_HOT)(rank)]
 
 
-def palette(values: Any, theme: Theme, dim: str | None = None) -> list[str]:
+def palette(values: Any, theme: Theme = LIGHT, dim: str | None = None) -> list[str]:
     """Colours for the curves of a dimension: a ramp for numbers, which have an order; categories for words.
 
     The dimension ``"temperature"`` runs from cold to hot.
@@ -127,7 +124,7 @@ def palette(values: Any, theme: Theme, dim: str | None = None) -> list[str]:
     ordered = np.issubdtype(np.asarray(values).dtype, np.number)
     if ordered and dim == "temperature":
         return temperatures(values)
-    return ramp(len(values), theme) if ordered else categories(len(values), theme)
+    return sequential_colours(len(values), theme) if ordered else categories(len(values), theme)
 
 
 def diverging(theme: Theme) -> Colormap:
@@ -135,19 +132,19 @@ def diverging(theme: Theme) -> Colormap:
     return LinearSegmentedColormap.from_list(f"signed-{theme.name}", [theme.cool, theme.neutral, theme.warm])
 
 
-def ink(fills: Any) -> np.ndarray:
+def text_colour(fills: Any) -> np.ndarray:
     """Black or white, whichever stands out more on each of ``fills``; always at least 4.5:1."""
     light = luminance(fills) + 0.05
     return np.where(light / 0.05 > 1.05 / light, "#000000", "#ffffff")
 
 
-def number(value: Any) -> str:
+def format_number(value: Any) -> str:
     """A tick label for a coordinate value: three significant digits below a thousand, a true minus sign.
 
     Examples
     --------
-    >>> number(0.30000000000000004), number(-2.0), number(1280), number(1e-7), number("ReLU")
-    ('0.3', '−2', '1280', '1e−7', 'ReLU')
+    >>> [format_number(value) for value in (0.30000000000000004, -2.0, 1280, 1e-7, "ReLU")]
+    ['0.3', '−2', '1280', '1e−7', 'ReLU']
     """
     if isinstance(value, str):
         return value
@@ -199,7 +196,7 @@ def applied(theme: Theme) -> AbstractContextManager[None]:
     return matplotlib.style.context(["default", rc(theme)])
 
 
-def canvas(fig: Figure | None, height: float, theme: Theme) -> Figure:
+def new_figure(fig: Figure | None, height: float, theme: Theme) -> Figure:
     """``fig``, made ``height`` inches high; without it, a new figure of pyplot in a theme."""
     if fig is not None:
         fig.set_figheight(height)
@@ -223,15 +220,15 @@ AXES: dict[str, tuple[str, bool]] = {
 }
 
 
-ALONE = "alone"
-"""The dimension that :func:`arranged` gives where a picture has no curves, panels or series to tell apart."""
+SINGLETON = "alone"
+"""The dimension that :func:`transpose_to` gives where a picture has no curves, panels or series to tell apart."""
 
 
-def arranged(what: str, array: Any, *dims: str | None) -> xr.DataArray:
+def transpose_to(what: str, array: Any, *dims: str | None) -> xr.DataArray:
     """``array`` with its dimensions in the order ``dims``; a dimension without labels is numbered from 0.
 
-    In the place of a ``None`` stands the dimension :data:`ALONE`, with one label, ``""``. A ValueError if ``array`` is
-    no DataArray, or has other dimensions than those named.
+    In the place of a ``None`` stands the dimension :data:`SINGLETON`, with one label, ``""``. A ValueError if ``array``
+    is no DataArray, or has other dimensions than those named.
     """
     needed = tuple(d for d in dims if d is not None)
     if not isinstance(array, xr.DataArray):
@@ -243,34 +240,34 @@ def arranged(what: str, array: Any, *dims: str | None) -> xr.DataArray:
         )
     missing = {d: np.arange(array.sizes[d]) for d in needed if d not in array.coords}
     array = array.transpose(*needed).assign_coords(missing)
-    return array.expand_dims({ALONE: [""]}, dims.index(None)) if None in dims else array
+    return array.expand_dims({SINGLETON: [""]}, dims.index(None)) if None in dims else array
 
 
-def oriented(what: str, array: xr.DataArray, x: str, y: str, *more: str) -> xr.DataArray:
-    """:func:`arranged` along (x, y, …), with values along both axes rising or falling as :data:`AXES` says.
+def sort_axes(what: str, array: xr.DataArray, x: str, y: str, *more: str) -> xr.DataArray:
+    """:func:`transpose_to` along (x, y, …), with values along both axes rising or falling as :data:`AXES` says.
 
     Examples
     --------
     >>> plane = xr.DataArray([[1, 2]], {"dropout": [0.1], "slope": [0.0, 1.0]}, ("dropout", "slope"))
-    >>> oriented("plane", plane, "dropout", "slope").slope.values
+    >>> sort_axes("plane", plane, "dropout", "slope").slope.values
     array([1., 0.])
     """
-    array = arranged(what, array, x, y, *more)
+    array = transpose_to(what, array, x, y, *more)
     for dim in {x, y} & AXES.keys():
         array = array.sortby(dim, ascending=not AXES[dim][1])
     return array
 
 
-def named(array: xr.DataArray, otherwise: str = "") -> str:
+def axis_label(array: xr.DataArray, otherwise: str = "") -> str:
     """What an axis or a scale says of an array: its ``long_name`` with its ``units``, or, without one, ``otherwise``.
 
     Pure numbers, of units ``"1"``, show none.
 
     Examples
     --------
-    >>> named(xr.DataArray(0.0, attrs={"long_name": "waiting time", "units": "steps"}))
+    >>> axis_label(xr.DataArray(0.0, attrs={"long_name": "waiting time", "units": "steps"}))
     'waiting time (steps)'
-    >>> named(xr.DataArray(0.0, name="waiting_time"))
+    >>> axis_label(xr.DataArray(0.0, name="waiting_time"))
     'waiting time'
     """
     known = AXES.get(str(array.name), ("",))[0]
@@ -352,81 +349,3 @@ def legend(
     named = [n for first in range(columns) for n in named[first::columns]]
     if named:
         fig.legend([h for h, _ in named], [n for _, n in named], loc=loc, ncols=columns, title=title, alignment="left")
-
-
-def logarithmic(owner: str, axes: Sequence[Axes], log: str) -> None:
-    """Finished panels get logarithmic scales with plain numbers along ``log``: "", "x", "y" or "xy"."""
-    if log not in ("", "x", "y", "xy"):
-        raise ValueError(f"{owner} log = {log!r}: must be '', 'x', 'y' or 'xy'")
-    settings: Any = rcParams
-    for ax in axes:
-        ax.set(**{f"{which}scale": "log" for which in log})
-    for which, ax in ((which, ax) for which in log for ax in axes):
-        axis = getattr(ax, f"{which}axis")
-        # The exponents of powers of ten would be too small to read on a phone.
-        axis.set_major_formatter(lambda v, _: number(v))
-        ax.autoscale_view()
-        # A tick of matplotlib's is five artists, and a decade has eight unnamed ones: here all are one artist.
-        at = axis.get_minorticklocs()
-        axis.set_minor_locator(NullLocator())
-        low, high = sorted(axis.get_view_interval())
-        at = at[(at >= low) & (at <= high)]
-        if which == "x":
-            ticks, marker = Line2D(at, 0 * at, transform=ax.get_xaxis_transform()), TICKDOWN
-        else:
-            ticks, marker = Line2D(0 * at, at, transform=ax.get_yaxis_transform()), TICKLEFT
-        size, width, colour = (settings[f"{which}tick.{p}"] for p in ("minor.size", "minor.width", "color"))
-        ticks.set(ls="", marker=marker, ms=size, mew=width, color=colour, clip_on=False, in_layout=False)
-        ax.add_artist(ticks)
-
-
-def few_ticks(ax: Axes, columns: int, log: str = "", whole: bool = False) -> None:
-    """As many numbers along the abscissa as a panel of a row of ``columns`` has room for; ``whole`` ones of layers."""
-    if "x" in log:
-        if columns > 2:
-            ax.xaxis.get_major_locator().set_params(numticks=4)  # type: ignore[call-arg]
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(4 if columns < 3 else 2, integer=whole))
-
-
-def end_labels(
-    ax: Axes, ends: Sequence[tuple[float, float, str, str]], theme: Theme, height: float, edge: float = 1.0
-) -> None:
-    """Name lines at their last points (x, y, label, colour), moved apart where they would touch.
-
-    The names stand right of ``edge``, a share of the axes' width; ``height`` is the height of the axes in inches. Axis
-    limits and scales must be final. Names inside the axes keep off the numbers below: the ordinate gives way to them.
-    """
-    x, y, labels, colours = zip(*ends, strict=True)
-    gap = 1.25 * SMALL / 72 / height
-
-    def places() -> np.ndarray:
-        return apart(ax.transLimits.transform(ax.transScale.transform(np.column_stack([x, y])))[:, 1], gap)
-
-    for _ in range(4):  # a longer ordinate brings lines nearer to one another
-        missing = gap / 2 - places().min()
-        if edge < 1 and missing > 0:
-            bottom, top = ax.get_ylim()
-            ax.set_ylim(bottom - missing * (top - bottom), top)
-    for i, at in enumerate(places()):
-        colour = legible(colours[i], theme, 4.5)
-        ax.annotate(
-            labels[i], (edge, at), xycoords="axes fraction", xytext=(7, 0), textcoords="offset points",
-            va="center", color=colour, fontsize=SMALL, annotation_clip=False,
-        )  # fmt: skip
-
-
-def apart(where: np.ndarray, gap: float) -> np.ndarray:
-    """Positions as near as possible to ``where`` (least squares), in the same order, at least ``gap`` apart.
-
-    Examples
-    --------
-    >>> apart(np.array([0.5, 0.5, 0.9]), 0.2)
-    array([0.4, 0.6, 0.9])
-    """
-    from scipy.optimize import isotonic_regression  # slow to import, and many pictures name no ends
-
-    order, steps = np.argsort(where, kind="stable"), gap * np.arange(len(where))
-    out = np.empty(len(where))
-    out[order] = isotonic_regression(where[order] - steps).x + steps
-    return out

@@ -1,6 +1,7 @@
 """The pictures of the book: with words that stand for them and numbers to take away.
 
-Every drawing function of :mod:`deepmech.plots` is here under its name, with its arguments. It also takes ``alt``, what
+Every drawing function of :mod:`deepmech.plots` and of :mod:`.curves`, :mod:`.planes`, :mod:`.points` and
+:mod:`.sketches` is here under its name, with its arguments but for the figure to draw on. It also takes ``alt``, what
 the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`.
 Pictures of one chapter, which know their labels, have a module each, such as :mod:`~deepmech_book.figures.elastic_sde`.
 """
@@ -9,14 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from deepmech import plots
+from deepmech_book.figures import curves, planes, points, sketches
 from deepmech_book.figures.picture import Picture, pictured
 
 __all__ = ["NAMES", "Picture"]
 
-NAMES = sorted({*plots.__all__} - {"DARK", "LIGHT", "Theme", "applied", "plot"})
-"""The functions of :mod:`deepmech.plots` that draw a whole picture."""
+_DRAWN_BY: dict[str, Any] = {
+    **{name: plots for name in ("layer_curves", "load_curves", "network_diagram", "phase_diagram")},
+    **{name: module for module in (curves, planes, points, sketches) for name in module.__all__},
+}
+NAMES = sorted(_DRAWN_BY)
+"""The functions that draw a whole picture."""
 
 
 def __getattr__(name: str) -> Callable[..., Picture]:
@@ -27,4 +34,4 @@ def __getattr__(name: str) -> Callable[..., Picture]:
 
 @cache
 def _picture(name: str) -> Callable[..., Picture]:
-    return pictured(getattr(plots, name))
+    return pictured(getattr(_DRAWN_BY[name], name))

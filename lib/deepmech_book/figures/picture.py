@@ -19,7 +19,6 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.style import Theme
 from deepmech_book import RECORD
 
 __all__ = ["SHADED", "Picture", "arrays_in", "dataset", "pictured", "table"]
@@ -44,7 +43,7 @@ _STYLE = (
     "<style>body[data-jp-theme-light=false] .deepmech-picture:not(.dm-shaded) img"
     "{filter:invert(.93) hue-rotate(180deg)}</style>"
 )
-#: Drawing functions of :mod:`deepmech.plots` whose shades mean numbers.
+#: Drawing functions whose shades mean numbers.
 SHADED = {"heat", "images", "network_diagram", "phase_diagram", "phases", "slices"}
 
 
@@ -59,8 +58,8 @@ class Picture:
     Parameters
     ----------
     draw : callable
-        ``draw(figure, theme)`` puts artists on an empty :class:`matplotlib.figure.Figure`; the theme is the light one,
-        which dark pages turn round.
+        ``draw(figure)`` puts artists on an empty :class:`matplotlib.figure.Figure` in the light theme, which dark pages
+        turn round.
     alt : str
         What the picture shows, for readers who do not see it. Mandatory.
     height : float
@@ -80,13 +79,13 @@ class Picture:
 
     Examples
     --------
-    >>> p = Picture(lambda fig, theme: fig.subplots().plot([0, 1]), alt="A rising line.", height=3, figure="A.3")
+    >>> p = Picture(lambda fig: fig.subplots().plot([0, 1]), alt="A rising line.", height=3, figure="A.3")
     >>> sorted(p._repr_mimebundle_())
     ['application/vnd.deepmech+json', 'text/html', 'text/plain']
     """
 
     def __init__(
-        self, draw: Callable[[Figure, Theme], Any], *, alt: str, height: float = 4.2, figure: str | None = None
+        self, draw: Callable[[Figure], Any], *, alt: str, height: float = 4.2, figure: str | None = None
     ) -> None:
         if not isinstance(alt, str) or len(alt.split()) < 3:
             raise ValueError(f"Picture.alt = {alt!r}: must say in a sentence what the picture shows")
@@ -125,7 +124,7 @@ class Picture:
     def _build(self) -> Figure:
         with style.applied(style.LIGHT):
             figure = Figure(figsize=(style.WIDTH, self.height), dpi=200, layout="constrained")
-            self.draw(figure, style.LIGHT)
+            self.draw(figure)
             self.height = figure.get_figheight()
             layout: Any = figure.get_layout_engine()
             layout.execute(figure)
@@ -174,17 +173,17 @@ class Picture:
 
 
 def pictured(draw: Callable[..., Any]) -> Callable[..., Picture]:
-    """A drawing function of :mod:`deepmech.plots` as one that makes pictures, which hold the arrays it was given."""
+    """A drawing function, which takes ``fig`` or ``ax``, as one that makes pictures; they hold the arrays drawn."""
     signature = inspect.signature(draw)
     on_axes = "ax" in signature.parameters
 
     @functools.wraps(draw)
     def picture(*args: Any, alt: str = "", figure: str | None = None, **how: Any) -> Picture:
-        def on(fig: Figure, theme: Theme) -> None:
-            draw(*args, **how, theme=theme, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
+        def on(fig: Figure) -> None:
+            draw(*args, **how, **({"ax": fig.subplots()} if on_axes else {"fig": fig}))
 
         made = Picture(on, alt=alt, height=3.9, figure=figure)
-        given = signature.bind(*args, **how).arguments
+        given = signature.bind_partial(*args, **how).arguments
         if draw.__name__ in SHADED:
             made.kind += " dm-shaded"
         made.data = dataset(dict(arrays_in({**given, **given.pop("how", {})})), made.alt)

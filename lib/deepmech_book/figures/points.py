@@ -13,8 +13,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.phase import colorbar, noise_of
-from deepmech.plots.style import ALONE, AXES, LIGHT, Theme, arranged, legend, named, panels, rows_of, same_labels
+from deepmech.plots.phase_diagram import colorbar, noise_of
+from deepmech.plots.style import AXES, LIGHT, SINGLETON, axis_label, legend, panels, rows_of, same_labels, transpose_to
+
+__all__ = ["accuracy_by_bend", "clouds", "dots", "scatter"]
 
 
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
@@ -46,8 +48,7 @@ def scatter(
     colour: xr.DataArray | None = None,
     colour_label: str = "",
     rank: tuple[float, float, float] | None = None,
-    fig: Figure | None = None,
-    theme: Theme = LIGHT,
+    fig: Figure,
 ) -> Figure:
     """Points (x, y) of equally labelled arrays, optionally coloured by a third, with their rank correlation in words.
 
@@ -65,32 +66,30 @@ def scatter(
         If dimensions do not fit, or there are more kinds than can be told apart.
     """
     dims = [str(d) for d in x.dims] if isinstance(x, xr.DataArray) else []
-    at_x, at_y = [arranged(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
-    shade = None if colour is None else arranged("scatter colour", colour, *dims).values.ravel()
+    at_x, at_y = [transpose_to(f"scatter {n}", a, *dims).values.ravel() for n, a in (("x", x), ("y", y))]
+    shade = None if colour is None else transpose_to("scatter colour", colour, *dims).values.ravel()
     kinds = list(dict.fromkeys(shade)) if shade is not None and shade.dtype.kind in "UO" else []
     _require_few_kinds("scatter", len(kinds), "kinds of points in colour")
-    fig = style.canvas(fig, 3.9, theme)
+    fig.set_figheight(3.9)
     ax = fig.subplots()
     if colour is None or shade is None:
-        ax.scatter(at_x, at_y, s=34, color=style.categories(1, theme)[0], alpha=0.85, lw=0)
+        ax.scatter(at_x, at_y, s=34, color=style.categories(1)[0], alpha=0.85, lw=0)
     elif kinds:
-        _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds), theme), s=34, alpha=0.85)
-        legend(fig, ax, 2, title=colour_label or named(colour))
+        _kinds(ax, at_x, at_y, list(shade), kinds, style.categories(len(kinds)), s=34, alpha=0.85)
+        legend(fig, ax, 2, title=colour_label or axis_label(colour))
     else:
         norm, shades = Normalize(np.nanmin(shade), np.nanmax(shade)), style.SEQUENTIAL
-        ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=theme.muted, lw=0.7)
-        colorbar(ScalarMappable(norm, shades), ax, colour_label or named(colour), pad=0.02)
+        ax.scatter(at_x, at_y, c=shade, norm=norm, cmap=shades, s=40, edgecolor=LIGHT.muted, lw=0.7)
+        colorbar(ScalarMappable(norm, shades), ax, colour_label or axis_label(colour), pad=0.02)
     if rank is not None:
         value, low, high = (f"{r:.2f}".replace("-", "−") for r in rank)
         ax.set_title(f"rank correlation {value} [{low}, {high}]", fontsize=style.SMALL)
-    ax.set(xlabel=x_label or named(x), ylabel=y_label or named(y))
+    ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
     ax.grid()
     return fig
 
 
-def accuracy_by_bend(
-    means: xr.Dataset, rank: tuple[float, float, float], *, fig: Figure | None = None, theme: Theme = LIGHT
-) -> Figure:
+def accuracy_by_bend(means: xr.Dataset, rank: tuple[float, float, float], *, fig: Figure) -> Figure:
     """Test accuracy against the size of the curvature, a point per cell of a diagram of networks, coloured by noise.
 
     ``rank`` is their rank correlation with the ends of its interval.
@@ -99,7 +98,7 @@ def accuracy_by_bend(
     shade = means[noise].broadcast_like(bend).transpose(*bend.dims)
     return scatter(
         abs(bend), 100 * means["accuracy"].transpose(*bend.dims), colour=shade, colour_label=AXES[noise][0], rank=rank,
-        x_label="size of the signed curvature", y_label="test accuracy (%)", fig=fig, theme=theme,
+        x_label="size of the signed curvature", y_label="test accuracy (%)", fig=fig,
     )  # fmt: skip
 
 
@@ -111,8 +110,7 @@ def dots(
     by: str | None = None,
     interval: tuple[xr.DataArray, xr.DataArray] | None = None,
     level: float | None = None,
-    fig: Figure | None = None,
-    theme: Theme = LIGHT,
+    fig: Figure,
 ) -> Figure:
     """One row per label along ``row``, from top to bottom, one dot in it per label along ``by``.
 
@@ -131,24 +129,25 @@ def dots(
         If dimensions or labels do not fit, or there are more series than can be told apart.
     """
     measured, *ends = (
-        arranged(f"dots {n}", a, row, by) for n, a in [("data", data), *(("interval", end) for end in interval or ())]
+        transpose_to(f"dots {n}", a, row, by)
+        for n, a in [("data", data), *(("interval", end) for end in interval or ())]
     )
     for end in ends:
-        same_labels("dots interval", end, measured, row, by or ALONE)
-    series, names = measured[by or ALONE].values, [str(v) for v in measured[row].values]
+        same_labels("dots interval", end, measured, row, by or SINGLETON)
+    series, names = measured[by or SINGLETON].values, [str(v) for v in measured[row].values]
     _require_few_kinds("dots", len(series), f"series along {by!r}")
     # Dots of one row stand a little apart, in the order of the legend.
     shift = (np.arange(len(series)) - (len(series) - 1) / 2) * min(0.18, 0.7 / len(series))
-    fig = style.canvas(fig, 1.2 + 0.42 * len(names) + 0.3 * bool(by), theme)
+    fig.set_figheight(1.2 + 0.42 * len(names) + 0.3 * bool(by))
     ax, at = fig.subplots(), np.arange(len(names), dtype=float)
-    for i, colour in enumerate(style.palette(series, theme, by)):
+    for i, colour in enumerate(style.palette(series, dim=by)):
         y = at + shift[i]
-        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.number(series[i]) or None)
+        ax.plot(measured[:, i], y, style.MARKS[i], color=colour, label=style.format_number(series[i]) or None)
         if ends:
             ax.hlines(y, ends[0][:, i], ends[1][:, i], color=colour, lw=1.4)
     if level is not None:
-        ax.axvline(level, color=theme.muted, lw=1.2, zorder=1)
-    ax.set(xlabel=x_label or named(measured), ylim=(len(names) - 0.5, -0.5))
+        ax.axvline(level, color=LIGHT.muted, lw=1.2, zorder=1)
+    ax.set(xlabel=x_label or axis_label(measured), ylim=(len(names) - 0.5, -0.5))
     ax.set_yticks(at, names)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x")
@@ -169,8 +168,7 @@ def clouds(
     point: str = "point",
     title: str = "{}",
     columns: int = 2,
-    fig: Figure | None = None,
-    theme: Theme = LIGHT,
+    fig: Figure,
 ) -> Figure:
     """Points coloured by group in the plane of two coordinates, one panel per value of ``panel``, equal scales.
 
@@ -187,8 +185,8 @@ def clouds(
     ValueError
         If dimensions, labels or groups do not fit.
     """
-    points = arranged("clouds points", points, panel, point, axes)
-    group = arranged("clouds group", group, panel, point)
+    points = transpose_to("clouds points", points, panel, point, axes)
+    group = transpose_to("clouds group", group, panel, point)
     same_labels("clouds group", group, points, panel, point)
     if points.sizes[axes] != 2:
         raise ValueError(f"clouds points: {points.sizes[axes]} values along {axes!r}: a plane has two")
@@ -196,9 +194,9 @@ def clouds(
     strangers = sorted(set(group.values.ravel().tolist()) - set(range(len(names))))
     if strangers:
         raise ValueError(f"clouds group: {strangers} among the groups: must be 0 to {len(names) - 1}, as names has")
-    titles, colours = [title.format(style.number(v)) for v in points[panel].values], style.categories(len(names), theme)
+    titles, colours = [title.format(style.format_number(v)) for v in points[panel].values], style.categories(len(names))
     columns = min(columns, len(titles))
-    fig = style.canvas(fig, 0.7 + 5.8 / columns * rows_of(len(titles), columns), theme)
+    fig.set_figheight(0.7 + 5.8 / columns * rows_of(len(titles), columns))
     drawn = panels(fig, titles, columns, x_label, y_label)
     for ax, at, kind in zip(drawn, points.values, group.values, strict=True):
         _kinds(ax, at[:, 0], at[:, 1], [names[k] for k in kind], names, colours, s=22, alpha=0.9)

@@ -12,30 +12,32 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 from deepmech.plots import style
-from deepmech.plots.style import ALONE, LIGHT, Theme, arranged, panels
+from deepmech.plots.style import LIGHT, SINGLETON, panels, transpose_to
+
+__all__ = ["analogy", "folding_ruler", "friction_law", "images"]
 
 
-def analogy(*, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
+def analogy(*, fig: Figure) -> Figure:
     """A deep network above the spring–block chain that stands for it (Shi et al. 2024, Fig. 2, drawn anew).
 
     Layer ℓ stands over block ℓ, the weights between two layers over a spring.
     """
     hidden = 4
-    fig = style.canvas(fig, 4.8, theme)
+    fig.set_figheight(4.8)
     ax = fig.subplots()
     ax.set(xlim=(-0.65, hidden + 1.75), ylim=(-2.15, 3.3), aspect="equal")
     ax.axis("off")
-    blue, orange, green = style.categories(3, theme)
-    _network(ax, theme, hidden, blue)
-    _chain(ax, theme, hidden, blue, orange)
+    blue, orange, green = style.categories(3)
+    _network(ax, hidden, blue)
+    _chain(ax, hidden, blue, orange)
     for ell in range(hidden + 2):
-        ax.plot([ell, ell], [0.62, 0.95], color=theme.muted, lw=1, ls=":")
+        ax.plot([ell, ell], [0.62, 0.95], color=LIGHT.muted, lw=1, ls=":")
     words: dict[str, Any] = {"ha": "center", "va": "center"}
-    said, shaken = (style.legible(c, theme, 4.5) for c in (orange, green))
+    said, shaken = (style.legible(c, ratio=4.5) for c in (orange, green))
     ax.text((hidden + 1) / 2, 3.1, "layers separate the classes", **words)
     ax.text(0.5, 0.5, "$d_1$", color=said, **words)
     ax.text(hidden + 0.5, 0.5, f"$d_{{{hidden + 1}}}$", color=said, **words)
-    ax.text((hidden + 1) / 2, -0.98, "nonlinearity = friction", color=theme.muted, **words)
+    ax.text((hidden + 1) / 2, -0.98, "nonlinearity = friction", color=LIGHT.muted, **words)
     ax.text((hidden + 1) / 2, -1.5, "what a layer separates = elongation of a spring", color=said, **words)
     ax.text((hidden + 1) / 2, -2.0, "noise of training = shaking of the blocks", color=shaken, **words)
     for ell in range(1, hidden + 1):
@@ -44,26 +46,26 @@ def analogy(*, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
     return fig
 
 
-def _network(ax: Axes, theme: Theme, hidden: int, colour: str) -> None:
+def _network(ax: Axes, hidden: int, colour: str) -> None:
     rows = np.linspace(1.15, 2.75, 4)
     for ell in range(hidden + 1):
         for a in rows:
             for b in rows:
-                ax.plot([ell, ell + 1], [a, b], color=theme.faint, lw=0.8, zorder=1)
+                ax.plot([ell, ell + 1], [a, b], color=LIGHT.faint, lw=0.8, zorder=1)
     for ell in range(hidden + 2):
         end = ell in (0, hidden + 1)
         for a in rows:
             ax.add_patch(
-                Circle((ell, a), 0.13, facecolor=theme.background if end else colour, edgecolor=colour, lw=1.5)
+                Circle((ell, a), 0.13, facecolor=LIGHT.background if end else colour, edgecolor=colour, lw=1.5)
             )
 
 
-def _chain(ax: Axes, theme: Theme, hidden: int, colour: str, spring: str) -> None:
+def _chain(ax: Axes, hidden: int, colour: str, spring: str) -> None:
     ground, half = -0.32, 0.2
-    ax.plot([-0.15, hidden + 1.2], [ground, ground], color=theme.muted, lw=1.2)
+    ax.plot([-0.15, hidden + 1.2], [ground, ground], color=LIGHT.muted, lw=1.2)
     for at in np.arange(-0.1, hidden + 1.2, 0.16):
-        ax.plot([at, at - 0.1], [ground, ground - 0.12], color=theme.muted, lw=0.8)
-    ax.add_patch(Rectangle((-0.15, ground), 0.15, 0.85, facecolor=theme.muted, lw=0))
+        ax.plot([at, at - 0.1], [ground, ground - 0.12], color=LIGHT.muted, lw=0.8)
+    ax.add_patch(Rectangle((-0.15, ground), 0.15, 0.85, facecolor=LIGHT.muted, lw=0))
     for ell in range(hidden + 1):
         start, stop = ell + (half if ell else 0.0), ell + 1 - (half if ell < hidden else 0.0)
         turns = np.array([0, 0.18, *np.linspace(0.24, 0.76, 8), 0.82, 1.0])
@@ -72,19 +74,23 @@ def _chain(ax: Axes, theme: Theme, hidden: int, colour: str, spring: str) -> Non
     for ell in range(1, hidden + 1):
         ax.add_patch(Rectangle((ell - half, ground), 2 * half, 0.5, facecolor=colour, lw=0, zorder=3))
         ax.text(
-            ell, ground + 0.24, f"$x_{{{ell}}}$", color=str(style.ink([colour])[0]), ha="center", va="center", zorder=4
+            ell,
+            ground + 0.24,
+            f"$x_{{{ell}}}$",
+            color=str(style.text_colour([colour])[0]),
+            ha="center",
+            va="center",
+            zorder=4,
         )
     ax.text(0.0, ground - 0.33, "$x_0$", ha="center", va="center")
     ax.text(hidden + 1, ground - 0.33, f"$x_{{{hidden + 1}}} = y$", ha="center", va="center")
-    ax.add_patch(Circle((hidden + 1, -0.1), 0.07, facecolor=theme.text, lw=0, zorder=3))
-    pull: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "color": theme.text, "lw": 2.2}
+    ax.add_patch(Circle((hidden + 1, -0.1), 0.07, facecolor=LIGHT.text, lw=0, zorder=3))
+    pull: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 18, "color": LIGHT.text, "lw": 2.2}
     ax.add_patch(FancyArrowPatch((hidden + 1, -0.1), (hidden + 1.7, -0.1), shrinkA=0, **pull))
     ax.text(hidden + 1.45, 0.2, "$F$", ha="center", va="center")
 
 
-def friction_law(
-    friction_right: float, friction_left: float, *, fig: Figure | None = None, theme: Theme = LIGHT
-) -> Figure:
+def friction_law(friction_right: float, friction_left: float, *, fig: Figure) -> Figure:
     """The response σ(z) of a block to a force z under asymmetric friction (Shi et al. 2024, Eq. 6 and Fig. 5c).
 
     Zero between −``friction_left`` and ``friction_right``; beyond, the force less the friction.
@@ -101,27 +107,27 @@ def friction_law(
     if widest == 0:
         raise ValueError("friction_law friction_right = friction_left = 0: one must be positive, to give a scale")
 
-    fig = style.canvas(fig, 3.9, theme)
+    fig.set_figheight(3.9)
     ax = fig.subplots()
-    blue, orange = style.categories(2, theme)
+    blue, orange = style.categories(2)
     reach, high = 2.6 * widest, 1.5 * widest
-    ax.plot([-reach, reach], [-reach, reach], color=theme.muted, lw=1.2, ls=(0, (4, 3)))
-    ax.axhline(0, color=theme.faint, lw=1)
-    ax.axvline(0, color=theme.faint, lw=1)
+    ax.plot([-reach, reach], [-reach, reach], color=LIGHT.muted, lw=1.2, ls=(0, (4, 3)))
+    ax.axhline(0, color=LIGHT.faint, lw=1)
+    ax.axvline(0, color=LIGHT.faint, lw=1)
     ax.plot([-reach, -friction_left], [friction_left - reach, 0], color=orange, lw=2.6, solid_capstyle="round")
-    ax.plot([-friction_left, friction_right], [0, 0], color=theme.text, lw=2.6, gid="stuck")
+    ax.plot([-friction_left, friction_right], [0, 0], color=LIGHT.text, lw=2.6, gid="stuck")
     ax.plot([friction_right, reach], [0, reach - friction_right], color=blue, lw=2.6, solid_capstyle="round")
     ax.set(xlim=(-reach, reach), ylim=(-high, high), xlabel="force on a block $z$", ylabel="net force $\\sigma(z)$")
     ax.set_xticks([-friction_left, 0, friction_right], ["−μ←", "0", "μ→"])
     ax.set_yticks([0])
     # Words stand where no line is, whichever friction is larger: outside the moving branches, and over or under the
     # longer part of the flat one, on the side that the line without friction does not pass.
-    beside, words = 0.2 * high, [style.legible(c, theme, 4.5) for c in (orange, blue)]
+    beside, words = 0.2 * high, [style.legible(c, ratio=4.5) for c in (orange, blue)]
     ax.text(-friction_left - 1.5 * beside, -beside, "moves left", color=words[0], ha="right")
     ax.text(friction_right + 1.5 * beside, beside, "moves right", color=words[1])
     at, side = (-friction_left / 2, 1) if friction_left >= friction_right else (friction_right / 2, -1)
     ax.text(at, 0.09 * side * high, "stuck", ha="center", va="center")
-    ax.text(0.69, 0.95, "no friction", color=theme.muted, transform=ax.transAxes, ha="right", va="top")
+    ax.text(0.69, 0.95, "no friction", color=LIGHT.muted, transform=ax.transAxes, ha="right", va="top")
     return fig
 
 
@@ -129,7 +135,7 @@ DROP = 0.62
 """Distance from one drawn moment to the next below it, in lengths of a straight pair."""
 
 
-def folding_ruler(position: xr.DataArray, *, fig: Figure | None = None, theme: Theme = LIGHT) -> Figure:
+def folding_ruler(position: xr.DataArray, *, fig: Figure) -> Figure:
     """Shapes of a ruler from first (top) to last moment (bottom, in colour), pinned at the left, pulled at the right.
 
     Parameters
@@ -143,31 +149,31 @@ def folding_ruler(position: xr.DataArray, *, fig: Figure | None = None, theme: T
     ValueError
         If dimensions do not fit.
     """
-    position = arranged("folding_ruler position", position, "pull", "frame", "node")
-    titles, right = [style.number(v) for v in position.pull.values], float(position.max()) + 0.5
+    position = transpose_to("folding_ruler position", position, "pull", "frame", "node")
+    titles, right = [style.format_number(v) for v in position.pull.values], float(position.max()) + 0.5
     room = (style.WIDTH - 0.2) / (right + 0.25)
-    fig = style.canvas(fig, len(titles) * (room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.3), theme)
+    fig.set_figheight(len(titles) * (room * (DROP * (position.sizes["frame"] - 1) + 0.82) + 0.3))
     for ax, shapes in zip(panels(fig, titles, sharex=True), position, strict=True):
         ax.set(xlim=(-0.25, right), ylim=(-DROP * (len(shapes) - 1) - 0.2, 0.62), aspect="equal")
         ax.axis("off")
         for k, x in enumerate(shapes.values):
-            _shape(ax, x, -DROP * k, theme, last=k == len(shapes) - 1)
+            _shape(ax, x, -DROP * k, last=k == len(shapes) - 1)
     return fig
 
 
-def _shape(ax: Axes, x: np.ndarray, base: float, theme: Theme, *, last: bool) -> None:
+def _shape(ax: Axes, x: np.ndarray, base: float, *, last: bool) -> None:
     u = np.diff(x)
     tops = np.column_stack([(x[:-1] + x[1:]) / 2, 0.5 * np.sqrt(np.clip(1 - u**2, 0, 1))])
-    colours = style.ramp(256, theme)
+    colours = style.sequential_colours(256)
     for i, (top, opened) in enumerate(zip(tops, np.clip(u, 0, 1), strict=True)):
-        colour = colours[int(255 * opened)] if last else theme.muted
+        colour = colours[int(255 * opened)] if last else LIGHT.muted
         corners = np.array([[x[i], base], [top[0], top[1] + base], [x[i + 1], base]])
         ax.plot(*corners.T, color=colour, lw=3.2 if last else 1.1, solid_joinstyle="round", solid_capstyle="round")
-    ax.add_patch(Rectangle((x[0] - 0.14, base - 0.08), 0.14, 0.16, facecolor=theme.text, lw=0, zorder=4))
-    ax.add_patch(Circle((x[-1], base), 0.055, facecolor=theme.text, lw=0, zorder=4))
+    ax.add_patch(Rectangle((x[0] - 0.14, base - 0.08), 0.14, 0.16, facecolor=LIGHT.text, lw=0, zorder=4))
+    ax.add_patch(Circle((x[-1], base), 0.055, facecolor=LIGHT.text, lw=0, zorder=4))
     if last:
         pull = FancyArrowPatch((x[-1], base), (x[-1] + 0.45, base), arrowstyle="-|>", mutation_scale=14, shrinkA=0)
-        pull.set(color=theme.text, linewidth=1.8)
+        pull.set(color=LIGHT.text, linewidth=1.8)
         ax.add_patch(pull)
 
 
@@ -182,8 +188,7 @@ def images(
     y: str,
     panel: str | None = None,
     x_label: str = "layer $\\ell$",
-    fig: Figure | None = None,
-    theme: Theme = LIGHT,
+    fig: Figure,
 ) -> Figure:
     """Images side by side along ``x`` and below one another along ``y``, dark for small numbers and light for large.
 
@@ -204,13 +209,13 @@ def images(
     ValueError
         If dimensions do not fit, or a number is not finite.
     """
-    maps = arranged("images maps", maps, panel, y, x, "row", "column")
+    maps = transpose_to("images maps", maps, panel, y, x, "row", "column")
     if not np.isfinite(maps.values).all():
         raise ValueError("images maps: some numbers are not finite; leave such images out")
-    titles = [str(v) for v in maps[panel or ALONE].values]
+    titles = [str(v) for v in maps[panel or SINGLETON].values]
     down, across, tall = maps.sizes[y], maps.sizes[x], maps.sizes["row"] / maps.sizes["column"]
     side = (style.WIDTH - 0.5) / across
-    fig = style.canvas(fig, len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3, theme)
+    fig.set_figheight(len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3)
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * HALF
     for ax, grid in zip(panels(fig, titles, 1, x_label), maps.values, strict=True):
         low, high = grid.min((0, 2, 3)), grid.max((0, 2, 3))
@@ -218,10 +223,10 @@ def images(
             extent = (j - HALF, j + HALF, i + HALF, i - HALF)
             ax.imshow(grid[i, j], cmap="gray", vmin=low[j], vmax=high[j], aspect=tall, extent=extent)
         frames = [corners + np.array([j, i]) for i, j in np.ndindex(down, across)]
-        ax.add_collection(LineCollection(frames, colors=theme.faint, linewidths=0.9))
+        ax.add_collection(LineCollection(frames, colors=LIGHT.faint, linewidths=0.9))
         ax.set(xlim=(-0.5, across - 0.5), ylim=(down - 0.5, -0.5))
-        ax.set_xticks(range(across), [style.number(name) for name in maps[x].values])
-        ax.set_yticks(range(down), [style.number(name) for name in maps[y].values])
+        ax.set_xticks(range(across), [style.format_number(name) for name in maps[x].values])
+        ax.set_yticks(range(down), [style.format_number(name) for name in maps[y].values])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
     return fig

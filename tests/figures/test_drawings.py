@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepmech.plots import style
-from deepmech.plots.style import arranged, position
+from deepmech.plots.style import position, transpose_to
 from deepmech_book import figures
 
 say = {"alt": "A made-up picture for tests."}
@@ -153,7 +153,7 @@ def test_wrong_dimensions_say_what_was_needed():
 @given(st.permutations(["a", "b", "c"]))
 def test_arranged_only_reorders(order):
     array = xr.DataArray(np.arange(24).reshape(2, 3, 4), dims=("a", "b", "c"))
-    out = arranged("test", array, *order)
+    out = transpose_to("test", array, *order)
     assert out.dims == tuple(order)
     assert np.array_equal(out.transpose("a", "b", "c").values, array.values)
     assert np.array_equal(out["b"].values, np.arange(3))
@@ -255,7 +255,7 @@ def test_lines_put_theory_on_the_curves_it_belongs_to():
 
 def test_what_cannot_be_drawn_fails_where_it_is_made():
     with pytest.raises(RuntimeError, match="broken"):
-        figures.Picture(lambda fig, theme: (_ for _ in ()).throw(RuntimeError("broken")), alt="Nothing to see here.")
+        figures.Picture(lambda fig: (_ for _ in ()).throw(RuntimeError("broken")), alt="Nothing to see here.")
 
 
 @pytest.mark.parametrize("n", [4, 11, 16, 26])

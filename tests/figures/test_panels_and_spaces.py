@@ -6,9 +6,10 @@ import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from deepmech import plots
-from deepmech.plots import lines, style, trajectories
+from deepmech.plots import style
 from deepmech_book import figures
+from deepmech_book.figures.curves import curve_panels, lines, trajectories
+from deepmech_book.figures.points import clouds
 
 WORDS = {"x_label": "x", "y_label": "y", "alt": "Some curves in panels."}
 T = np.linspace(0, 1, 5)
@@ -19,11 +20,10 @@ def curves(n=3):
     return xr.DataArray(data, dims=("p", "c", "t"), coords={"p": list("abcdefg")[:n], "c": ["one", "two"], "t": T})
 
 
-@pytest.mark.parametrize("theme", style.THEMES)
-def test_every_panel_shows_its_own_curves(theme):
+def test_every_panel_shows_its_own_curves():
     data = curves()
-    drawing = plots.curve_panels(
-        data, x="t", by="c", panel="p", interval=(data - 1, data + 1), theory=data + 0.5, level=0.0, theme=theme
+    drawing = curve_panels(
+        data, x="t", by="c", panel="p", interval=(data - 1, data + 1), theory=data + 0.5, level=0.0, fig=Figure()
     )
     axes = [ax for ax in drawing.axes if ax.get_visible()]
     assert [ax.get_title(loc="left") for ax in axes] == ["a", "b", "c"]
@@ -82,17 +82,16 @@ def cloud():
     return points, group
 
 
-@pytest.mark.parametrize("theme", style.THEMES)
-def test_every_point_is_drawn_with_its_group(theme):
+def test_every_point_is_drawn_with_its_group():
     points, group = cloud()
-    drawing = plots.clouds(
-        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", theme=theme,
+    drawing = clouds(
+        points, group, axes="axis", panel="m", names=["a", "b", "c"], title="iteration {}", fig=Figure(),
         x_label="x", y_label="y",
     )  # fmt: skip
     axes = drawing.axes
     assert [ax.get_title(loc="left") for ax in axes] == ["iteration 0", "iteration 10"]
     for i, ax in enumerate(axes):
-        (dots,), colours = ax.collections, style.categories(3, theme)
+        (dots,), colours = ax.collections, style.categories(3)
         assert np.array_equal(dots.get_offsets(), points.values[i])
         shown = [to_hex(colour) for colour in dots.get_facecolors()]
         assert shown == [colours[k] for k in group.values[i]]
