@@ -1,0 +1,132 @@
+"""Pictures of the glass paper's chapter: overlaps over time, times over temperature, displacements.
+
+Each draws finished arrays by a function of :mod:`deepmech_book.figures`, and takes ``alt``, what the picture shows in a
+sentence, and ``figure``, the registry id of the figure that it reproduces.
+"""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from deepmech_book import figures
+from deepmech_book.figures import Picture
+
+__all__ = ["loss_of_protocol", "overlap_panels", "overlaps", "times_by_temperature", "times_by_training"]
+
+T = "temperature $T$ (of the paper, at $P_D$ = 60,000)"
+TAU = r"decorrelation time $\tau_{90}$ (steps)"
+
+
+def overlaps(
+    curves: xr.DataArray, free: xr.DataArray, *, alt: str, figure: str | None = None, points: bool = True
+) -> Picture:
+    """Overlaps over time, one for each temperature, beside free walks.
+
+    Parameters
+    ----------
+    curves, free : DataArray
+        (temperature, time), Q of networks and of free walks, time in steps.
+    points : bool
+        Whether recorded times are marked.
+    """
+    return figures.lines(
+        curves,
+        x="time",
+        by="temperature",
+        label="$T$ = {}",
+        theory=free,
+        theory_label="free walk",
+        log="x",
+        points=points,
+        x_label="time $t$ since $t_w$ (steps)",
+        y_label="overlap $Q(t)$",
+        alt=alt,
+        figure=figure,
+    )
+
+
+def overlap_panels(
+    curves: xr.DataArray, *, alt: str, figure: str | None = None, by: str = "temperature", label: str = "$T$ = {}"
+) -> Picture:
+    """Overlaps over time, a panel for each phase.
+
+    Parameters
+    ----------
+    curves : DataArray
+        Over ``phase``, ``time`` in steps, and ``by``.
+    """
+    return figures.curve_panels(
+        curves,
+        x="time",
+        by=by,
+        panel="phase",
+        label=label,
+        columns=3,
+        log="x",
+        x_label="$t$ (steps)",
+        y_label="overlap $Q(t)$",
+        alt=alt,
+        figure=figure,
+    )
+
+
+def times_by_temperature(
+    table: xr.Dataset,
+    by: str,
+    *,
+    alt: str,
+    label: str = "{}",
+    figure: str | None = None,
+    bars: bool = False,
+    y_label: str = TAU,
+) -> Picture:
+    """Times in which the overlap falls over temperature, one curve for each phase, window, wait or size.
+
+    Parameters
+    ----------
+    table : Dataset
+        ``tau`` and ``free``, and with ``bars`` ``low`` and ``high``, over ``temperature`` (> 0) and ``by``, in
+        steps, as of :func:`deepmech_book.analysis.glass.phases.beside`.
+    """
+    return figures.lines(
+        table.tau,
+        x="temperature",
+        by=by,
+        label=label,
+        theory=table.free,
+        theory_label="free walks",
+        log="xy",
+        legend=True,
+        x_label=T,
+        y_label=y_label,
+        alt=alt,
+        figure=figure,
+        interval=(table.low, table.high) if bars else None,
+    )
+
+
+def times_by_training(table: xr.Dataset, *, alt: str) -> Picture:
+    """τ₉₀ at T = 0 over the length of training, one curve for each window.
+
+    Parameters
+    ----------
+    table : Dataset
+        ``tau``, ``low`` and ``high`` over ``length`` and ``chi``, in steps.
+    """
+    return figures.lines(
+        table.tau,
+        x="length",
+        by="chi",
+        label=r"$\chi$ = {}",
+        interval=(table.low, table.high),
+        log="xy",
+        legend=True,
+        x_label=r"length of training $\mu t$",
+        y_label=r"$\tau_{90}$ at $T = 0$ (steps)",
+        alt=alt,
+    )
+
+
+def loss_of_protocol(loss: xr.DataArray, *, alt: str, figure: str | None = None) -> Picture:
+    """The data loss of one network over ``step``, through preparation and walk."""
+    return figures.lines(loss, x="step", points=False, x_label="step", y_label="data loss", alt=alt, figure=figure)

@@ -1,0 +1,51 @@
+"""Walks whose every time is known in closed form: heat, and a steady slide of each weight at a speed of its own."""
+
+import json
+
+import numpy as np
+import xarray as xr
+from scipy.special import erf, erfinv
+
+from deepmech_book.sweeps.glass import walks
+
+TEMPERATURES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 0.0)
+CHI = (300 / 7, 300.0, 2100.0)
+TIMES = np.unique(np.geomspace(1, 1e5, 200).round())
+SIGMA = 0.3
+
+
+def sliding_run(
+    speed=1e-7, slowing=0.0, temperatures=TEMPERATURES, n_seeds=4, waits=(10_000, 20_000), spread=0.02, times=TIMES,
+    phase="regularised", levels=(1.0, 1.0),
+) -> xr.Dataset:  # fmt: skip
+    """A phase's walks, as :func:`.phases.runs` gives them, of weights that are kicked and slide.
+
+    The displacement after t steps is normal with variance 2Dt + (vt)²; v falls with the wait as exp(-slowing · wait),
+    and the spread of the weights differs from seed to seed by ``spread``.
+    """
+    sigma = SIGMA * np.exp(spread * np.linspace(-1, 1, n_seeds))
+    seed, temperature, waiting, time, chi = np.ix_(range(n_seeds), temperatures, waits, np.asarray(times, float), CHI)
+    window = sigma[seed] / chi
+    variance = 2 * walks.diffusion(1.0) * temperature * time + (speed * np.exp(-slowing * waiting) * time) ** 2
+    with np.errstate(divide="ignore"):
+        overlap = erf(window / np.sqrt(2 * variance))
+    coords = {
+        "seed": range(n_seeds), "temperature": list(temperatures), "waiting": list(waits),
+        "time": times, "chi": list(CHI),
+    }  # fmt: skip
+    shape = (n_seeds, len(temperatures), len(waits))
+    before, after = levels
+    data = {
+        "overlap": (tuple(coords), overlap),
+        "msd": (tuple(coords)[:4], np.broadcast_to(variance, (n_seeds, *variance.shape[1:]))[..., 0]),
+        "sigma": (("seed", "temperature"), np.repeat(sigma[:, None], len(temperatures), 1)),
+        "loss_waited": (tuple(coords)[:3], np.full(shape, before)),
+        "loss": (tuple(coords)[:4], np.broadcast_to(np.linspace(before, after, len(times)), (*shape, len(times)))),
+    }
+    sweep = walks.standard(phase, "digits")
+    return xr.Dataset(data, coords, {"spec": json.dumps(sweep.to_json())})
+
+
+def slide_time(speed, window=1, level=0.9):
+    """Steps after which the mean overlap of weights that only slide is ``level``, in a window of :data:`CHI`."""
+    return SIGMA / CHI[window] / (np.sqrt(2) * erfinv(level) * speed)

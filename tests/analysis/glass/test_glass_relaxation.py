@@ -1,0 +1,204 @@
+"""Times, powers and distances of walks whose times are known in closed form."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from sliding_walks import CHI, SIGMA, TEMPERATURES, TIMES, slide_time, sliding_run
+
+from deepmech.core.random import Stream
+from deepmech.simulators.brownian import free_overlap
+from deepmech_book.analysis.glass import phases, relaxation, summaries
+from deepmech_book.sweeps.glass import walks
+
+SLIDING = sliding_run()
+FREE = sliding_run(speed=0.0)
+TABLE = phases.times(SLIDING)
+
+
+def test_hot_weights_are_free_and_cold_ones_slide():
+    found = relaxation.two_regimes(TABLE)
+    slope, prefactor, flat = (found[name][0] for name in ("hot_slope", "prefactor", "cold_flat"))
+    assert slope.value == pytest.approx(-1, abs=0.01) and flat.value == pytest.approx(0, abs=0.01)
+    np.testing.assert_allclose(prefactor.value, 1, atol=0.02)
+    assert prefactor.value.temperature.values.tolist() == [1.0, 0.1], "a free walk of T = 0.01 takes a sixth"
+    assert found["hot_slope"][1] == {"expected": -1.0, "null": -1.0} and found["cold_flat"][1] == {"null": -1.0}
+
+
+def test_intervals_hold_the_truth_where_networks_differ_by_their_spread_alone():
+    """Each network's free walk has its own window: the ratio to it does not scatter."""
+    found = relaxation.two_regimes(phases.times(sliding_run(spread=0.3)))["prefactor"][0]
+    assert (found.high - found.low < 0.05).all()
+
+
+def test_the_landscape_s_time_in_words():
+    words = relaxation.landscape_time(TABLE)
+    assert f"{slide_time(1e-7):.2g}"[:2] in words and words.startswith("τ at T = 0: ")
+    assert "inf steps; T* = 0." in relaxation.landscape_time(phases.times(FREE))
+
+
+def test_the_power_over_all_temperatures():
+    assert relaxation.overall_power(phases.times(FREE)).value == pytest.approx(-1, abs=0.01)
+    assert -1 < relaxation.overall_power(TABLE).value < -0.2
+    assert relaxation.overall_power(None).why == phases.NONE_FITS
+
+
+def test_free_walks_are_at_no_distance_from_themselves_and_sliding_ones_far():
+    for temperature in (0.1, 1e-6):
+        assert relaxation.distance_from_free(FREE, temperature).value == pytest.approx(0, abs=1e-12)
+    far = relaxation.distance_from_free(SLIDING, 1e-6)
+    assert 0.9 < far.value <= 1 and far.known
+    # Where the variance of the slide is that of the heat, the gap is erf(z) - erf(z/√2).
+    speed, temperature = 1e-7, 0.01
+    gaps = free_overlap(TIMES, SIGMA / CHI[1], walks.diffusion(temperature))
+    both = SLIDING.overlap.sel(temperature=temperature, chi=CHI[1], waiting=10_000).mean("seed")
+    assert relaxation.distance_from_free(SLIDING, temperature).value == pytest.approx(
+        float((gaps - both.values)[gaps > 0.3].max()), abs=1e-3
+    ), speed
+    late = SLIDING.sel(time=slice(50_000, None))
+    assert "before the first recorded time" in relaxation.distance_from_free(late, 1.0).why
+
+
+def test_the_distance_of_the_best_is_of_those_alone():
+    loss = SLIDING.loss_waited.copy()
+    loss[:3] = 0.1
+    words = relaxation.distance_of_best(SLIDING.assign(loss_waited=loss), 0.1)
+    assert (
+        words.startswith("Of the 3 that learn")
+        and str(relaxation.distance_from_free(SLIDING.isel(seed=[0, 1, 2]), 0.1)) in words
+    )
+    assert relaxation.distance_of_best(SLIDING, 0.1).startswith("None")
+
+
+def test_powers_between_neighbours_are_one_when_hot_and_nought_on_a_plateau():
+    found = relaxation.successive_powers([TABLE, phases.times(FREE)])
+    np.testing.assert_allclose(found.value[-1], 1, atol=0.02)  # free walks, hottest pair
+    np.testing.assert_allclose([found.value[0], found.value[4]], [0, 1], atol=0.02)  # coldest and hottest pair
+    assert (found.low <= found.high).all()
+    assert "give more of them" in relaxation.successive_powers([TABLE.sel(temperature=[0.1, 0.0])]).why
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 7.0])
+def test_a_power_of_temperature_is_found(power):
+    t = xr.DataArray(np.array(TEMPERATURES[:5]), dims="temperature")
+    tau = (t**-power).assign_coords(temperature=t.values)
+    np.testing.assert_allclose(relaxation.temperature_powers(tau), power)
+    np.testing.assert_allclose(relaxation.temperature_powers(tau[::-1]), power)
+
+
+def test_times_that_diverge_have_a_power_that_grows():
+    """τ = 100 exp(1/T): between T and T' the power of 1/T is (1/T' - 1/T)/log(T/T')."""
+    temperatures = np.array([1.0, 0.5, 0.25])
+    times = np.geomspace(1, 1e5, 300)
+    tau = 100 * np.exp(1 / temperatures)
+    overlap = xr.DataArray(
+        0.9 ** (times / tau[:, None])[:, None], {"temperature": temperatures, "time": times},
+        ("temperature", "seed", "time"),
+    )  # fmt: skip
+    assert relaxation.largest_power(overlap) == pytest.approx(2 / np.log(2), rel=1e-3)
+
+
+def test_a_plateau_of_the_loss_and_a_fall():
+    assert relaxation.loss_drift(SLIDING).value.values == pytest.approx(1)
+    assert relaxation.loss_drift(sliding_run(levels=(0.4, 0.1))).value.values == pytest.approx(0.25)
+
+
+def test_one_step_and_two():
+    t = xr.DataArray(TIMES, {"time": TIMES}, "time")
+    one = np.exp(-t / 1000)
+    found = relaxation.second_steps({"one": one, "two": 0.5 * np.exp(-t / 5) + 0.5 * np.exp(-t / 5000)})
+    assert float(found.sel(phase="one")) == pytest.approx(0, abs=0.01) and float(found.sel(phase="two")) > 0.8
+
+
+LONG = np.unique(np.geomspace(1, 1e7, 250).round())
+
+
+def trained(power: float, end: float = 1e7) -> xr.Dataset:
+    """Networks whose slide at T = 0 is the slower, the longer they were trained: τ goes as that power."""
+    lengths = [1000, 10_000, 100_000]
+    runs = [sliding_run(1e-6 * (n / 1000) ** -power, temperatures=[0.0], times=LONG) for n in lengths]
+    run = xr.concat(runs, xr.Variable("sgd_steps", lengths)).isel(temperature=0, drop=True)
+    return run.sel(time=slice(None, end)).assign(loss_waited=xr.full_like(run.loss_waited, 0.1))
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_the_power_of_the_length_of_training(power):
+    table = relaxation.times_by_training(trained(power))
+    assert table.length.values == pytest.approx([1, 10, 100]) and table.chi.values.tolist() == [42.9, 300.0, 2100.0]
+    np.testing.assert_allclose(relaxation.training_power(table, 1).value, power, atol=0.02)
+    np.testing.assert_allclose(table.tau.sel(chi=300.0)[0], slide_time(1e-6), rtol=0.01)
+
+
+def test_a_record_that_ends_early_bounds_the_power_from_below():
+    table = relaxation.times_by_training(trained(1.0, end=10_000))
+    found = relaxation.training_power(table, 1).value
+    assert (found <= 1.02).all() and 0 < float(found.sel(chi=42.9)) < 0.95
+
+
+def test_who_has_learnt():
+    run = trained(0.5)
+    run.loss_waited[-1, 2, -1] = 0.5  # the third network, after the longest training
+    assert relaxation.learnt(run).seed.values.tolist() == [0, 1, 3]
+
+
+def test_the_crossover_of_sliding_weights_falls_as_one_over_chi():
+    tables = {chi: phases.times(SLIDING, i) for i, chi in enumerate(CHI)}
+    found = relaxation.crossover_power(tables)
+    assert found.value == pytest.approx(-1, abs=0.01) and found.low - 0.02 < -1 < found.high + 0.02
+    stars = [float(part.split()[0]) for part in relaxation.list_crossovers(tables).split(", ")]
+    assert stars[1] / stars[2] == pytest.approx(7, rel=0.05)
+    assert "fewer than two windows" in relaxation.crossover_power({300.0: tables[300.0]}).why
+
+
+def test_e_fold_times_are_free_when_hot_and_level_when_cold():
+    run = sliding_run(times=np.unique(np.geomspace(1, 1e6, 250).round()))
+    hot, cold = relaxation.e_fold_powers(run)
+    assert hot.value == pytest.approx(-1, abs=0.02) and cold.value == pytest.approx(0, abs=0.01)
+    # Without a landscape, or where it is slower than the record, hot is up to a tenth of the record.
+    hot, cold = relaxation.e_fold_powers(FREE)
+    assert hot.value == pytest.approx(-1, abs=0.01) and "fewer than two temperatures" in cold.why
+
+
+@pytest.mark.parametrize("n_seeds", [4, 6])
+def test_the_ratio_of_two_times_at_rest(n_seeds):
+    slow = phases.times(sliding_run(1e-7 / 3, n_seeds=n_seeds))
+    found = relaxation.ratio_at_rest(slow, TABLE)
+    assert found.value == pytest.approx(3, rel=0.01) and found.low < 3 < found.high
+    back = relaxation.ratio_at_rest(TABLE, slow)
+    assert back.value == pytest.approx(1 / found.value) and back.low == pytest.approx(1 / found.high)
+
+
+def test_a_prefactor_is_one_number():
+    assert relaxation.prefactor(phases.times(FREE), 0.1).value == pytest.approx(1, abs=0.01)
+    assert isinstance(relaxation.prefactor(TABLE, 0.1).value, float)
+
+
+def test_the_overlap_of_a_walk_counts_all_weights_and_its_free_walk_has_its_window():
+    """Weights of two layers, simulated as a free walk: the count lies about the closed form."""
+    n, temperature = 20_000, xr.DataArray([0.1], dims="temperature")
+    far = np.sqrt(2 * walks.diffusion(0.1) * TIMES)[:, None] * Stream.of("walk").normal("z", 0, (len(TIMES), n))
+    within = (abs(far) < SIGMA / 300).sum(1)
+    parts = np.stack([within // 3, within - within // 3])  # of two layers
+    walked = xr.Dataset(
+        {
+            "within": (("temperature", "layer", "alive", "time"), parts[None, :, None]),
+            "count": (("layer", "alive"), [[n // 4], [n - n // 4]]),
+            "sigma": ("temperature", [SIGMA]),
+        },
+        {"time": TIMES},
+    )
+    overlap, free = relaxation.overlap_of_walk(walked, temperature, 300.0)
+    assert overlap.dims == free.dims and float(abs(overlap - free).max()) < 5 * 0.5 / np.sqrt(n)
+
+
+def test_the_loss_of_a_protocol_goes_on_where_it_was():
+    before = xr.Dataset({"loss_history": ("steps", [0.5, 0.2])}, {"steps": [0, 100]})
+    after = xr.Dataset({"loss": ("time", [0.2, 0.1])}, {"time": [1, 10]})
+    found = relaxation.loss_history(before, after)
+    assert found.step.values.tolist() == [0, 100, 101, 110] and found.values.tolist() == [0.5, 0.2, 0.2, 0.1]
+
+
+def test_evidence_says_how_many_and_which():
+    run = SLIDING.assign_attrs(left_out=2, fallen=0)
+    found = summaries.evidence(run, "", "And more.")
+    assert found["seeds"] == 4 and "4 initial conditions (2 more diverged)" in found["detail"]
+    assert found["detail"].endswith(" And more.") and summaries.evidence(None) == {"seeds": 0, "detail": ""}
