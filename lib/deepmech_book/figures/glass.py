@@ -11,7 +11,15 @@ import xarray as xr
 from deepmech_book import figures
 from deepmech_book.figures import Picture
 
-__all__ = ["loss_of_protocol", "overlap_panels", "overlaps", "times_by_temperature", "times_by_training"]
+__all__ = [
+    "loss_of_protocol",
+    "overlap_panels",
+    "overlaps",
+    "times_after_waits",
+    "times_by_temperature",
+    "times_by_training",
+    "times_by_waiting",
+]
 
 T = "temperature $T$ (of the paper, at $P_D$ = 60,000)"
 TAU = r"decorrelation time $\tau_{90}$ (steps)"
@@ -124,6 +132,56 @@ def times_by_training(table: xr.Dataset, *, alt: str) -> Picture:
         x_label=r"length of training $\mu t$",
         y_label=r"$\tau_{90}$ at $T = 0$ (steps)",
         alt=alt,
+    )
+
+
+def times_by_waiting(table: xr.Dataset) -> Picture:
+    """τ₉₀ over the wait, one curve for each phase, beside what weight decay alone would make of it.
+
+    Parameters
+    ----------
+    table : Dataset
+        ``tau``, ``low``, ``high`` and ``alone`` over ``phase`` and ``waiting``, in steps, as of
+        :func:`deepmech_book.analysis.glass.ageing.times_and_decay`.
+    """
+    return figures.lines(
+        table.tau,
+        x="waiting",
+        by="phase",
+        interval=(table.low, table.high),
+        theory=table.alone,
+        theory_label="weight decay alone",
+        log="y",
+        legend=True,
+        x_label="waiting time $t_w$ (steps)",
+        y_label=TAU,
+        alt="Decorrelation times over waiting time in two phases, beside what weight decay alone would do.",
+    )
+
+
+def times_after_waits(table: xr.Dataset, phase: str, figure: str) -> Picture:
+    """τ₉₀ of one phase over temperature, one curve for each wait, beside free walks.
+
+    Parameters
+    ----------
+    table : Dataset
+        ``tau`` and ``free`` over ``temperature`` (> 0) and ``waiting``, in steps.
+    phase : str
+        In the words of the text alternative.
+    """
+    return figures.lines(
+        table.tau,
+        x="temperature",
+        by="waiting",
+        label="$t_w$ = {}",
+        theory=table.free,
+        theory_label="free walk",
+        log="xy",
+        legend=True,
+        x_label="temperature $T$ (of the paper)",
+        y_label=r"$\tau_{90}$ (steps)",
+        alt=f"Decorrelation times of {phase} networks over temperature, one curve for each waiting time.",
+        figure=figure,
     )
 
 

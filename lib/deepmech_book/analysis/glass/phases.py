@@ -137,6 +137,11 @@ def panels(curves: Mapping[str, xr.DataArray], along: str = "phase") -> xr.DataA
     return joined.sortby("temperature", ascending=False) if "temperature" in joined.dims else joined
 
 
+def weight_decay(run: xr.Dataset) -> float:
+    """λ of a phase's networks."""
+    return float(sweep_of(run).fixed["regularisation"])
+
+
 def origin(run: xr.Dataset) -> str:
     """Where a run's numbers come from, in words, for the detail of a claim."""
     how = sweep_of(run).fixed

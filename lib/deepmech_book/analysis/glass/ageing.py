@@ -1,0 +1,275 @@
+"""Whether networks slow down while one waits (Figs. 8, A9 to A11): growth of times with the wait, and shifts of T*.
+
+Tables of times are those of :func:`deepmech_book.analysis.glass.phases.times`, here also over ``waiting``, the steps
+before the clock starts: ``tau`` over ``waiting`` and ``temperature``, the same ``without`` each run (``seed``), and the
+times ``free`` and ``free_without`` of free walks in the same windows. A weight that decays, and does nothing else, is
+w(t) = w(0) exp(-μλt), so that its time grows as exp(μλ t_w).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from deepmech.core.estimates import Estimate, jackknife, unknown
+from deepmech.core.specs import over
+from deepmech.metrics import relaxation
+from deepmech.simulators.brownian import ageing_factor
+from deepmech_book.analysis.glass import phases
+from deepmech_book.sweeps.glass import walks
+
+__all__ = [
+    "Growth",
+    "crossover_shift",
+    "faster_with_decay",
+    "growth",
+    "growth_by_temperature",
+    "hot_growth",
+    "hot_slopes",
+    "overlaps_after_waits",
+    "times_after_waits",
+    "times_and_decay",
+    "times_by_waiting",
+]
+
+ONE_WAIT = "there are fewer than two waiting times to compare; give more of them (waiting), and steps enough (steps)"
+FEW_STARS = "T* is seen after fewer than two waits; walk for longer (steps), or wait for other times (waiting)"
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How much τ₉₀ grows from the first to the last wait after which the record sees it.
+
+    ``ratio`` is the later over the earlier time, ``alone`` the same of weights under weight decay and nothing else,
+    ``waits`` says in words which waits these are (empty where there are fewer than two), and ``temperature`` where.
+    """
+
+    ratio: Estimate
+    alone: float
+    waits: str
+    temperature: float
+
+    @property
+    def words(self) -> str:
+        """Temperature and waits, as a sentence of a claim's detail."""
+        return f"T = {self.temperature:g}; {self.waits}."
+
+
+def overlaps_after_waits(run: xr.Dataset, temperature: float, window: int) -> xr.DataArray:
+    """Mean overlap over runs after each wait (Fig. 8(a)).
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase, with ``overlap`` over ``seed``, ``temperature``, ``waiting``, ``time`` and ``chi``.
+    temperature : float
+        As the paper counts it.
+    window : int
+        Which of the recorded windows.
+
+    Returns
+    -------
+    DataArray
+        Q in [0, 1], over ``waiting`` and ``time`` since the wait, in steps.
+    """
+    overlap = run.overlap.isel(chi=window, drop=True)
+    return overlap.sel(temperature=temperature, drop=True).mean("seed")
+
+
+def times_by_waiting(run: xr.Dataset, window: int) -> xr.Dataset:
+    """:func:`~deepmech_book.analysis.glass.phases.times` after each wait, in one of the recorded windows.
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase.
+    window : int
+        Which of the recorded windows.
+
+    Returns
+    -------
+    Dataset
+        Times in steps, over ``waiting`` (steps) and ``temperature``.
+    """
+    waits = run.waiting.values
+    return xr.concat([phases.times(run, window, i) for i in range(len(waits))], over("waiting", waits))
+
+
+def times_after_waits(table: xr.Dataset) -> xr.Dataset:
+    """Times over ``temperature`` > 0, the free walks of each wait beside them, for a picture (Figs. A9, A10, A11(b)).
+
+    Parameters
+    ----------
+    table : Dataset
+        Of :func:`times_by_waiting`.
+    """
+    waits = table.waiting.values.tolist()
+    return phases.beside({wait: table.sel(waiting=wait, drop=True) for wait in waits}, "waiting")
+
+
+def times_and_decay(tables: Mapping[str, xr.Dataset], decays: Mapping[str, float]) -> xr.Dataset:
+    """Times of several phases over the wait, and what weight decay alone would make of the first (Fig. 8(b, d)).
+
+    Parameters
+    ----------
+    tables : mapping of str to Dataset
+        Phase -> ``tau``, ``low`` and ``high`` over ``waiting`` at one temperature, in steps.
+    decays : mapping of str to float
+        Phase -> λ. The learning rate μ is that of the paper.
+
+    Returns
+    -------
+    Dataset
+        Over ``phase`` and ``waiting``; with ``alone``, τ₉₀ after the first wait times exp(μλ(t_w - first wait)), nan
+        before the first wait of a phase.
+    """
+    parts = [one[["tau", "low", "high"]] for one in tables.values()]
+    both = xr.concat(parts, over("phase", list(tables)), join="outer").sortby("waiting")
+    alone = []
+    for phase, one in tables.items():
+        first = one.waiting[0]
+        steps = (both.waiting - first).where(both.waiting >= first)
+        alone.append(float(one.tau[0]) * ageing_factor(steps, walks.RATE, decays[phase]))
+    return both.assign(alone=(("phase", "waiting"), np.asarray(alone, float)))
+
+
+def growth(table: xr.Dataset | None, decay: float = 0.0) -> Growth:
+    """By how much τ₉₀ grows with the wait at one temperature, beside weight decay alone (Figs. 8 and A11).
+
+    Later waits after which the record ends before the crossing bound τ₉₀ from below only, and are not compared.
+
+    Parameters
+    ----------
+    table : Dataset, optional
+        Times over ``waiting`` at one ``temperature``; None, if there is no such network, makes it unknown.
+    decay : float
+        λ.
+    """
+    if table is None:
+        return Growth(unknown(phases.NONE_FITS), 1.0, "", np.nan)
+    temperature, pair = float(table.temperature), _first_and_last(table)
+    if pair is None:
+        why = f"at T = {temperature:g} the record sees the crossing after fewer than two waits"
+        return Growth(unknown(why), 1.0, "", temperature)
+    first, last = pair
+    ratio = relaxation.interval_by_factors(float(last.tau / first.tau), (last.without / first.without).values)
+    alone = float(ageing_factor((last.waiting - first.waiting).values, walks.RATE, decay))
+    waits = f"waits of {int(first.waiting):,} and {int(last.waiting):,} steps"
+    return Growth(ratio, alone, waits, temperature)
+
+
+def growth_by_temperature(table: xr.Dataset, decay: float) -> pd.DataFrame:
+    """:func:`growth` in words, one row for each temperature at which it is seen.
+
+    Parameters
+    ----------
+    table : Dataset
+        Times over ``waiting`` and ``temperature``.
+    decay : float
+        λ.
+    """
+    rows = {}
+    for t in table.temperature.values:
+        one = growth(table.sel(temperature=float(t)), decay)
+        if np.isfinite(one.ratio.value):
+            alone = f"{one.alone:.2f}"
+            rows[f"T = {t:g}"] = {"τ₉₀ grows by": str(one.ratio), "weight decay alone": alone, "after": one.waits}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def hot_growth(table: xr.Dataset) -> tuple[Estimate, str]:
+    """Geometric mean, over hot temperatures, of τ₉₀ after the last wait over that after the first (Fig. 8).
+
+    Parameters
+    ----------
+    table : Dataset
+        Times over ``waiting`` and ``temperature``, T = 0 among them. Hot is what is so after the first wait.
+
+    Returns
+    -------
+    tuple of Estimate and str
+        1 of free walks; and the temperatures, in words.
+    """
+    warm = relaxation.hot(table.isel(waiting=0)).temperature.values
+    if not len(warm) or table.sizes["waiting"] < 2:
+        return unknown(ONE_WAIT if len(warm) else relaxation.NEVER_HOT), "none"
+    first, last = (table.sel(temperature=warm).isel(waiting=i, drop=True) for i in (0, -1))
+    logs = [xr.apply_ufunc(np.log, last[k] / first[k]) for k in ("tau", "without")]
+    grown, without = (one.mean("temperature") for one in logs)
+    found = jackknife(grown, without, over="seed", scatter="symmetric").map(lambda end: float(np.exp(end)))
+    return found, ", ".join(f"{t:g}" for t in warm)
+
+
+def faster_with_decay(table: xr.Dataset, other: xr.Dataset, decay: float) -> Estimate:
+    """By how much log τ₉₀ grows faster with the wait in one table than in another, in units of μλ (Fig. 8).
+
+    Parameters
+    ----------
+    table, other : Dataset
+        Times over ``waiting`` at one temperature, of independent runs with weight decay and without.
+    decay : float
+        λ, of the unit.
+
+    Returns
+    -------
+    Estimate
+        1 if weight decay alone makes the difference; unknown if the record sees τ₉₀ after fewer than two waits.
+    """
+    rates, without = [], []
+    unit = walks.RATE * decay
+    for one in (table, other):
+        if (pair := _first_and_last(one)) is None:
+            return unknown(ONE_WAIT)
+        first, last = pair
+        steps = float(last.waiting - first.waiting) * unit
+        rates.append(float(np.log(last.tau / first.tau)) / steps)
+        without.append(np.log(last.without / first.without).values / steps)
+    return jackknife(rates[0] - rates[1], without[0] - rates[1], rates[0] - without[1], scatter="symmetric")
+
+
+def hot_slopes(table: xr.Dataset) -> list[Estimate]:
+    """The power of T that τ₉₀ follows where hot, after each wait (Figs. A9, A10): -1 of free walks.
+
+    Parameters
+    ----------
+    table : Dataset
+        Times over ``waiting`` and ``temperature``, T = 0 among them. The landscape's own time is that after the first
+        wait throughout.
+    """
+    waits = [table.isel(waiting=i) for i in range(table.sizes["waiting"])]
+    rest = relaxation.at_rest(waits[0])
+    return [relaxation.power_of_temperature(relaxation.hot(one, rest)) for one in waits]
+
+
+def crossover_shift(table: xr.Dataset) -> tuple[Estimate, str]:
+    """T* after the last wait after which it is seen, over T* after the first (Figs. A9, A10).
+
+    Parameters
+    ----------
+    table : Dataset
+        Times over ``waiting`` and ``temperature``, T = 0 among them.
+
+    Returns
+    -------
+    tuple of Estimate and str
+        1 if the wait does not move T*; and the waits, in words.
+    """
+    waits = [table.isel(waiting=i) for i in range(table.sizes["waiting"])]
+    seen = [one for one in waits if relaxation.crossover(one) > 0]
+    if len(seen) < 2:
+        return unknown(FEW_STARS), "T* is seen too seldom."
+    first, last = seen[0], seen[-1]
+    moved = np.log(relaxation.crossover(last) / relaxation.crossover(first))
+    without = np.log(relaxation.crossover_without(last) / relaxation.crossover_without(first))
+    words = f"After {int(first.waiting)} and after {int(last.waiting)} steps."
+    return jackknife(moved, without, scatter="symmetric").map(np.exp), words
+
+
+def _first_and_last(table: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset] | None:
+    """The table after the first and after the last wait after which the record sees τ₉₀, if there are two."""
+    seen = table.isel(waiting=np.flatnonzero(np.isfinite(table.tau)))
+    return (seen.isel(waiting=0), seen.isel(waiting=-1)) if seen.sizes["waiting"] > 1 else None
