@@ -16,7 +16,7 @@ import pandas as pd
 import xarray as xr
 
 from deepmech.core.estimates import Estimate, jackknife, unknown
-from deepmech.core.specs import over
+from deepmech.core.labels import over
 from deepmech.metrics import relaxation
 from deepmech.simulators.brownian import ageing_factor
 from deepmech_book.analysis.glass import phases
