@@ -109,6 +109,7 @@ PACKAGE = {
     "yaml": "pyyaml",
     "sklearn": "scikit-learn",
     "bs4": "beautifulsoup4",
+    "py_mini_racer": "mini-racer",
     "pybtex": "jupyter-book",
     "PIL": "matplotlib",
     "llvmlite": "numba",

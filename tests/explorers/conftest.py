@@ -66,28 +66,54 @@ INSIDE = {
 }
 
 
+# What V8 alone lacks of a browser.
+ATOB = """const atob = (text) => {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", bytes = [];
+  let kept = 0, bits = 0;
+  for (const letter of text.replaceAll("=", "")) {
+    kept = ((kept << 6) | letters.indexOf(letter)) & 0xffff;
+    if ((bits += 6) >= 8) bytes.push((kept >> (bits -= 8)) & 255);
+  }
+  return String.fromCharCode(...bytes);
+};"""
+
+
 @pytest.fixture(scope="session")
-def engine(request: pytest.FixtureRequest) -> Any:
-    """``engine(kind, script, argument)`` evaluates a JavaScript function of an explorer's module and an argument: by
-    Node where that is installed, which is much the faster, else in Chromium."""
-    node = shutil.which("node")
-    if node is None:
-        return request.getfixturevalue("engine_in_browser")
+def engine() -> Any:
+    """``engine(kind, script, argument)`` evaluates a JavaScript function of an explorer's module and an argument: in V8
+    without a browser, by the package mini-racer of the extra ``test``, or by Node in an environment that lacks it."""
+    try:
+        from py_mini_racer import MiniRacer
+    except ModuleNotFoundError:
+        return in_node
+
+    @cache
+    def opened(kind: str) -> Any:
+        context = MiniRacer()
+        context.eval(f"{ATOB}\n{bundle(kind).replace('export default', 'globalThis.component =')}")
+        return context
 
     def evaluate(kind: str, script: str, argument: Any) -> Any:
         call = f"({script})({{ {INSIDE[kind]} }}, {json.dumps(argument)})"
-        source = f"{bundle(kind)}\nprocess.stdout.write(JSON.stringify(await {call}));\n"
-        how: dict[str, Any] = {"input": source, "capture_output": True, "encoding": "utf-8"}
-        done = subprocess.run([node, "--input-type=module", "-"], check=False, timeout=300, **how)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return json.loads(opened(kind).eval(f"JSON.stringify({call})"))
 
     return evaluate
 
 
+def in_node(kind: str, script: str, argument: Any) -> Any:
+    node = shutil.which("node")
+    assert node, "tests of the explorers' engines need mini-racer: pip install -e '.[test]'"
+    call = f"({script})({{ {INSIDE[kind]} }}, {json.dumps(argument)})"
+    source = f"{bundle(kind)}\nprocess.stdout.write(JSON.stringify({call}));\n"
+    how: dict[str, Any] = {"input": source, "capture_output": True, "encoding": "utf-8"}
+    done = subprocess.run([node, "--input-type=module", "-"], check=False, timeout=300, **how)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @pytest.fixture(scope="session")
 def engine_in_browser(chromium: Any) -> Iterator[Any]:
-    """The same in Chromium."""
+    """The same in Chromium, for what asks a browser for a worker."""
     page = chromium.new_page()
     page.set_content("<p>engine</p>")
 

@@ -119,7 +119,9 @@ def test_opens_the_file_it_wrote(kind: str, tmp_path: Path, monkeypatch: Any) ->
         explorers.cli_explore("glass")
 
 
-def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str) -> None:
+def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path) -> None:
+    """One clock (player.js) serves all that move."""
+    kind = "elastic"
     page = visit().open(explorers.cli_explore(kind, tmp_path / "page.html", show=False, speed=5, running=True))
     page.wait_for_function("parseFloat(document.querySelector('.numbers').textContent.slice(4)) > 0.5")
     page.get_by_role("button", name="Pause").click()
@@ -130,8 +132,8 @@ def test_moves_by_itself_pauses_and_resets(visit: Any, tmp_path: Path, kind: str
     assert numbers(page)["t"] == 0
 
 
-def test_waits_for_readers_who_want_less_motion(visit: Any, tmp_path: Path, kind: str) -> None:
-    page = visit(reduced_motion="reduce").open(explorers.cli_explore(kind, tmp_path / "page.html", show=False))
+def test_waits_for_readers_who_want_less_motion(visit: Any, tmp_path: Path) -> None:
+    page = visit(reduced_motion="reduce").open(explorers.cli_explore("ruler", tmp_path / "page.html", show=False))
     frames(page, 10)
     assert numbers(page)["t"] == 0
     assert page.get_by_role("button", name="Start").is_visible()
