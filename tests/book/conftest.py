@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from miniature import make_house
+from miniature import make_checkout
 
 from deepmech_book.build.sources import Checkout
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    return make_house(tmp_path / "checkout")
+    return make_checkout(tmp_path / "checkout")

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 MINI = Path(__file__).parent / "mini"
 
 
-def make_house(folder: Path) -> Checkout:
+def make_checkout(folder: Path) -> Checkout:
     """A checkout in miniature; its library is one file that nobody imports, there to be edited."""
     shutil.copytree(MINI, folder, dirs_exist_ok=True)
     shutil.copytree(ROOT / "book" / "assets", folder / "book" / "assets")

@@ -149,12 +149,6 @@ def test_explore_writes_one_file(arguments, file, kind, tmp_path, monkeypatch, c
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == [file]
 
 
-def test_explore_says_where_it_wrote(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["explore", "--no-browser", "--output", "a/b.html"]) == 0
-    assert capsys.readouterr().out == "a/b.html is written\n" and (tmp_path / "a" / "b.html").is_file()
-
-
 def test_explore_names_its_explorers(capsys):
     assert cli.main(["explore", "glass"]) == 1
     assert "explorer = 'glass': must be one of chain, elastic, ruler" in capsys.readouterr().err

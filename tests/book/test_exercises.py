@@ -1,4 +1,4 @@
-"""Exercises: solutions run, print what they say that they print, and state no number that they do not compute."""
+"""Exercises: solutions run, print what they say that they print, and compute the number that is right."""
 
 import re
 
@@ -42,18 +42,10 @@ def test_the_lines_of_solutions_print_what_stands_beside_them(page, capsys):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_number_that_is_stated_stands_in_the_code_or_comes_out_of_it(page):
+def test_the_right_number_is_computed_by_the_solution(page):
     for exercise in exercises(page):
         code = "".join(prose.blocks(exercise, "python"))
         known = prose.literals(code) | {v for line in promised(code) for v in prose.values(line)}
         known |= {round(100 * v, 9) for v in known}
-        said = re.sub(r"^(?:[-\d.e/]+|otherwise): ", "", exercise, flags=re.M)  # wrong answers come out of no code
-        stated = [v for m in prose.numerals(prose.plain(said)) for v in prose.values(m[0])]
-        assert [v for v in stated if v not in known] == []
         for (right, _), *_ in answers(exercise):
-            assert not re.fullmatch(r"[-\d.]+", right) or abs(float(right)) in known, "the solution computes it"
-
-
-def test_five_exercises_a_chapter_check_their_answer():
-    asked = [page.partition("/")[0] for page in PAGES for exercise in exercises(page) if answers(exercise)]
-    assert all(asked.count(chapter) >= 5 for chapter in ("spring_block", "elastic_sde", "glass"))
+            assert not re.fullmatch(r"[-\d.]+", right) or abs(float(right)) in known

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
-from miniature import make_house, notebook_text, write_notebooks
+from miniature import make_checkout, notebook_text, write_notebooks
 
 from deepmech_book.build import notebooks, pages, site
 from deepmech_book.build.sources import Checkout
@@ -27,7 +27,7 @@ Picture(lambda f: f.subplots().plot([0, 1]), alt={NASTY!r}, height=2)"""
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
-    checkout = make_house(tmp_path_factory.mktemp("markup") / "checkout")
+    checkout = make_checkout(tmp_path_factory.mktemp("markup") / "checkout")
     parameters = f'profile = "quick"\nwhat = {NASTY!r}'
     title = f'Titled & {SCRIPT} | "quoted" `{IMAGE}`\n\n## Below `{IMAGE}` &'
     write_notebooks(checkout, a=notebook_text(DRAWS, parameters=parameters, title=title))

@@ -19,7 +19,7 @@ from deepmech_book.build.sources import BookError, Checkout
 
 
 def run(checkout, *arguments, **options):
-    """Press with the messages it gave: (page_runs by name, lines)."""
+    """Execute, with the messages of it: (page_runs by name, lines)."""
     lines: list[str] = []
     page_runs = notebooks.execute_notebooks(Checkout(checkout.root), *arguments, say=lines.append, **options)
     return {s.name: s for s in page_runs}, lines
@@ -177,7 +177,7 @@ def test_killed_at_random_points(checkout):
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.slow
-def test_a_long_notebook_ends_with_the_press(checkout, ending):
+def test_a_long_notebook_ends_with_the_build(checkout, ending):
     write_notebooks(checkout, a=notebook_text("import time\ntime.sleep(600)"))
     process = start(checkout)
     deadline = time.monotonic() + 120
@@ -233,7 +233,7 @@ def test_a_page_that_removes_or_changes_a_shipped_result_is_named_at_once(checko
             run(checkout)
 
 
-def test_two_presses_do_not_work_in_one_house(checkout):
+def test_two_builds_do_not_work_in_one_checkout(checkout):
     from deepmech_book.build.site import build_lock
 
     with build_lock(checkout), pytest.raises(BookError, match="another build is at work"), build_lock(checkout):

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urldefrag, urljoin
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
-from miniature import ROOT, make_house
+from miniature import ROOT, make_checkout
 from playwright.sync_api import TimeoutError
 
 from deepmech_book import claims
@@ -58,7 +58,7 @@ def book(tmp_path_factory):
     """The real book, or a miniature, built now, where that one is missing or was made of something else."""
     folder = REAL
     if not site.current(Checkout(ROOT)):
-        checkout = make_house(tmp_path_factory.mktemp("pages") / "checkout")
+        checkout = make_checkout(tmp_path_factory.mktemp("pages") / "checkout")
         folder = site.build(checkout, notebooks.execute_notebooks(checkout), "quick", whole=False)
     served = Site(folder)
     yield served

@@ -27,9 +27,9 @@ def build(checkout, **options):
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     """A checkout whose one notebook is executed already; copy it before building."""
-    from miniature import make_house
+    from miniature import make_checkout
 
-    checkout = make_house(tmp_path_factory.mktemp("plain") / "checkout")
+    checkout = make_checkout(tmp_path_factory.mktemp("plain") / "checkout")
     write_notebooks(checkout, a=notebook_text("1 + 1"))
     words = "# Intro\n\nWords {cite:p}`he2023law`, $x^2$.\n\n```{bibliography}\n```\n"
     (checkout.book / "intro.md").write_text(words)
@@ -54,7 +54,14 @@ def test_a_sound_site_is_built_once_and_leaves_out_what_has_no_result(ready, mon
             ready, notebooks.execute_notebooks(ready, "quick", ["springs/a"]), "quick", whole=False, say=lines.append
         )
 
+    def written():
+        ours = (ready.generated, ready.html.parent)
+        found = (p for p in ready.root.rglob("*") if p.is_file() and not any(p.is_relative_to(one) for one in ours))
+        return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found if "__pycache__" not in path.parts}
+
+    before = written()
     html = build()
+    assert written() == before, "a build touches no source"
     assert (html / "generated" / "springs" / "a.html").is_file()
     status = (ready.generated / "status.md").read_text()
     assert "Not part of this build" in status and "Another page" in status
@@ -145,7 +152,7 @@ def test_a_faulty_configuration_is_named(ready, text):
         build(ready)
 
 
-def test_jupyter_book_ends_with_the_press(tmp_path):
+def test_jupyter_book_ends_with_the_build(tmp_path):
     folder = tmp_path / "jupyter_book" / "cli"
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").touch()
@@ -166,6 +173,14 @@ def test_a_site_that_takes_for_ever_is_stopped(ready, monkeypatch):
     with pytest.raises(BookError, match=r"Jupyter Book was stopped: it took more than 0\.01 minutes"):
         build(ready)
     assert not ready.html.exists()
+
+
+@pytest.mark.slow
+def test_jupyter_book_by_itself_says_in_one_line_what_to_run(checkout):
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", "."]
+    done = subprocess.run(command, cwd=checkout.root, capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert done.stderr.splitlines()[-1].endswith("run make book (or deepmech book)")
 
 
 @pytest.mark.slow

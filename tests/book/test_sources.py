@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from miniature import MINI, ROOT, make_house, notebook_text, write_notebooks
+from miniature import MINI, ROOT, make_checkout, notebook_text, write_notebooks
 
 from deepmech.sweeps.results import folder
 from deepmech.sweeps.store import read_netcdf
@@ -172,7 +172,7 @@ KEYS = st.sampled_from(
 def test_a_profile_or_contents_of_any_shape_are_taken_or_refused_with_their_name(tmp_path_factory, shape):
     root = tmp_path_factory.getbasetemp() / "shapes"
     if not root.exists():
-        make_house(root)
+        make_checkout(root)
     contents = (MINI / "_toc.yml").read_text()
     for path, read in (
         ("notebooks/profiles/laptop.yml", lambda: Checkout(root).profile("laptop")),

@@ -17,6 +17,15 @@ from deepmech_book.build import api, gallery
 from deepmech_book.build.sources import REFERENCE, format_duration
 
 
+def refuse_plain_build(app: Any, config: Any) -> None:
+    """End with one line where Jupyter Book was called by itself: it would find no page, for pages are executed first.
+
+    Jupyter Book wraps other errors in a traceback of its own.
+    """
+    if not (Path(app.srcdir) / "generated" / ".site").is_dir():
+        raise SystemExit("Jupyter Book alone finds no executed page here: run make book (or deepmech book)")
+
+
 def provenance_banner(made: dict[str, Any], download: str) -> str:
     """The line below a page's title: profile, time, date, and the executed notebook to take away."""
     profile = html.escape(made["parameters"]["profile"])
@@ -155,6 +164,7 @@ def plain_search(app: Any) -> None:
 def setup(app: Any) -> dict[str, Any]:
     app.parallel = provenance.cores()
     app.add_directive("answer", Answer)
+    app.connect("config-inited", refuse_plain_build, priority=100)  # before the contents are looked for
     app.connect("doctree-read", show_markup, priority=100)  # before Sphinx takes the titles
     app.connect("html-page-context", fix_aria, priority=900)  # after the theme's own
     hooks = {"builder-inited": plain_search, "env-before-read-docs": read_together, "env-updated": api.add_addresses}
