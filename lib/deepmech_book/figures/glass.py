@@ -12,9 +12,14 @@ from deepmech_book import figures
 from deepmech_book.figures import Picture
 
 __all__ = [
+    "before_and_after",
+    "beside_free_walks",
+    "last_overlaps",
     "loss_of_protocol",
+    "overlap_forever",
     "overlap_panels",
     "overlaps",
+    "overlaps_in_wells",
     "times_after_waits",
     "times_by_temperature",
     "times_by_training",
@@ -188,3 +193,88 @@ def times_after_waits(table: xr.Dataset, phase: str, figure: str) -> Picture:
 def loss_of_protocol(loss: xr.DataArray, *, alt: str, figure: str | None = None) -> Picture:
     """The data loss of one network over ``step``, through preparation and walk."""
     return figures.lines(loss, x="step", points=False, x_label="step", y_label="data loss", alt=alt, figure=figure)
+
+
+def before_and_after(curves: xr.DataArray, free: xr.DataArray) -> Picture:
+    """Overlaps over time in steps, and over t/τ₉₀: ``curves`` and ``free`` over ``kind``, ``temperature``, ``time``."""
+    return figures.curve_panels(
+        curves,
+        x="time",
+        by="temperature",
+        panel="kind",
+        label="$T$ = {}",
+        theory=free,
+        theory_label="free walks",
+        log="x",
+        x_label="time",
+        y_label="overlap $Q$",
+        figure="C.4",
+        alt="Left, overlaps of several temperatures fall one after the other. Right, over time in units of each one's "
+        "decorrelation time, they lie on one dashed curve, that of a free walk.",
+    )
+
+
+def beside_free_walks(curves: xr.DataArray, free: xr.DataArray) -> Picture:
+    """Overlaps over t/τ₉₀: ``curves`` and ``free`` over ``phase`` (a panel each), ``temperature`` and ``time``."""
+    return figures.curve_panels(
+        curves,
+        x="time",
+        by="temperature",
+        panel="phase",
+        label="$T$ = {}",
+        theory=free,
+        theory_label="free walk",
+        columns=3,
+        log="xy",
+        x_label=r"$t/\tau_{90}$",
+        y_label="overlap $Q$",
+        alt="Overlaps over rescaled time in three phases lie on one curve, the dashed free walk, until late in their "
+        "fall they leave it upwards; in the overparameterised phase none does.",
+        figure="C.A6",
+    )
+
+
+def last_overlaps(last: xr.Dataset) -> Picture:
+    """The last recorded overlap over ``temperature``, one curve for each variable."""
+    return figures.lines(
+        last.to_dataarray("kind"),
+        x="temperature",
+        by="kind",
+        log="xy",
+        legend=True,
+        x_label="temperature $T$ (of the paper)",
+        y_label="last overlap",
+        alt="The last overlap over temperature: networks, free walks and weights in a well.",
+    )
+
+
+def overlaps_in_wells(points: xr.DataArray, theory: xr.DataArray) -> Picture:
+    """Simulated overlaps in harmonic wells beside Eq. F6, over ``time``, one curve for each ``stiffness``."""
+    return figures.lines(
+        points,
+        x="time",
+        by="stiffness",
+        label="$k$ = {}",
+        theory=theory,
+        theory_label="Eq. F6",
+        log="x",
+        x_label="time",
+        y_label="overlap $Q(t)$",
+        alt="Overlaps falling with time: early in the steep well, late in the shallow one, points on the dashed closed "
+        "form.",
+        figure="C.A5",
+    )
+
+
+def overlap_forever(overlap: xr.DataArray) -> Picture:
+    """The overlap after infinite time in the well of weight decay, over ``temperature``."""
+    return figures.lines(
+        overlap,
+        x="temperature",
+        log="xy",
+        points=False,
+        x_label="temperature $T$ (of the paper)",
+        y_label=r"$Q_\infty$",
+        alt="The overlap after infinite time over temperature: a straight line of slope minus one half when hot.",
+        figure="C.A7",
+    )
