@@ -5,12 +5,13 @@ Rooms, physics first: :mod:`~deepmech.simulators`, :mod:`~deepmech.trainers`, :m
 of them may use. The book about them is another package, :mod:`deepmech_book`.
 
 What most users need can be taken from here: ``from deepmech import over, train, MLP, Training``. A name is imported
-from its room when it is first asked for, so that ``import deepmech`` itself costs nothing.
+from its room when it is first asked for, so that ``import deepmech`` itself costs nothing; type
+checkers read the first list below, Python the second.
 """
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import provenance
+import lazy_loader
 
 if TYPE_CHECKING:
     from deepmech.core.labels import over
@@ -42,5 +43,35 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, _HOMES = provenance.homes(__name__)
-__all__ = ["__version__", *_HOMES]
+__getattr__, __dir__, _NAMES = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "core.labels": ["over"],
+        "data": ["load"],
+        "metrics.curvature": ["curvature"],
+        "metrics.interpret": ["compare", "interpret"],
+        "metrics.load_curve": ["LoadCurve", "load_curve"],
+        "metrics.monitor": ["LoadCurveMonitor"],
+        "metrics.separation": ["data_separation"],
+        "plots.lines": ["plot"],
+        "simulators": ["simulate"],
+        "simulators.brownian": ["Well"],
+        "simulators.elastic_sde": ["ElasticSDE"],
+        "simulators.folding_ruler": ["Pull", "Ruler"],
+        "simulators.spring_block": ["Chain"],
+        "sweeps": ["Sweep", "result"],
+        "trainers": [
+            "CNN",
+            "MLP",
+            "Dynamics",
+            "Preparation",
+            "SingleSample",
+            "Training",
+            "settle",
+            "train",
+            "train_lenet",
+            "walk",
+        ],
+    },
+)
+__all__ = ["__version__", *_NAMES]

@@ -1,5 +1,6 @@
 """What code a function can reach, and that neither results nor compiled code outlive it."""
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepmech.core import provenance
+from deepmech.core.random import Stream
 
 PACKAGE = {
     "__init__.py": "from mini.deep import number\n",
@@ -41,7 +43,7 @@ def ask(mini: Path, expression: str) -> str:
 
 
 def test_a_name_from_a_package_reaches_what_the_package_hands_on(mini):
-    assert ask(mini, "provenance.reach('mini.user')") == "('mini', 'mini.deep', 'mini.user')\n"
+    assert ask(mini, "sorted(provenance.own_modules('mini.user'))") == "['mini', 'mini.deep', 'mini.user']\n"
 
 
 @pytest.mark.parametrize(
@@ -55,11 +57,11 @@ def test_a_name_from_a_package_reaches_what_the_package_hands_on(mini):
     ],
 )
 def test_only_code_that_is_reached_and_is_code_changes_the_digest(mini, file, old, new, changes):
-    before = ask(mini, "provenance.digest('mini.user')")
+    before = ask(mini, "provenance.code_hash('mini.user')")
     path = mini / file
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    assert (ask(mini, "provenance.digest('mini.user')") != before) == changes
+    assert (ask(mini, "provenance.code_hash('mini.user')") != before) == changes
 
 
 @pytest.mark.parametrize(
@@ -77,12 +79,10 @@ def test_code_is_its_syntax_tree_without_docstrings(one, other, same):
     assert (provenance.syntax(one.encode()) == provenance.syntax(other.encode())) == same
 
 
-def test_the_rooms_of_a_sweep_are_reached_and_those_beside_it_are_not():
-    found = provenance.reach("deepmech_book.sweeps.spring_block.networks")
-    assert {"deepmech.trainers.specs", "deepmech.metrics.separation"} <= set(found)
-    assert not {
-        m for m in found if m.startswith(("deepmech_book.claims", "deepmech_book.figures", "deepmech_book.build"))
-    }
+def test_what_a_sweep_does_not_import_is_none_of_its_code():
+    found = provenance.own_modules("deepmech_book.sweeps.spring_block.networks")
+    assert {"deepmech_book.sweeps", "deepmech_book.sweeps.spring_block.networks"} <= set(found)
+    assert not {m for m in found if m.startswith(("deepmech.", "deepmech_book.claims", "deepmech_book.figures"))}
 
 
 def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mini):
@@ -97,7 +97,7 @@ def test_compiled_code_follows_an_edit_of_an_inlined_function_in_another_file(mi
 
 def test_an_edit_that_keeps_size_and_time_is_noticed(mini):
     """Python knows compiled code by size and time alone, and runs what the source said before."""
-    ask_now = partial(ask, mini, "(__import__('mini.user').user.compute(), provenance.digest('mini.user'))")
+    ask_now = partial(ask, mini, "(__import__('mini.user').user.compute(), provenance.code_hash('mini.user'))")
     before = ask_now()
     path = mini / "deep.py"
     then = path.stat()
@@ -108,7 +108,7 @@ def test_an_edit_that_keeps_size_and_time_is_noticed(mini):
             assert ask_now() == before, "the same code as before"
     with pytest.raises(subprocess.CalledProcessError) as told:
         ask_now()
-    assert f"Edited: {path} was edited and kept its size and time" in told.value.stderr
+    assert f"EditedError: {path} was edited and kept its size and time" in told.value.stderr
     shutil.rmtree(mini / "__pycache__")
     assert ask_now().startswith("(1.5") and ask_now() != before
 
@@ -125,12 +125,12 @@ def test_a_sweep_never_computes_by_older_code_than_its_own(mini, tmp_path):
     os.utime(mini / "cells.py", ns=(then.st_atime_ns, then.st_mtime_ns))
     with pytest.raises(subprocess.CalledProcessError) as told:
         ask(mini, values % str(tmp_path / "other"))
-    assert "Edited: " in told.value.stderr
+    assert "EditedError: " in told.value.stderr
 
 
 def test_a_module_without_source_is_named():
     with pytest.raises(ValueError, match=r"'tomllib\.nowhere'"):
-        provenance.digest("tomllib.nowhere")
+        provenance.code_hash("tomllib.nowhere")
 
 
 def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_code():
@@ -140,3 +140,33 @@ def test_every_compiled_function_of_the_library_is_kept_by_the_digest_of_its_cod
     takers = [p.name for p in ours if "import njit" in p.read_text() and p.name != "compiled.py"]
     wrong = [p.name for p in ours if "from numba import njit" in p.read_text()]
     assert takers and not wrong
+
+
+EVERYTHING = """
+import deepmech
+from deepmech.core import provenance, random
+
+assert not deepmech.__file__.endswith("__init__.py") or ".zip" in deepmech.__file__
+names = [getattr(deepmech, name) for name in deepmech.__all__]
+total = random.Stream.of("doctest", 0).normal("noise", 3, 5).sum()
+print(len(names), total, provenance.code_hash("deepmech.sweeps.sweep"))
+"""
+
+
+@pytest.mark.parametrize("form", ["compiled files", "archive"])
+def test_the_library_works_without_its_sources(tmp_path, form):
+    """From compiled files alone, as some distributions ship, and from an archive."""
+    library = Path(provenance.__file__).parents[1]
+    if form == "archive":
+        place = Path(shutil.make_archive(str(tmp_path / "library"), "zip", library.parent, library.name))
+    else:
+        place = tmp_path / "library"
+        shutil.copytree(library, place / library.name, ignore=shutil.ignore_patterns("__pycache__"))
+        compileall.compile_dir(place, quiet=1, legacy=True)
+        for source in place.rglob("*.py"):
+            source.unlink()
+    env = {**os.environ, "PYTHONPATH": str(place)}
+    done = subprocess.run([sys.executable, "-c", EVERYTHING], env=env, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    many, total, code = done.stdout.split()
+    assert int(many) > 20 and float(total) == Stream.of("doctest", 0).normal("noise", 3, 5).sum() and len(code) == 16

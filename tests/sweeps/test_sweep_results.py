@@ -87,11 +87,10 @@ def forget() -> None:
     """As in a new process: the module is read again, and nothing is known of results or digests."""
     sys.modules.pop("computed_here", None)
     results._read.clear()
-    for cached in (provenance.complete, provenance.reach, provenance.source, provenance.syntax, provenance._digest):
-        cached.cache_clear()
+    provenance.code_hash.cache_clear()
     for path in [path for path in provenance._texts if path.name in ("computed_here.py", "helper_here.py")]:
         del provenance._texts[path]
-    provenance._imported.discard("computed_here")
+    provenance._checked.discard("computed_here")
 
 
 def edit(place: Path, old: str, new: str) -> None:

@@ -1,23 +1,25 @@
 """numba's ``njit`` for this library: compiled code is kept, and never outlives the sources it was made from.
 
 numba keeps machine code as long as the file of its function is unchanged; it does not see that a function taken from
-another file has changed. Here every module has a folder of its own, named by all the code that it can reach.
+another file has changed. Here every module has a folder of its own, named by all code from which it may take what is
+compiled: what lies beside it, and :mod:`deepmech.core`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 import numba.core.config
-
-from deepmech.core import provenance
 
 #: Kernels make and keep no arrays: counting references, and wrappers for C, would only be more to compile. So would
 #: slices that are assigned at once, with the words of the error that they might raise.
@@ -29,6 +31,8 @@ WEEK = 7 * 24 * 3600.0
 
 def njit(**options: Any) -> Callable[[Any], Any]:
     """:func:`numba.njit` with the given options, whose machine code is kept in :func:`folder`.
+
+    Where there are no sources, in an archive or a library of compiled files, nothing is kept.
 
     Examples
     --------
@@ -42,6 +46,8 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     def compiled(function: Any) -> Any:
         if not options.get("cache"):
             return numba.njit(**options)(function)
+        if not Path(function.__code__.co_filename).is_file():
+            return numba.njit(**{**options, "cache": False})(function)
         config: Any = numba.core.config
         before = config.CACHE_DIR
         config.CACHE_DIR = str(folder(function.__module__))
@@ -54,12 +60,12 @@ def njit(**options: Any) -> Callable[[Any], Any]:
 
 
 def folder(module: str) -> Path:
-    """Where machine code of ``module`` is kept: a folder for each state of the code that it can reach.
+    """Where machine code of ``module`` is kept: a folder for each state of the code that it may be compiled from.
 
     It lies in the folder that the variable ``NUMBA_CACHE_DIR`` names, or beside the library, or, where nobody may
     write there, in this user's cache folder. States that nobody used for a week are removed.
     """
-    mine = _base() / f"{module}-{provenance.digest(module)}"
+    mine = _base() / f"{module}-{_state(Path(str(sys.modules[module].__file__)).parent)}"
     with suppress(OSError):
         mine.mkdir(parents=True, exist_ok=True)
         os.utime(mine)
@@ -67,6 +73,15 @@ def folder(module: str) -> Path:
             if time.time() - old.stat().st_mtime > WEEK:
                 shutil.rmtree(old, ignore_errors=True)
     return mine
+
+
+@cache
+def _state(beside: Path) -> str:
+    """Sixteen hexadecimal digits of the sources in a folder and in :mod:`deepmech.core`."""
+    hashed = hashlib.sha256()
+    for path in sorted({*beside.glob("*.py"), *Path(__file__).parent.glob("*.py")}):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:16]
 
 
 def _base() -> Path:

@@ -1,9 +1,8 @@
-"""Where a result comes from: versions, machine, device, precision, time, and the code that a function can reach.
+"""Where a result comes from: versions, machine, device, precision, time, and the code that computed it.
 
-Results and compiled machine code answer to that code, and to no other. A module reaches what it imports from its own
-package or from deepmech, anywhere in its text, and what those import; a name taken from a package reaches all that the
-package hands on, so that a sweep answers to nearly the whole library. A script of yours reaches the modules beside it,
-too. Code is its syntax tree without docstrings: comments and empty lines change nothing.
+Stored results answer to that code (:func:`code_hash`): the whole library, byte by byte, and the modules that the module
+of a function imports from its own package, or, of a script, from the folder beside it. Of these the syntax trees count,
+without docstrings: comments and empty lines of yours change nothing.
 
 Sources are read when their package is imported, and never again: what runs is what was imported, whatever happens to
 the files meanwhile.
@@ -15,14 +14,14 @@ import ast
 import hashlib
 import importlib.util
 import marshal
+import modulefinder
 import os
 import platform
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -128,47 +127,117 @@ def attributes(
     }
 
 
-_PACKAGE = __package__.partition(".")[0]
-#: Files as they were when their package, or the folder of a script, was first met; and modules known to be of them.
+#: Files of code as they were when their package, or the folder of a script, was first met.
 _texts: dict[Path, bytes] = {}
-_imported: set[str] = set()
+_checked: set[str] = set()
+_LIBRARY = Path(__file__).parents[1]
 
 
-class Edited(RuntimeError):
-    """A file changed between the start of this process and its import, so nobody can say which code runs."""
+class EditedError(RuntimeError):
+    """A file changed between the start of this process and its import, so that the code which runs is not known."""
 
 
 def remember(folder: Path) -> None:
-    """Read all sources in ``folder``, those of a package with their rooms; later edits go unnoticed, as they should."""
-    inside = folder.rglob("*.py") if (folder / "__init__.py").is_file() else folder.glob("*.py")
-    for path in inside:
-        if path not in _texts:
+    """Read all code in ``folder``, that of a package with its subfolders; later edits go unnoticed, as they should.
+
+    Of a library without sources this is compiled code, of one in an archive the archive.
+    """
+    while not folder.exists():
+        folder = folder.parent
+    if folder.is_file():
+        found = iter([folder])
+    else:
+        package = (folder / "__init__.py").is_file() or (folder / "__init__.pyc").is_file()
+        found = (path for end in ("*.py", "*.pyc") for path in (folder.rglob(end) if package else folder.glob(end)))
+    for path in found:
+        if path not in _texts and path.parent.name != "__pycache__":
             _texts[path] = path.read_bytes()
 
 
-def digest(module: str) -> str:
-    """Sixteen hexadecimal digits of the code of ``module`` and of everything of ours that it imports.
+@cache
+def code_hash(module: str) -> str:
+    """Sixteen hexadecimal digits of the library, of ``module`` and what it imports of its own package, or beside it,
+    and of the versions of torch and numba, which compile and compute what they say.
 
-    A ValueError if there is no source of that name; :class:`Edited` if a module was imported after its file had been
-    edited.
+    Raises
+    ------
+    ValueError
+        If there is no code of that name.
+    EditedError
+        If a module was imported after its file had been edited.
 
     Examples
     --------
-    >>> digest("deepmech.core.provenance") == digest("deepmech.core.provenance")
-    True
+    >>> len(code_hash("deepmech.core.random"))
+    16
     """
-    names = reach(module)
-    for name in (n for n in names if n in sys.modules and n not in _imported):
-        path = source(name)
-        if not path.is_file() or path.read_bytes() != _text(path):
-            raise Edited(f"{path} was edited while this process ran, and {name} imported since: start it again")
-        if _runs_older_code(path):
-            raise Edited(
-                f"{path} was edited and kept its size and time, so that Python runs the code that it compiled before: "
-                f"delete {importlib.util.cache_from_source(str(path))} and start again"
-            )
-        _imported.add(name)
-    return _digest(names)
+    own = own_modules(module)
+    for name, loaded in [*sys.modules.items()]:
+        path = Path(getattr(loaded, "__file__", None) or "")
+        if name not in _checked and (name in own or _LIBRARY in path.parents) and path in _texts:
+            _check_unedited(name, path)
+            _checked.add(name)
+    found = versions("torch", "numba")
+    parts = [found.get(name, "none") for name in ("torch", "numba")]
+    library = _LIBRARY if _LIBRARY.is_dir() else next(path for path in _LIBRARY.parents if path.is_file())
+    parts += [hashlib.sha256(_texts[p]).hexdigest() for p in sorted(_texts) if library in (p, *p.parents)]
+    parts += [f"{name} {syntax(_texts[own[name]])}" for name in sorted(own)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def own_modules(module: str) -> dict[str, Path]:
+    """Files of ``module`` and of the modules of its own package, or beside it, that it imports, directly or not; none
+    of the library's.
+
+    Examples
+    --------
+    >>> own_modules("deepmech.core.random")
+    {}
+    """
+    top = module.partition(".")[0]
+    if top == _LIBRARY.name:
+        return {}
+    try:
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # a module that was made in memory
+        spec = None
+    origin = Path(spec.origin) if spec is not None and spec.origin else Path()
+    if origin.suffix not in (".py", ".pyc"):
+        raise ValueError(f"module {module!r}: has no Python source here, by which its code could be told from another")
+    if origin not in _texts:
+        remember(origin.parent)
+    package = spec is not None and spec.submodule_search_locations is not None
+    folder = origin.parent.parent if package else origin.parent
+    beside = {top} if package or "site-packages" in folder.parts else {p.stem for p in folder.iterdir()}
+
+    class Finder(modulefinder.ModuleFinder):
+        def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
+            if path is None and name not in beside:
+                raise ImportError(name)
+            return super().find_module(name, path, parent)  # type: ignore[misc]
+
+    finder = Finder([str(folder)], excludes=[_LIBRARY.name])
+    try:
+        finder.import_hook(module)
+    except (ImportError, SyntaxError):
+        raise ValueError(
+            f"module {module!r}: has no Python source here, by which its code could be told from another"
+        ) from None
+    files = {name: Path(found.__file__) for name, found in finder.modules.items() if found.__file__}
+    for path in files.values():
+        if path not in _texts:
+            remember(path.parent)
+    return files
+
+
+def _check_unedited(name: str, path: Path) -> None:
+    if not path.is_file() or path.read_bytes() != _texts[path]:
+        raise EditedError(f"{path} was edited while this process ran, and {name} imported since: start it again")
+    if _runs_older_code(path):
+        raise EditedError(
+            f"{path} was edited and kept its size and time, so that Python runs the code that it compiled before: "
+            f"delete {importlib.util.cache_from_source(str(path))} and start again"
+        )
 
 
 def _runs_older_code(path: Path) -> bool:
@@ -185,53 +254,7 @@ def _runs_older_code(path: Path) -> bool:
     taken = head == [0, int(source_now.st_mtime) & 0xFFFFFFFF, source_now.st_size & 0xFFFFFFFF]
     if not taken or content[:4] != importlib.util.MAGIC_NUMBER:
         return False
-    return bool(marshal.loads(content[16:]) != compile(_text(path), str(path), "exec", dont_inherit=True))
-
-
-@cache
-def complete(module: str) -> str:
-    """:func:`digest`, with the versions of torch and numba, which compile and compute what it says."""
-    found = versions("torch", "numba")
-    compilers = (f"{name} {found[name]}" if name in found else f"no {name}" for name in ("torch", "numba"))
-    return hashlib.sha256(" ".join([digest(module), *compilers]).encode()).hexdigest()[:16]
-
-
-@cache
-def reach(module: str) -> tuple[str, ...]:
-    """``module`` and the modules of ours that it imports, directly or not, by name in alphabetical order.
-
-    Examples
-    --------
-    >>> reach("deepmech.core.random")
-    ('deepmech.core', 'deepmech.core.compiled', 'deepmech.core.provenance', 'deepmech.core.random')
-    """
-    found: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += _imports(name)
-    return tuple(sorted(found))
-
-
-@cache
-def source(module: str) -> Path:
-    """The file of a module, which is not imported; a ValueError if there is none."""
-    top, *rest = module.split(".")
-    try:
-        spec = importlib.util.find_spec(top)
-    except ValueError:  # a module that was made in memory
-        spec = None
-    path = Path(spec.origin) if spec is not None and spec.origin else Path()
-    if path.suffix == ".py" and path not in _texts:
-        remember(path.parent)
-    if rest:
-        inside = path.parent.joinpath(*rest)
-        path = inside / "__init__.py" if inside / "__init__.py" in _texts else inside.with_suffix(".py")
-    if path not in _texts:
-        raise ValueError(f"module {module!r}: has no Python source here, so nobody can say what code it is")
-    return path
+    return bool(marshal.loads(content[16:]) != compile(_texts[path], str(path), "exec", dont_inherit=True))
 
 
 @cache
@@ -243,7 +266,10 @@ def syntax(text: bytes) -> str:
     >>> syntax(b'def f(x):\\n    "Twice."\\n\\n    return 2 * x  # why not') == syntax(b'def f(x): return 2*x')
     True
     """
-    tree = ast.parse(text)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # compiled
+        return hashlib.sha256(text).hexdigest()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
@@ -252,75 +278,4 @@ def syntax(text: bytes) -> str:
     return ast.dump(tree)
 
 
-@cache
-def _digest(modules: tuple[str, ...]) -> str:
-    hashed = hashlib.sha256()
-    for name in modules:
-        hashed.update(f"{name}\0{syntax(_text(source(name)))}\0".encode())
-    return hashed.hexdigest()[:16]
-
-
-def _text(path: Path) -> bytes:
-    return _texts[path]
-
-
-def _imports(module: str) -> list[str]:
-    """Modules of ours that the text of ``module`` imports from."""
-    path = source(module)
-    inside = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    ours = {_PACKAGE, module.partition(".")[0]}
-    if not inside:  # a script: what lies beside it is its own
-        ours |= {p.stem for p in _texts if p.parent == path.parent}
-        ours |= {p.parent.name for p in path.parent.glob("*/__init__.py")}
-    found: list[str] = []
-    for node in ast.walk(ast.parse(_text(path))):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = inside.split(".")[: len(inside.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*above, *filter(None, [node.module])])
-            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return [name for name in found if name.partition(".")[0] in ours and _is_module(name)]
-
-
-def _is_module(name: str) -> bool:
-    try:
-        return source(name).is_file()
-    except ValueError:
-        return False
-
-
-def homes(package: str, extra: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], dict[str, str]]:
-    """``__getattr__`` and ``__dir__`` of a package, and the module of each name that it imports under TYPE_CHECKING.
-
-    Type checkers read those imports, and so does this: a name stands there and nowhere else. ``extra`` is the part of
-    ``deepmech[...]`` that brings what these modules need.
-
-    Examples
-    --------
-    >>> getattr_, dir_, home = homes("deepmech")
-    >>> home["over"], getattr_("over")("slope", [0.0, 1.0]).dims
-    ('deepmech.core.labels', ('slope',))
-    """
-    tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
-    typed = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-    imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
-    home = {alias.name: str(node.module) for node in imports for alias in node.names}
-
-    def get(name: str) -> Any:
-        if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        try:
-            value = getattr(import_module(home[name]), name)
-        except ModuleNotFoundError as missing:
-            if not extra:
-                raise
-            needs = f"{name} needs {missing.name}: pip install '.[{extra}]' in the folder of the repository"
-            raise ModuleNotFoundError(needs, name=missing.name) from None
-        setattr(sys.modules[package], name, value)  # the next time it is there
-        return value
-
-    return get, lambda: sorted({*vars(sys.modules[package]), *home}), home
-
-
-remember(Path(__file__).parents[1])
+remember(_LIBRARY)

@@ -137,9 +137,9 @@ class Sweep(Spec):
 
     @property
     def code(self) -> str:
-        """Sixteen hexadecimal digits of all code of ours that ``compute`` can reach, as it was imported, and of the
-        versions of torch and numba; not part of the key."""
-        return provenance.complete(self.target.partition(":")[0])
+        """Sixteen hexadecimal digits of the library, of the modules of its own that ``compute`` imports, as they were
+        imported, and of the versions of torch and numba; not part of the key."""
+        return provenance.code_hash(self.target.partition(":")[0])
 
     @property
     def target(self) -> str:

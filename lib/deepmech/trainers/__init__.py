@@ -5,7 +5,7 @@ A name is imported from its module when it is first asked for.
 
 from typing import TYPE_CHECKING
 
-from deepmech.core import provenance
+import lazy_loader
 
 if TYPE_CHECKING:
     from deepmech.trainers.langevin import Dynamics, Preparation, settle, walk
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from deepmech.trainers.specs import CNN, MLP, SingleSample, Training
     from deepmech.trainers.training import train
 
-__getattr__, __dir__, _HOMES = provenance.homes(__name__)
+__getattr__, __dir__, _ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "langevin": ["Dynamics", "Preparation", "settle", "walk"],
+        "lenet": ["train_lenet"],
+        "specs": ["CNN", "MLP", "SingleSample", "Training"],
+        "training": ["train"],
+    },
+)
 __all__ = [
     "CNN", "MLP", "Dynamics", "Preparation", "SingleSample", "Training", "settle", "train", "train_lenet", "walk",
 ]  # fmt: skip

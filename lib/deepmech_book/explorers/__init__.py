@@ -10,9 +10,10 @@
 """
 
 # ruff: noqa: F401 (what a name is, for readers and type checkers; it is imported when asked for)
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from deepmech.core import provenance
+import lazy_loader
+
 from deepmech_book.explorers.page import Page, cli_explore
 
 if TYPE_CHECKING:
@@ -32,4 +33,31 @@ if TYPE_CHECKING:
     )
 
 # Each brings what it needs and no more: widgets Jupyter's packages, which servers lack, results the trainers.
-__getattr__, __dir__, _ = provenance.homes(__name__, extra="book")
+_get, __dir__, _ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "chain": ["chain_page"],
+        "diagram": ["diagram_page"],
+        "elastic": ["elastic_page"],
+        "relaxation": ["relaxation_page"],
+        "ruler": ["ruler_page"],
+        "training": ["training_page"],
+        "widgets": [
+            "ChainExplorer",
+            "DiagramExplorer",
+            "ElasticExplorer",
+            "RelaxationExplorer",
+            "RulerExplorer",
+            "TrainOne",
+        ],
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    """A name from its module; a ModuleNotFoundError says how to get what that needs."""
+    try:
+        return _get(name)
+    except ModuleNotFoundError as missing:
+        remedy = "pip install '.[book]' in the folder of the repository"
+        raise ModuleNotFoundError(f"{name} needs {missing.name}: {remedy}", name=missing.name) from None
