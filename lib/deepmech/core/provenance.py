@@ -214,7 +214,7 @@ def own_modules(module: str) -> dict[str, Path]:
         def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
             if path is None and name not in beside:
                 raise ImportError(name)
-            return super().find_module(name, path, parent)  # type: ignore[misc]
+            return super().find_module(name, path, parent)
 
     finder = Finder([str(folder)], excludes=[_LIBRARY.name])
     try:
@@ -223,7 +223,7 @@ def own_modules(module: str) -> dict[str, Path]:
         raise ValueError(
             f"module {module!r}: has no Python source here, by which its code could be told from another"
         ) from None
-    files = {name: Path(found.__file__) for name, found in finder.modules.items() if found.__file__}
+    files = {name: Path(file) for name, found in finder.modules.items() if (file := getattr(found, "__file__", None))}
     for path in files.values():
         if path not in _texts:
             remember(path.parent)
