@@ -53,7 +53,7 @@ __getattr__, __dir__, _NAMES = lazy_loader.attach(
         "metrics.load_curve": ["LoadCurve", "load_curve"],
         "metrics.monitor": ["LoadCurveMonitor"],
         "metrics.separation": ["data_separation"],
-        "plots.lines": ["plot"],
+        "plots.load_curves": ["plot_load_curve"],
         "simulators": ["simulate"],
         "simulators.brownian": ["Well"],
         "simulators.elastic_sde": ["ElasticSDE"],

@@ -17,6 +17,8 @@ from matplotlib.patheffects import withStroke
 from deepmech.plots import style
 from deepmech.plots.style import AXES, LIGHT, Theme, axis_label, position, same_labels, sort_axes
 
+__all__ = ["MARGIN", "colorbar", "draw_cells", "network_diagram", "noise_of", "phase_diagram"]
+
 MARGIN = 0.14
 """Share of a cell's side left free around its load curve."""
 

@@ -53,7 +53,7 @@ class Sweep(Spec):
     name : str
         Letters, digits, ``_``, ``-`` and ``.``; it names stores and shipped files.
     compute : str
-        ``"module:function"``, or a name from the table ``CELLS`` of :mod:`deepmech_book.cells`, which stays what it
+        ``"module:function"``, or a name from the table ``CELLS`` of ``deepmech_book.cells``, which stays what it
         is when the function moves. It is called as ``function(cells, **fixed)`` with a slice of the grid, the varied
         parameters as a Dataset over ``cell`` (:meth:`slice`), and returns a Dataset of which all variables have the
         dimension ``cell`` too. What it returns for a cell must not depend on the other cells of the slice: that is

@@ -24,6 +24,29 @@ from deepmech_book.bench.judge import weight
 from deepmech_book.bench.measures import HELD_OUT, MEASURES
 from deepmech_book.sweeps.extras.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
+__all__ = [
+    "BEND",
+    "DRAWS",
+    "N_TEST",
+    "Pairs",
+    "Part",
+    "SignError",
+    "Truth",
+    "beside_null",
+    "coin",
+    "drawn_stars",
+    "less_median",
+    "mean_error",
+    "noise_floor",
+    "oracle",
+    "pairs_of",
+    "sign_error",
+    "sign_errors",
+    "truth_of",
+    "without_test",
+    "wrong_weights",
+]
+
 Part = Literal["loss", "fit"]
 Truth = Literal["error", "loss"]
 

@@ -25,6 +25,19 @@ from deepmech.core.estimates import Estimate, bootstrap
 from deepmech_book.bench.measures import MEASURES, Measure
 from deepmech_book.sweeps.extras.zoo import IMAGES, LEVELS, SIZE, VALIDATION
 
+__all__ = [
+    "LEAST",
+    "Judgement",
+    "compared",
+    "gap",
+    "in_words",
+    "judged",
+    "leaderboard",
+    "pairs_of",
+    "weight",
+    "worst_of",
+]
+
 LEAST = 5.0
 """Environments whose pairs weigh less in sum are left out."""
 

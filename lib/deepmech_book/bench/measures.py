@@ -16,6 +16,8 @@ import xarray as xr
 from deepmech.metrics.curvature import curvature
 from deepmech_book.sweeps.extras.zoo import IMAGES
 
+__all__ = ["HELD_OUT", "MEASURES", "Measure", "bend", "last_load", "parameters"]
+
 Measure = Callable[[xr.Dataset], xr.DataArray]
 
 

@@ -20,6 +20,8 @@ from deepmech_book.bench.judge import in_words, leaderboard
 from deepmech_book.bench.measures import MEASURES, Measure
 from deepmech_book.sweeps.extras.zoo import DATASETS, LEVELS, SIZE, STARS, STOPS, VERSION, made, settings_of, zoo
 
+__all__ = ["cli_bench", "cli_zoo", "own_measures", "record"]
+
 
 @cache
 def _settings(numbers: tuple[int, ...]) -> dict[str, np.ndarray]:

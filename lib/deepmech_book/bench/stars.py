@@ -17,6 +17,8 @@ from deepmech.core.estimates import LEVEL, Estimate
 from deepmech.core.random import Stream
 from deepmech_book.sweeps.extras.zoo import SIZE
 
+__all__ = ["DATA", "DRAWS", "labelled", "means", "over_stars"]
+
 DRAWS = 400
 DATA = ("mnist", "fashion-mnist")
 

@@ -11,6 +11,21 @@ from typing import Any
 
 import deepmech
 
+__all__ = [
+    "INDEX",
+    "LIBRARY",
+    "ROOMS",
+    "add_addresses",
+    "entry",
+    "escape_pipes",
+    "handed_on",
+    "known",
+    "library",
+    "modules",
+    "pages",
+    "resolve_missing_reference",
+]
+
 #: Rooms in the order of the front door.
 ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
@@ -45,9 +60,20 @@ def modules(room: str) -> dict[str, Path]:
     return {name: found[name] for name in sorted(found) if not _inside(name)}
 
 
+def handed_on() -> dict[str, str]:
+    """The module that defines each name of ``from deepmech import …``.
+
+    Examples
+    --------
+    >>> handed_on()["load_curve"]
+    'deepmech.metrics.load_curve'
+    """
+    return {name: getattr(deepmech, name).__module__ for name in deepmech.__all__ if name != "__version__"}
+
+
 def pages(book: Path) -> dict[str, str]:
     """The pages of the reference in MyST markdown, by name; ``book`` is the folder that the site is made from."""
-    front = "\n".join(f"   {home}.{name}" for name, home in sorted(deepmech._HOMES.items()))
+    front = "\n".join(f"   {home}.{name}" for name, home in sorted(handed_on().items()))
     rooms = "\n".join(f"- {{doc}}`/generated/api/{room}`" for room in ROOMS)
     out = {"index": INDEX.format(front=front, rooms=rooms)}
     for room in ROOMS:
@@ -113,7 +139,7 @@ def add_addresses(app: Any, env: Any) -> None:
     objects = env.get_domain("py").objects
     if not objects:
         return  # a site without the reference
-    homes = {f"deepmech.{name}": f"{home}.{name}" for name, home in deepmech._HOMES.items()}
+    homes = {f"deepmech.{name}": f"{home}.{name}" for name, home in handed_on().items()}
     for package in library():
         for name in getattr(package, "__all__", ()):
             if (home := getattr(getattr(package, name), "__module__", None)) is not None:

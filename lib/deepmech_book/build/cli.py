@@ -12,6 +12,8 @@ from typing import Any
 
 from deepmech.cli import positive, say, verb
 
+__all__ = ["PROFILES", "commands", "needs_book"]
+
 PROFILES = ("quick", "laptop", "paper")
 
 

@@ -32,6 +32,24 @@ from deepmech.core.files import write_whole
 from deepmech_book.build import keys
 from deepmech_book.build.sources import BookError, Checkout, Source, format_duration, short, with_values
 
+__all__ = [
+    "FIGURES",
+    "MARK",
+    "OUTPUT",
+    "SAID",
+    "WIDGET",
+    "BookEngine",
+    "Client",
+    "NotebookFailed",
+    "check",
+    "end",
+    "execute",
+    "place",
+    "places",
+    "readable",
+    "stop",
+]
+
 FIGURES = "figures"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: Bytes that the outputs of a notebook may have; the longest page of the book has 1.5 million.

@@ -16,6 +16,19 @@ from deepmech.core import provenance
 from deepmech_book.build import api, gallery
 from deepmech_book.build.sources import REFERENCE, format_duration
 
+__all__ = [
+    "Answer",
+    "add_stamp",
+    "fix_aria",
+    "fold_setting_up",
+    "plain_search",
+    "provenance_banner",
+    "read_together",
+    "refuse_plain_build",
+    "setup",
+    "show_markup",
+]
+
 
 def refuse_plain_build(app: Any, config: Any) -> None:
     """End with one line where Jupyter Book was called by itself: it would find no page, for pages are executed first.

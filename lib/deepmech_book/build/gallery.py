@@ -17,6 +17,8 @@ from deepmech_book.build.notebooks import PageRun
 from deepmech_book.build.sources import Checkout
 from deepmech_book.claims import PAPERS, figures
 
+__all__ = ["FOLDER", "HEAD", "executed", "page", "put_beside"]
+
 #: The folder of the site in which the files of all figures lie; the book gives no name to two figures.
 FOLDER = "figures"
 _IMAGE = re.compile(r'src="data:image/(svg|png)[^,"]*,([^"]*)"')

@@ -19,6 +19,19 @@ from deepmech.core.specs import digest
 from deepmech_book import RECORD
 from deepmech_book.build.sources import Checkout, Source
 
+__all__ = [
+    "changed",
+    "executed",
+    "figures",
+    "names_in",
+    "parts",
+    "records",
+    "remove",
+    "results",
+    "surroundings",
+    "tree_digest",
+]
+
 # The build itself does not reach into notebooks, except through these files.
 _BUILD = tuple(f"deepmech_book/build/{name}.py" for name in ("execution", "sources"))
 

@@ -15,6 +15,8 @@ from deepmech.core.files import write_whole
 from deepmech_book.build.notebooks import Say
 from deepmech_book.build.sources import BookError, Checkout
 
+__all__ = ["copy", "write"]
+
 
 def copy(checkout: Checkout, name: str) -> Any:
     """The notebook ``name`` as Jupyter keeps notebooks, without a tie to the file that it was read from."""

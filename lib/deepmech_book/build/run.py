@@ -19,6 +19,8 @@ from deepmech_book.build import keys, notebooks
 from deepmech_book.build.notebooks import Say
 from deepmech_book.build.sources import Checkout, Source, aligned, assignments, checked, kind, remark
 
+__all__ = ["describe", "notebook_of", "parameters_of", "run", "value"]
+
 
 def notebook_of(checkout: Checkout, path: str | Path) -> Source:
     """The notebook of the book at ``path`` (``notebooks/glass/relaxation.md``, or ``glass/relaxation``)."""

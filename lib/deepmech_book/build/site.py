@@ -31,6 +31,8 @@ from deepmech_book.build.sources import REFERENCE, BookError, Checkout, mapping
 from deepmech_book.claims import registry, tables
 from deepmech_book.claims.display import fold
 
+__all__ = ["MINUTES", "SEAL", "build", "build_lock", "collect_records", "current"]
+
 SEAL = ".deepmech-site"
 #: What Jupyter Book may take for the pages; all of the book take it two, where nothing else runs.
 MINUTES = 30.0

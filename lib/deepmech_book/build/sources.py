@@ -18,6 +18,28 @@ from sphinx_external_toc.parsing import parse_toc_data
 
 from deepmech_book.claims.registry import written
 
+__all__ = [
+    "MADE_PAGES",
+    "NAMES",
+    "PROFILES",
+    "REFERENCE",
+    "SUFFIXES",
+    "BookError",
+    "Checkout",
+    "Source",
+    "aligned",
+    "assignments",
+    "checked",
+    "format_duration",
+    "kind",
+    "like",
+    "mapping",
+    "read",
+    "remark",
+    "short",
+    "with_values",
+]
+
 PROFILES = ("quick", "laptop", "paper")
 MADE_PAGES = ("status", "scoreboard", "papers", "formulas", "gallery")
 REFERENCE = "api/"

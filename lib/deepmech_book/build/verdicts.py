@@ -20,6 +20,24 @@ from deepmech_book.build.notebooks import Say
 from deepmech_book.build.sources import BookError
 from deepmech_book.claims.rules import VERDICTS
 
+__all__ = [
+    "COLUMNS",
+    "FILE",
+    "HEAD",
+    "NONE",
+    "NUMBERS",
+    "PROFILE",
+    "SEEN",
+    "Row",
+    "demand",
+    "difference",
+    "differences",
+    "of_records",
+    "read",
+    "tolerance",
+    "write",
+]
+
 FILE = "verdicts.tsv"
 PROFILE = "quick"
 RELATIVE, OF_WIDTH, OF_END, ROUNDING = 1e-4, 2e-3, 1e-6, 1e-9

@@ -17,6 +17,19 @@ from deepmech_book.analysis.spring_block import chains
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
 from deepmech_book.sweeps.spring_block import networks
 
+__all__ = [
+    "NOISES",
+    "SHADES",
+    "SIDES",
+    "SOURCES",
+    "STEPS",
+    "chain_diagram",
+    "derived_state",
+    "diagram",
+    "diagram_page",
+    "in_words",
+]
+
 STEPS = {"load": 0.001, "curvature": 0.0001, "outcome": 0.0001}
 """What numbers in the page are rounded to: load curves, their curvature, and accuracy or energy."""
 N_FRICTION, N_NOISE, N_RUNS = 11, 11, 10

@@ -20,6 +20,24 @@ from deepmech.core.files import write_new
 from deepmech.core.random import Stream
 from deepmech_book import explorers
 
+__all__ = [
+    "ANIMATION_PARAMS",
+    "EXPLORERS",
+    "MISSING",
+    "ROOM",
+    "SEED",
+    "SEEDS",
+    "ExplorerSpec",
+    "Page",
+    "Value",
+    "animation_state",
+    "bundle",
+    "cli_explore",
+    "key",
+    "quantise_int16",
+    "style",
+]
+
 ROOM = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
 _EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.M)

@@ -14,6 +14,8 @@ from deepmech_book.analysis.glass import phases
 from deepmech_book.explorers.page import ExplorerSpec, Value, quantise_int16
 from deepmech_book.sweeps.glass import walks
 
+__all__ = ["PHASES", "STEPS", "STILL", "derived_state", "phase_run", "relaxation_page"]
+
 STEPS = {"overlap": 0.0001, "log_msd": 0.001}
 """What numbers in the page are rounded to: overlaps, and logarithms (base 10) of mean square displacements."""
 STILL = -32

@@ -14,6 +14,8 @@ from deepmech.core.random import purpose_word
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
+__all__ = ["DT", "EXTENSION", "PRESETS", "RULER", "VALUES", "derived_state", "ruler_page", "specs_of"]
+
 VALUES = {
     "duration": Value(40, (20, 400, 10), "of the pull"),
     "jerk_speed": Value(0.0, (0.0, 4.0, 0.1), "as in :class:`~deepmech.simulators.folding_ruler.Pull`"),

@@ -11,6 +11,8 @@ from deepmech.data import load
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
 
+__all__ = ["FIG_3", "MOST_DROPOUT", "SIZES", "VALUES", "derived_state", "training_page"]
+
 FIG_3 = DIAGRAMS["A.3"]
 MOST_DROPOUT = 0.28
 """Dropout of the noisiest networks of Fig. 1(c), which stand beside the noisiest chains of Fig. 3."""

@@ -21,6 +21,16 @@ from deepmech_book.explorers.relaxation import phase_run, relaxation_page
 from deepmech_book.explorers.ruler import ruler_page, specs_of
 from deepmech_book.explorers.training import training_page
 
+__all__ = [
+    "ChainExplorer",
+    "DiagramExplorer",
+    "ElasticExplorer",
+    "Explorer",
+    "RelaxationExplorer",
+    "RulerExplorer",
+    "TrainOne",
+]
+
 _TRAITS: dict[type, Any] = {bool: traitlets.Bool, int: traitlets.Int, float: traitlets.Float}
 
 

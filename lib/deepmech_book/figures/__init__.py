@@ -1,9 +1,9 @@
 """The pictures of the book: with words that stand for them and numbers to take away.
 
 Every drawing function of :mod:`deepmech.plots` and of :mod:`.curves`, :mod:`.planes`, :mod:`.points` and
-:mod:`.sketches` is here under its name, with its arguments but for the figure to draw on. It also takes ``alt``, what
-the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a :class:`Picture`.
-Pictures of one chapter, which know their labels, have a module each, such as :mod:`~deepmech_book.figures.elastic_sde`.
+:mod:`.spring_block` is here under its name, with its arguments but for the figure to draw on. It also takes ``alt``,
+what the picture shows in a sentence, and ``figure``, the registry id of what it reproduces, and returns a
+:class:`Picture`. :mod:`.elastic_sde` has the pictures of its chapter, which know their labels and words.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import cache
 from typing import Any
 
 from deepmech import plots
-from deepmech_book.figures import curves, planes, points, sketches
+from deepmech_book.figures import curves, planes, points, spring_block
 from deepmech_book.figures.picture import Picture, pictured
 
 __all__ = ["NAMES", "Picture"]
 
 _DRAWN_BY: dict[str, Any] = {
     **{name: plots for name in ("layer_curves", "load_curves", "network_diagram", "phase_diagram")},
-    **{name: module for module in (curves, planes, points, sketches) for name in module.__all__},
+    **{name: module for module in (curves, planes, points, spring_block) for name in module.__all__},
 }
 NAMES = sorted(_DRAWN_BY)
 """The functions that draw a whole picture."""

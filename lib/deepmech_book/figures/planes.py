@@ -1,22 +1,21 @@
-"""Shaded planes: phase diagrams side by side, values over two parameters, slices of landscapes."""
+"""Shaded planes: values over two parameters, slices of landscapes, small images."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
-from deepmech.plots.phase_diagram import colorbar, draw_cells
-from deepmech.plots.style import LIGHT, axis_label, panels, rows_of, same_labels, sort_axes, transpose_to
+from deepmech.plots.phase_diagram import colorbar
+from deepmech.plots.style import LIGHT, SINGLETON, axis_label, panels, rows_of, same_labels, sort_axes, transpose_to
 
-__all__ = ["heat", "phases", "slices"]
+__all__ = ["heat", "images", "slices"]
 
 #: Up to so many columns or rows of a shaded plane have a tick each, and cells a number.
 FEW = 8
@@ -93,45 +92,6 @@ def heat(
     return fig
 
 
-def phases(
-    diagrams: Mapping[str, xr.Dataset],
-    names: Mapping[str, tuple[float, float]],
-    *,
-    fig: Figure,
-) -> Figure:
-    """Phase diagrams side by side, each shaded by signed curvature on its own scale, with the phases named on them.
-
-    Parameters
-    ----------
-    diagrams : Dataset by title
-        With ``load_curve`` (x, y, layer) and ``curvature`` (x, y), drawn as :func:`phase_diagram` does.
-    names : place by name of a phase
-        Fractions of the width and height of every panel.
-
-    Examples
-    --------
-    >>> curve = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 0.5, 0.0]]], dims=("noise", "slope", "layer"))
-    >>> one = xr.Dataset({"load_curve": curve, "curvature": (("noise", "slope"), [[0.2, -0.2]])})
-    >>> fig = phases({"networks": one}, {"lazy": (0.8, 0.8)}, fig=Figure())
-    >>> [text.get_text() for text in fig.axes[0].texts]
-    ['lazy']
-    """
-    fig.set_figheight(3.3)
-    for ax, (title, made) in zip(panels(fig, list(diagrams), columns=len(diagrams)), diagrams.items(), strict=True):
-        x, y = map(str, made["curvature"].dims)
-        layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
-        load = sort_axes(f"phases {title}", made["load_curve"], x, y, layer)
-        bend = sort_axes(f"phases {title}", made["curvature"], x, y)
-        side = (0.42 * style.WIDTH / bend.shape[0], 2.4 / bend.shape[1])
-        draw_cells(ax, load, bend, bend, side, 1.1, LIGHT)
-        ax.set(xlabel=axis_label(load[x]), ylabel=axis_label(load[y]))
-        halo = [withStroke(linewidth=4, foreground=LIGHT.background)]
-        for name, place in names.items():
-            how: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "path_effects": halo}
-            ax.text(*place, name, transform=ax.transAxes, color=LIGHT.text, **how)
-    return fig
-
-
 def slices(
     values: xr.DataArray,
     *,
@@ -196,4 +156,59 @@ def slices(
             axis.set_major_formatter(lambda v, _: style.format_number(v))
     bar = colorbar(mesh, axes, label or axis_label(values), location="bottom", pad=0.02, aspect=40, extend="both")
     bar.ax.xaxis.set_major_formatter(lambda v, _: style.format_number(v))
+    return fig
+
+
+HALF = 0.47
+"""Half the side of an image, where half the distance of two is 0.5."""
+
+
+def images(
+    maps: xr.DataArray,
+    *,
+    x: str,
+    y: str,
+    panel: str | None = None,
+    x_label: str = "layer $\\ell$",
+    fig: Figure,
+) -> Figure:
+    """Images side by side along ``x`` and below one another along ``y``, dark for small numbers and light for large.
+
+    Every column of a panel has a grey scale of its own, from its smallest to its largest number: images of one column
+    may be compared with one another, images of different columns in their pattern only.
+
+    Parameters
+    ----------
+    maps : DataArray, dims ([panel,] y, x, row, column)
+        Rows and columns of an image are counted from its upper left corner.
+    x, y : str
+        Dimensions of the grid.
+    panel : str, optional
+        Dimension of which every value has its own grid, one below the other; the values are the titles.
+
+    Raises
+    ------
+    ValueError
+        If dimensions do not fit, or a number is not finite.
+    """
+    maps = transpose_to("images maps", maps, panel, y, x, "row", "column")
+    if not np.isfinite(maps.values).all():
+        raise ValueError("images maps: some numbers are not finite; leave such images out")
+    titles = [str(v) for v in maps[panel or SINGLETON].values]
+    down, across, tall = maps.sizes[y], maps.sizes[x], maps.sizes["row"] / maps.sizes["column"]
+    side = (style.WIDTH - 0.5) / across
+    fig.set_figheight(len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3)
+    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * HALF
+    for ax, grid in zip(panels(fig, titles, 1, x_label), maps.values, strict=True):
+        low, high = grid.min((0, 2, 3)), grid.max((0, 2, 3))
+        for i, j in np.ndindex(down, across):
+            extent = (j - HALF, j + HALF, i + HALF, i - HALF)
+            ax.imshow(grid[i, j], cmap="gray", vmin=low[j], vmax=high[j], aspect=tall, extent=extent)
+        frames = [corners + np.array([j, i]) for i, j in np.ndindex(down, across)]
+        ax.add_collection(LineCollection(frames, colors=LIGHT.faint, linewidths=0.9))
+        ax.set(xlim=(-0.5, across - 0.5), ylim=(down - 0.5, -0.5))
+        ax.set_xticks(range(across), [style.format_number(name) for name in maps[x].values])
+        ax.set_yticks(range(down), [style.format_number(name) for name in maps[y].values])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
     return fig

@@ -13,10 +13,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from deepmech.plots import style
-from deepmech.plots.phase_diagram import colorbar, noise_of
-from deepmech.plots.style import AXES, LIGHT, SINGLETON, axis_label, legend, panels, rows_of, same_labels, transpose_to
+from deepmech.plots.phase_diagram import colorbar
+from deepmech.plots.style import LIGHT, SINGLETON, axis_label, legend, panels, rows_of, same_labels, transpose_to
 
-__all__ = ["accuracy_by_bend", "clouds", "dots", "scatter"]
+__all__ = ["clouds", "dots", "scatter"]
 
 
 def _require_few_kinds(owner: str, kinds: int, words: str) -> None:
@@ -87,19 +87,6 @@ def scatter(
     ax.set(xlabel=x_label or axis_label(x), ylabel=y_label or axis_label(y))
     ax.grid()
     return fig
-
-
-def accuracy_by_bend(means: xr.Dataset, rank: tuple[float, float, float], *, fig: Figure) -> Figure:
-    """Test accuracy against the size of the curvature, a point per cell of a diagram of networks, coloured by noise.
-
-    ``rank`` is their rank correlation with the ends of its interval.
-    """
-    bend, noise = means["curvature"], noise_of(means)
-    shade = means[noise].broadcast_like(bend).transpose(*bend.dims)
-    return scatter(
-        abs(bend), 100 * means["accuracy"].transpose(*bend.dims), colour=shade, colour_label=AXES[noise][0], rank=rank,
-        x_label="size of the signed curvature", y_label="test accuracy (%)", fig=fig,
-    )  # fmt: skip
 
 
 def dots(

@@ -10,6 +10,8 @@ from typing import Any
 from deepmech.sweeps.results import folder
 from deepmech_book.claims.registry import written
 
+__all__ = ["ASKED", "COMMITS", "Prediction", "book", "prediction"]
+
 COMMITS = dict.fromkeys(("equal_separation", "generalisation", "inside_a_layer"), "e3c385d")
 """In which each prediction was committed, before anything was trained on which it is judged."""
 ASKED = {"question": "Question", "law": "The law", "ours": "What we expected", "rival": "Simplest rival",

@@ -1,20 +1,23 @@
-"""Drawings of things: network and chain, the friction law, a folding ruler, small images."""
+"""Pictures of the spring–block chapter: network and chain, the friction law, a folding ruler, diagrams side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+from matplotlib.patheffects import withStroke
 
 from deepmech.plots import style
-from deepmech.plots.style import LIGHT, SINGLETON, panels, transpose_to
+from deepmech.plots.phase_diagram import draw_cells, noise_of
+from deepmech.plots.style import AXES, LIGHT, axis_label, panels, sort_axes, transpose_to
+from deepmech_book.figures.points import scatter
 
-__all__ = ["analogy", "folding_ruler", "friction_law", "images"]
+__all__ = ["accuracy_by_bend", "analogy", "folding_ruler", "friction_law", "phases"]
 
 
 def analogy(*, fig: Figure) -> Figure:
@@ -177,56 +180,53 @@ def _shape(ax: Axes, x: np.ndarray, base: float, *, last: bool) -> None:
         ax.add_patch(pull)
 
 
-HALF = 0.47
-"""Half the side of an image, where half the distance of two is 0.5."""
-
-
-def images(
-    maps: xr.DataArray,
+def phases(
+    diagrams: Mapping[str, xr.Dataset],
+    names: Mapping[str, tuple[float, float]],
     *,
-    x: str,
-    y: str,
-    panel: str | None = None,
-    x_label: str = "layer $\\ell$",
     fig: Figure,
 ) -> Figure:
-    """Images side by side along ``x`` and below one another along ``y``, dark for small numbers and light for large.
-
-    Every column of a panel has a grey scale of its own, from its smallest to its largest number: images of one column
-    may be compared with one another, images of different columns in their pattern only.
+    """Phase diagrams side by side, each shaded by signed curvature on its own scale, with the phases named on them.
 
     Parameters
     ----------
-    maps : DataArray, dims ([panel,] y, x, row, column)
-        Rows and columns of an image are counted from its upper left corner.
-    x, y : str
-        Dimensions of the grid.
-    panel : str, optional
-        Dimension of which every value has its own grid, one below the other; the values are the titles.
+    diagrams : Dataset by title
+        With ``load_curve`` (x, y, layer) and ``curvature`` (x, y), drawn as :func:`phase_diagram` does.
+    names : place by name of a phase
+        Fractions of the width and height of every panel.
 
-    Raises
-    ------
-    ValueError
-        If dimensions do not fit, or a number is not finite.
+    Examples
+    --------
+    >>> curve = xr.DataArray([[[2.0, 1.5, 0.0], [2.0, 0.5, 0.0]]], dims=("noise", "slope", "layer"))
+    >>> one = xr.Dataset({"load_curve": curve, "curvature": (("noise", "slope"), [[0.2, -0.2]])})
+    >>> fig = phases({"networks": one}, {"lazy": (0.8, 0.8)}, fig=Figure())
+    >>> [text.get_text() for text in fig.axes[0].texts]
+    ['lazy']
     """
-    maps = transpose_to("images maps", maps, panel, y, x, "row", "column")
-    if not np.isfinite(maps.values).all():
-        raise ValueError("images maps: some numbers are not finite; leave such images out")
-    titles = [str(v) for v in maps[panel or SINGLETON].values]
-    down, across, tall = maps.sizes[y], maps.sizes[x], maps.sizes["row"] / maps.sizes["column"]
-    side = (style.WIDTH - 0.5) / across
-    fig.set_figheight(len(titles) * (tall * side * down + (0.65 if panel else 0.35)) + 0.3)
-    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]) * HALF
-    for ax, grid in zip(panels(fig, titles, 1, x_label), maps.values, strict=True):
-        low, high = grid.min((0, 2, 3)), grid.max((0, 2, 3))
-        for i, j in np.ndindex(down, across):
-            extent = (j - HALF, j + HALF, i + HALF, i - HALF)
-            ax.imshow(grid[i, j], cmap="gray", vmin=low[j], vmax=high[j], aspect=tall, extent=extent)
-        frames = [corners + np.array([j, i]) for i, j in np.ndindex(down, across)]
-        ax.add_collection(LineCollection(frames, colors=LIGHT.faint, linewidths=0.9))
-        ax.set(xlim=(-0.5, across - 0.5), ylim=(down - 0.5, -0.5))
-        ax.set_xticks(range(across), [style.format_number(name) for name in maps[x].values])
-        ax.set_yticks(range(down), [style.format_number(name) for name in maps[y].values])
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
+    fig.set_figheight(3.3)
+    for ax, (title, made) in zip(panels(fig, list(diagrams), columns=len(diagrams)), diagrams.items(), strict=True):
+        x, y = map(str, made["curvature"].dims)
+        layer = next(str(d) for d in made["load_curve"].dims if d not in (x, y))
+        load = sort_axes(f"phases {title}", made["load_curve"], x, y, layer)
+        bend = sort_axes(f"phases {title}", made["curvature"], x, y)
+        side = (0.42 * style.WIDTH / bend.shape[0], 2.4 / bend.shape[1])
+        draw_cells(ax, load, bend, bend, side, 1.1, LIGHT)
+        ax.set(xlabel=axis_label(load[x]), ylabel=axis_label(load[y]))
+        halo = [withStroke(linewidth=4, foreground=LIGHT.background)]
+        for name, place in names.items():
+            how: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "path_effects": halo}
+            ax.text(*place, name, transform=ax.transAxes, color=LIGHT.text, **how)
     return fig
+
+
+def accuracy_by_bend(means: xr.Dataset, rank: tuple[float, float, float], *, fig: Figure) -> Figure:
+    """Test accuracy against the size of the curvature, a point per cell of a diagram of networks, coloured by noise.
+
+    ``rank`` is their rank correlation with the ends of its interval.
+    """
+    bend, noise = means["curvature"], noise_of(means)
+    shade = means[noise].broadcast_like(bend).transpose(*bend.dims)
+    return scatter(
+        abs(bend), 100 * means["accuracy"].transpose(*bend.dims), colour=shade, colour_label=AXES[noise][0], rank=rank,
+        x_label="size of the signed curvature", y_label="test accuracy (%)", fig=fig,
+    )  # fmt: skip
