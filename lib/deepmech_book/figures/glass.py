@@ -1,7 +1,7 @@
-"""Pictures of the glass paper's chapter: overlaps over time, times over temperature, displacements.
+"""Pictures of the pages on paper C: each takes finished arrays and knows its labels.
 
-Each draws finished arrays by a function of :mod:`deepmech_book.figures`, and takes ``alt``, what the picture shows in a
-sentence, and ``figure``, the registry id of the figure that it reproduces.
+One that several pages draw takes ``alt``, what the picture shows in a sentence, and ``figure``, the registry id of the
+figure that it reproduces; the others know these too.
 """
 
 from __future__ import annotations
@@ -14,12 +14,27 @@ from deepmech_book.figures import Picture
 __all__ = [
     "before_and_after",
     "beside_free_walks",
+    "curvatures",
+    "descents",
+    "displacement_nulls",
+    "displacement_powers",
+    "displacements",
+    "displacements_by_batch",
+    "kicks",
     "last_overlaps",
     "loss_of_protocol",
+    "losses_by_decay",
+    "losses_by_size",
+    "motilities",
+    "non_gaussian",
     "overlap_forever",
     "overlap_panels",
     "overlaps",
     "overlaps_in_wells",
+    "paths",
+    "planes",
+    "planes_of_one_scale",
+    "susceptibilities",
     "times_after_waits",
     "times_by_temperature",
     "times_by_training",
@@ -31,7 +46,13 @@ TAU = r"decorrelation time $\tau_{90}$ (steps)"
 
 
 def overlaps(
-    curves: xr.DataArray, free: xr.DataArray, *, alt: str, figure: str | None = None, points: bool = True
+    curves: xr.DataArray,
+    free: xr.DataArray,
+    *,
+    alt: str,
+    figure: str | None = None,
+    points: bool = True,
+    x_label: str = "time $t$ since $t_w$ (steps)",
 ) -> Picture:
     """Overlaps over time, one for each temperature, beside free walks.
 
@@ -51,7 +72,7 @@ def overlaps(
         theory_label="free walk",
         log="x",
         points=points,
-        x_label="time $t$ since $t_w$ (steps)",
+        x_label=x_label,
         y_label="overlap $Q(t)$",
         alt=alt,
         figure=figure,
@@ -91,6 +112,7 @@ def times_by_temperature(
     label: str = "{}",
     figure: str | None = None,
     bars: bool = False,
+    x_label: str = T,
     y_label: str = TAU,
 ) -> Picture:
     """Times in which the overlap falls over temperature, one curve for each phase, window, wait or size.
@@ -110,7 +132,7 @@ def times_by_temperature(
         theory_label="free walks",
         log="xy",
         legend=True,
-        x_label=T,
+        x_label=x_label,
         y_label=y_label,
         alt=alt,
         figure=figure,
@@ -277,4 +299,262 @@ def overlap_forever(overlap: xr.DataArray) -> Picture:
         y_label=r"$Q_\infty$",
         alt="The overlap after infinite time over temperature: a straight line of slope minus one half when hot.",
         figure="C.A7",
+    )
+
+
+def non_gaussian(
+    alpha: xr.DataArray, null: xr.DataArray, *, alt: str, figure: str, height: float | None = None
+) -> Picture:
+    """α₂ over time: ``alpha`` and ``null``, of Gaussian layers, over ``phase`` (a panel each), ``kind``, ``time``."""
+    return figures.curve_panels(
+        alpha,
+        x="time",
+        by="kind",
+        panel="phase",
+        theory=null,
+        theory_label="Gaussian layers",
+        columns=3,
+        shared=False,
+        log="x",
+        x_label="$t$ (steps)",
+        y_label=r"$\alpha_2$",
+        alt=alt,
+        figure=figure,
+        height=height,
+    )
+
+
+def motilities(share: xr.DataArray, null: xr.DataArray, *, alt: str) -> Picture:
+    """Histograms of log₁₀|Δw|: ``share`` and ``null``, of Gaussian layers, over ``phase``, ``temperature``, ``bin``."""
+    return figures.curve_panels(
+        share,
+        x="bin",
+        by="temperature",
+        panel="phase",
+        label="$T$ = {}",
+        theory=null,
+        theory_label="Gaussian layers",
+        columns=3,
+        x_label=r"$\log_{10}|\Delta w|$",
+        y_label="share of weights",
+        alt=alt,
+    )
+
+
+def susceptibilities(chi: xr.DataArray, independent: xr.DataArray) -> Picture:
+    """χ₄ over time, a panel for each ``temperature``, of networks and of independent weights, over ``kind``."""
+    return figures.curve_panels(
+        chi,
+        x="time",
+        by="kind",
+        panel="temperature",
+        title="$T$ = {}",
+        theory=independent,
+        theory_label="independent weights",
+        columns=3,
+        shared=False,
+        log="x",
+        height=1.7,
+        x_label="$t$ (steps)",
+        y_label=r"$\chi_4$",
+        alt="The dynamic susceptibility over time, a panel for each temperature, beside that of independent weights.",
+    )
+
+
+def losses_by_size(loss: xr.DataArray, typical: xr.DataArray) -> Picture:
+    """Final losses over weights per sample: ``loss`` over ``labels``, ``seed``, ``ratio``, and the ``typical`` one."""
+    return figures.lines(
+        typical,
+        x="ratio",
+        by="labels",
+        interval=(loss.min("seed"), loss.max("seed")),
+        log="y",
+        legend=True,
+        x_label="weights per sample $N/P_D$",
+        y_label="final data loss",
+        alt="Final loss over weights per sample on CIFAR-10 and for random labels: both fall as networks grow.",
+        figure="C.A3",
+    )
+
+
+def losses_by_decay(loss: xr.DataArray) -> Picture:
+    """Final losses over ``regularisation``, of single networks and their mean, along ``kind``."""
+    return figures.lines(
+        loss,
+        x="regularisation",
+        by="kind",
+        points=False,
+        legend=True,
+        log="x",
+        x_label=r"weight decay $\lambda$",
+        y_label="final data loss",
+        alt="Final loss over weight decay on CIFAR-10: single networks rise and then jump to one half at different "
+        "places.",
+    )
+
+
+def displacements(moved: xr.DataArray, free: xr.DataArray) -> Picture:
+    """Squared displacements over ``time``, a panel for each ``phase``, of networks and free walks, by temperature."""
+    return figures.curve_panels(
+        moved,
+        x="time",
+        by="temperature",
+        panel="phase",
+        label="$T$ = {}",
+        theory=free,
+        theory_label="free walks",
+        columns=3,
+        log="xy",
+        x_label="$t$ (steps)",
+        y_label="squared displacement",
+        alt="Three panels of displacements over time: hot ones on the dashed free walks, cold ones above them and "
+        "steeper; none has a plateau.",
+        figure="C.5",
+    )
+
+
+def displacement_powers(powers: xr.DataArray) -> Picture:
+    """Local powers of displacements over ``time``, one curve for each ``temperature``."""
+    return figures.lines(
+        powers,
+        x="time",
+        by="temperature",
+        label="$T$ = {}",
+        log="x",
+        points=False,
+        level=1.0,
+        x_label="time $t$ (steps)",
+        y_label="local power of the displacement",
+        alt="Local powers over time: one when hot, two when cold, falling at late times.",
+    )
+
+
+def displacement_nulls(kinds: xr.Dataset) -> Picture:
+    """Displacements over ``time``, one curve for each variable: networks, and what they are compared with."""
+    return figures.lines(
+        kinds.to_dataarray("kind"),
+        x="time",
+        by="kind",
+        log="xy",
+        points=False,
+        legend=True,
+        x_label="time $t$ since $t_w$ (steps)",
+        y_label="mean squared displacement",
+        alt="Displacements of hot regularised networks over time beside free walks and weights held by weight decay "
+        "alone.",
+    )
+
+
+def displacements_by_batch(moved: xr.DataArray) -> Picture:
+    """Displacements over ``time`` under stochastic gradient descent, one curve for each ``batch_size``."""
+    return figures.lines(
+        moved,
+        x="time",
+        by="batch_size",
+        label="batch {}",
+        log="xy",
+        points=False,
+        x_label="time $t$ since $t_w$ (steps)",
+        y_label="mean squared displacement",
+        alt="Displacements over time for several batch sizes: the smaller the batch, the larger the displacement.",
+    )
+
+
+def planes(energy: xr.DataArray, scale: xr.DataArray, marks: xr.DataArray) -> Picture:
+    """Energy over planes through three ``marks``, over ``u`` and ``v`` in units of ``scale``, one for each system."""
+    return figures.slices(
+        energy,
+        x="u",
+        y="v",
+        panel="system",
+        columns=2,
+        scale=scale,
+        marks=marks,
+        limits=(1, 1e4),
+        label="energy above the lowest point ($T$)",
+        x_label="along the walk",
+        y_label="across it",
+        alt="Four shaded planes. The glass has separate low basins at three numbered places, surrounded by high walls; "
+        "in the networks the three places lie on a slope or a floor without walls between them.",
+        figure="C.6",
+    )
+
+
+def planes_of_one_scale(energy: xr.DataArray, scale: float) -> Picture:
+    """Energy, as a share of what was gained, over planes of one ``scale``, over ``u`` and ``v``, by system."""
+    return figures.slices(
+        energy,
+        x="u",
+        y="v",
+        panel="system",
+        columns=2,
+        scale=scale,
+        limits=(1e-5, 10),
+        label="energy above the lowest point (share of what was gained)",
+        x_label="along the walk",
+        y_label="across it",
+        alt="Four shaded planes on one scale. The glass has small wells and is otherwise at the top of the shading; "
+        "the networks have nested contours around one point, wider by each factor of ten.",
+    )
+
+
+def kicks(left: xr.DataArray, bowls: xr.DataArray) -> Picture:
+    """The share of a ``kick`` that is left after a quench, by system, beside that in ``bowls``."""
+    return figures.lines(
+        left,
+        x="kick",
+        by="system",
+        theory=bowls,
+        theory_label="bowls",
+        log="xy",
+        x_label=r"length of the kick ($\sigma_{AA}$, or $\sigma$ of weights)",
+        y_label="share left after the quench",
+        alt="The share left after a quench over the length of the kick. In the glass it is near zero and jumps to one "
+        "at a definite length; in three kinds of networks it is of the order of one at every length, as in bowls of "
+        "the same curvatures.",
+    )
+
+
+def curvatures(curvature: xr.DataArray) -> Picture:
+    """Curvatures, of the largest, over the share of directions (``probability``), by system."""
+    return figures.lines(
+        curvature,
+        x="probability",
+        by="system",
+        log="y",
+        points=False,
+        x_label="share of directions",
+        y_label="curvature / largest",
+        alt="Curvatures in rising order on a logarithmic scale. Those of the glass span two decades or three; those of "
+        "networks span many decades, and many directions of networks without weight decay have none.",
+    )
+
+
+def paths(loss: xr.DataArray) -> Picture:
+    """Loss, as a share of what was gained, along ``place`` of each ``path``, a panel for each system."""
+    return figures.curve_panels(
+        loss,
+        x="place",
+        by="path",
+        panel="system",
+        columns=3,
+        level=0.0,
+        x_label="place on the path",
+        y_label="loss (share of gained)",
+        alt="Loss along paths between two networks in three phases: straight paths rise above the untrained network's "
+        "loss; relaxed ones rise less.",
+    )
+
+
+def descents(distance: xr.DataArray) -> Picture:
+    """Distance gone in a descent over the ``calls`` of energy and gradient, by system."""
+    return figures.lines(
+        distance,
+        x="calls",
+        by="system",
+        log="xy",
+        x_label="evaluations of energy and gradient",
+        y_label=r"distance gone ($\sigma_{AA}$, or $\sigma$ of weights)",
+        alt="Distance gone over evaluations: the glass stops after a hundred or so; regularised and underparameterised "
+        "networks go on; the overparameterised network does not move.",
     )

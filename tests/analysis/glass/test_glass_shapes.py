@@ -253,3 +253,120 @@ def test_bins_of_the_null_are_those_of_the_measurement(run):
         == pytest.approx(np.diff(measured.bin)[0], rel=1e-3)
     )
     assert phases.origin(run).startswith("digits parity, P_D = 300, width 6")
+
+
+def motilities_of(run, *parts):
+    """A run whose log₁₀|Δw| lie evenly in parts (from, to, weights a bin) of the histogram's axis."""
+    counts = np.zeros(run.motility.shape, int)
+    middle = 0.5 * (MOTILITY_EDGES[1:] + MOTILITY_EDGES[:-1])
+    for low, high, n in parts:
+        counts[..., (middle > low) & (middle < high)] = n
+    return run.assign(motility=(run.motility.dims, counts))
+
+
+def gaussian_run(scale=1.0):
+    """:func:`made_up` with all that shapes are asked: α₂ of Gaussian weights, and one group of them."""
+    run = made_up()
+    dims = ("seed", "temperature", "waiting")
+    size = [run.sizes[d] for d in dims]
+    return run.assign(
+        alpha=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
+        alpha_alive=((*dims, "time"), np.zeros((*size, run.sizes["time"]))),
+        alpha_mixture=((*dims, "time"), np.full((*size, run.sizes["time"]), 0.5)),
+        end_square=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50 * (1e-4 * scale) ** 2)),
+        end_count=((*dims, "layer", "alive"), np.full((*size, 2, 2), 50)),
+        alive_share=(dims, np.full(size, 0.75)),
+        loss_waited=(dims, np.full(size, 0.1)),
+    )
+
+
+def test_panels_of_alpha_hold_it_and_its_null():
+    runs = {"regularised": gaussian_run(), "underparameterised": gaussian_run()}
+    for panels, n in ((shapes.coldest_alphas, 2), (shapes.alpha_panels, 6)):
+        found, null = panels(runs)
+        assert found.sizes["phase"] == n and float(found.max()) == 0 and float(null.min()) == 0.5
+    assert found.phase.values[0] == "regul., $T$ = 0.1" and found.phase.values[-1].startswith("under., ")
+
+
+def test_panels_of_motilities_sum_to_one_and_show_the_null_where_it_is_asked():
+    runs = {"a": gaussian_run(), "b": gaussian_run()}
+    seen, null = shapes.motility_panels(runs)
+    assert seen.temperature.values.tolist() == [0.1, 0.01, 1e-3] and float(seen.sum("bin").min()) == pytest.approx(1)
+    shown = null.notnull().any("bin").all("phase")
+    assert shown.values.tolist() == [False, False, True], "of the coldest only"
+    assert float(null.sel(temperature=1e-3).sum("bin").min()) == pytest.approx(1, abs=0.02)
+    seen, null = shapes.motility_panels(runs, [0.1, 1e-3], null=[0.1, 1e-3])
+    assert seen.temperature.values.tolist() == null.temperature.values.tolist() == [0.1, 1e-3]
+    assert bool(null.notnull().any("bin").all())
+
+
+def test_hot_weights_are_normal_where_alpha_is_nought_and_only_early_times_count():
+    run = gaussian_run()
+    assert shapes.normal_when_hot(run).value == 0
+    late = run.alpha.where(run.time < 350, 2.0)  # the landscape's own time is 3000
+    assert shapes.normal_when_hot(run.assign(alpha=late)).value == 0
+    early = run.alpha.where(run.time > 350, 2.0)
+    assert shapes.normal_when_hot(run.assign(alpha=early)).value == 2
+
+
+def test_phases_without_loss_beside_the_others():
+    runs = {p: gaussian_run() for p in walks.PHASES}
+    level = {"regularised": -1.0, "underparameterised": 2.0, "overparameterised": 0.25}
+    runs = {p: run.assign(alpha=run.alpha + level[p]) for p, run in runs.items()}
+    found, words = shapes.beside_phases_with_loss(runs, 1e-3)
+    assert found == 0.25 and words == "1 (regularised), 2 (underparameterised), 0.25 (overparameterised)."
+    del runs["overparameterised"]
+    assert shapes.beside_phases_with_loss(runs, 1e-3)[0].why == phases.NONE_FITS
+
+
+def test_sets_of_networks_show_two_modes_where_there_are_two():
+    one, two = motilities_of(gaussian_run(), (-5, -4, 9)), motilities_of(gaussian_run(), (-8, -7, 9), (-5, -4, 9))
+    assert shapes.share_bimodal(one, n=3, every=1) == (4, 0.0) and shapes.share_bimodal(two, n=2, every=2) == (3, 1.0)
+    found, words = shapes.two_modes(two)
+    assert found.value > 1 > shapes.two_modes(one)[0].value and words == "T = 0.001."
+    dip, null = shapes.coldest_dip(two)
+    assert dip == found.value and null == found.null < 1
+    for measure in (shapes.two_modes, shapes.far_from_gaussian):
+        assert measure(None)[0].why == phases.NONE_FITS
+    assert shapes.coldest_dip(None)[0].why == phases.NONE_FITS
+
+
+def test_slow_weights_are_those_within_a_free_walk():
+    run = gaussian_run()
+    last = float(phases.overlaps(run).time[-1])
+    free = 0.5 * np.log10(2 * walks.diffusion(1e-3) * last)
+    table = shapes.slow_weights({"a": motilities_of(run, (free - 1, free, 6), (free + 2, free + 3, 2))})
+    (row,) = table.index
+    assert (
+        row == "a, T = 0.001"
+        and table.loc[row, "slow weights"] == "75 %"
+        and table.loc[row, "at silent units"] == "25 %"
+    )
+    assert float(table.loc[row, "median of slow log₁₀|Δw|"].replace("−", "-")) == pytest.approx(free - 0.5, abs=0.1)
+    assert float(table.loc[row, "p of the dip test"]) < 0.05
+
+
+def test_a_table_of_silent_weights_holds_their_displacements():
+    run = gaussian_run()
+    square = run.end_square.copy()
+    square[..., 0] = square[..., 0] / 100
+    table = shapes.silent_weights({"a": run.assign(end_square=square)}, 1e-3, {"other": run})
+    assert table.loc["a", "at silent units"] == "1e-05" and table.loc["a", "other weights"] == "0.0001"
+    assert table.loc["other", "at silent units"] == "–"
+    assert float(table.loc["a", "shrunk by e to the power"]) == pytest.approx(phases.decayed(run), rel=0.05)
+
+
+def test_independent_networks_vary_by_what_independent_weights_do():
+    """χ₄ of binomial overlaps is Q(1 - Q); of networks all alike it is 0."""
+    run = made_up()
+    weights, q = 500, run.overlap.values
+    stream = Stream.of("binomial")
+    draws = [(stream.uniform("u", i, (*q.shape[1:], weights)) < q[0][..., None]).mean(-1) for i in range(40)]
+    many = xr.concat([run.isel(seed=0)] * 40, xr.Variable("seed", range(40)))
+    many = many.assign(overlap=(run.overlap.dims, np.stack(draws)), n_weights=many.n_weights * 0 + weights)
+    chi, independent = shapes.fluctuations(many)
+    inside = independent > 0.05
+    assert float((chi / independent).where(inside).mean()) == pytest.approx(1, abs=0.1)
+    chi, _ = shapes.fluctuations(run)
+    assert float(chi.max()) == pytest.approx(0, abs=1e-12)
+    assert bool(shapes.fluctuations(run.isel(seed=[0]))[0].isnull().all())

@@ -15,6 +15,7 @@ from deepmech.simulators.brownian import free_overlap, free_time
 from deepmech.sweeps import result
 from deepmech.sweeps.results import sweep_of
 from deepmech.trainers.engines.compiled.langevin import layer_sizes, n_weights
+from deepmech.trainers.langevin import Preparation
 from deepmech_book.sweeps.glass.data import title_of
 from deepmech_book.sweeps.glass.walks import PAPER_WINDOW, PHASES, diffusion, paper_networks, sweeps
 
@@ -140,6 +141,14 @@ def panels(curves: Mapping[str, xr.DataArray], along: str = "phase") -> xr.DataA
 def weight_decay(run: xr.Dataset) -> float:
     """λ of a phase's networks."""
     return float(sweep_of(run).fixed["regularisation"])
+
+
+def decayed(run: xr.Dataset) -> float:
+    """μλ times the steps of the preparation: factors of e that weight decay alone has taken from a weight."""
+    how = sweep_of(run).fixed
+    prepared = Preparation(**how["preparation"])
+    steps = prepared.sgd_steps + prepared.descent_steps
+    return float(steps * prepared.learning_rate * how["regularisation"])
 
 
 def origin(run: xr.Dataset) -> str:

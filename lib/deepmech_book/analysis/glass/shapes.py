@@ -3,21 +3,49 @@
 The nulls are Gaussian groups of weights, each layer and its silent units by themselves, in which nothing ever changes
 its pace.
 
-Functions take survivors of a phase (:func:`.walks.survivors`) and give what the page draws.
+Functions take survivors of a phase (:func:`.phases.survivors`) and give what the page draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from scipy.special import erf
 
-from deepmech.core.estimates import Estimate, estimate
+from deepmech.core.estimates import Estimate, estimate, unknown
 from deepmech.core.random import Stream
-from deepmech.metrics.glass import MOTILITY_EDGES, DipTest, dip, dip_test, unbinned
+from deepmech.metrics import relaxation
+from deepmech.metrics.glass import MOTILITY_EDGES, DipTest, dip, dip_test, susceptibility, unbinned
+from deepmech.plots.style import format_number
+from deepmech_book.analysis.glass import phases
+from deepmech_book.sweeps.glass import walks
+
+__all__ = [
+    "alpha_panels",
+    "alphas",
+    "beside_phases_with_loss",
+    "bimodality",
+    "coldest_alphas",
+    "coldest_dip",
+    "far_from_gaussian",
+    "fluctuations",
+    "gaussian_motilities",
+    "grouped_dips",
+    "modes",
+    "motilities",
+    "motility_panels",
+    "normal_when_hot",
+    "scales",
+    "share_bimodal",
+    "silent_weights",
+    "slow_weights",
+    "two_modes",
+]
 
 
 def alphas(run: xr.Dataset) -> xr.Dataset:
@@ -103,11 +131,13 @@ def bimodality(run: xr.Dataset, temperature: float) -> Estimate:
     return replace(between, value=found.dip / found.critical, null=grouped_dips(run, temperature)[-1] / found.critical)
 
 
-def far_from_gaussian(run: xr.Dataset) -> tuple[Estimate, str]:
+def far_from_gaussian(run: xr.Dataset | None) -> tuple[Estimate, str]:
     """α₂ at the last recorded time where coldest, beside that of Gaussian groups, and what else is to be said.
 
-    The interval is of the difference, network by network.
+    The interval is of the difference, network by network. Of no networks (None) it is unknown.
     """
+    if run is None:
+        return unknown(phases.NONE_FITS), ""
     made = alphas(run)
     low = float(made.temperature.min())
     end = made.sel(temperature=low).isel(time=-1)
@@ -115,3 +145,243 @@ def far_from_gaussian(run: xr.Dataset) -> tuple[Estimate, str]:
     beyond = estimate(end["all"] - end.mixture, "seed", "symmetric").map(lambda x: x + float(mean.mixture))
     words = f"T = {low:g}, last recorded time. Weights at silent units left out: {float(mean.alive):.2g}."
     return replace(beyond, value=float(mean["all"]), null=float(mean.mixture)), words
+
+
+def coldest_alphas(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataArray]:
+    """α₂ at the lowest temperature above 0, and that of Gaussian groups, a panel for each phase (Fig. A8(a-c)).
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks.
+
+    Returns
+    -------
+    tuple of DataArray
+        Means over runs, over ``phase``, ``kind`` (one: networks) and ``time``.
+    """
+    found, null = {}, {}
+    for phase, run in runs.items():
+        alpha = alphas(run).mean("seed").sel(temperature=phases.coldest(run), drop=True)
+        found[phase], null[phase] = (alpha[name].expand_dims(kind=["networks"]) for name in ("all", "mixture"))
+    return phases.panels(found), phases.panels(null)
+
+
+def alpha_panels(runs: Mapping[str, xr.Dataset]) -> tuple[xr.DataArray, xr.DataArray]:
+    """α₂ at the highest, a middle and the lowest temperature, and that of Gaussian groups, a panel each (Fig. 7(a-c)).
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks.
+
+    Returns
+    -------
+    tuple of DataArray
+        Means over runs, over ``phase`` (phase and temperature), ``kind`` (one: networks) and ``time``.
+    """
+    found, null = {}, {}
+    for phase, run in runs.items():
+        alpha = alphas(run).mean("seed").sortby("temperature", ascending=False)
+        for k in (0, alpha.sizes["temperature"] // 2, -1):
+            one = alpha.isel(temperature=k, drop=True).expand_dims(kind=["networks"])
+            title = f"{phase[:5]}., $T$ = {format_number(float(alpha.temperature[k]))}"
+            found[title], null[title] = one["all"], one.mixture
+    return phases.panels(found), phases.panels(null)
+
+
+def motility_panels(
+    runs: Mapping[str, xr.Dataset],
+    temperatures: Sequence[float] | None = None,
+    null: Sequence[float] | None = None,
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Histograms of log₁₀|Δw| and those of Gaussian groups, a panel for each phase (Figs. 7(d-f), A8(d-f)).
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks.
+    temperatures : sequence of float, optional
+        Those shown; by default all above 0.
+    null : sequence of float, optional
+        Those of Gaussian groups; by default the lowest of each phase.
+
+    Returns
+    -------
+    tuple of DataArray
+        Share of weights over ``phase``, ``temperature``, which falls, and ``bin``.
+    """
+    seen, expected = {}, {}
+    for phase, run in runs.items():
+        warm = run.sel(temperature=run.temperature > 0 if temperatures is None else list(temperatures))
+        seen[phase] = motilities(warm)
+        groups = gaussian_motilities(run, [phases.coldest(run)] if null is None else null)
+        expected[phase] = groups.reindex(temperature=warm.temperature)
+    every, rival = (
+        xr.concat(one.values(), xr.Variable("phase", list(runs)), join="outer").sortby("bin")
+        for one in (seen, expected)
+    )
+    order = {"temperature": np.sort(every.temperature)[::-1]}
+    return every.reindex(order), rival.reindex(order)
+
+
+def normal_when_hot(run: xr.Dataset) -> Estimate:
+    """α₂ when hottest, at a tenth of the landscape's own time, mean over waits (Fig. 7(a-c)): 0 of a free walk.
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase; where T = 0 is not seen to lose its memory, the end of the record counts.
+    """
+    until = relaxation.at_rest(phases.times(run)) / 10
+    early = run.alpha.sel(temperature=float(run.temperature.max()), time=slice(None, until))
+    early = early.dropna("time", how="all").isel(time=-1, drop=True)
+    return estimate(early.mean("waiting"), "seed", "symmetric")
+
+
+def two_modes(run: xr.Dataset | None) -> tuple[Estimate, str]:
+    """:func:`bimodality` at the lowest temperature above 0, and that temperature in words; unknown of no networks."""
+    if run is None:
+        return unknown(phases.NONE_FITS), ""
+    return bimodality(run, phases.coldest(run)), f"T = {phases.coldest(run):g}."
+
+
+def coldest_dip(run: xr.Dataset | None) -> tuple[float | Estimate, float | None]:
+    """The dip of :func:`two_modes` alone, without an interval, and that of its null.
+
+    Parameters
+    ----------
+    run : Dataset, optional
+        Walks of one phase; None, if there are none, makes it unknown.
+    """
+    found, _ = two_modes(run)
+    return (found, None) if run is None else (found.value, found.null)
+
+
+def share_bimodal(run: xr.Dataset, n: int = 3, every: int = 11) -> tuple[int, float]:
+    """How often so few networks show two modes: sets of ``n`` runs whose dip is beyond 95 % of uniform samples'.
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase.
+    n : int
+        Networks in a set.
+    every : int
+        Of all sets, in the order of their members, each so-many-th is tried.
+
+    Returns
+    -------
+    tuple of int and float
+        Number of sets tried, and the share of them with two modes.
+    """
+    sets = [run.isel(seed=list(some)) for some in list(combinations(range(run.sizes["seed"]), n))[::every]]
+    return len(sets), float(np.mean([modes(some, phases.coldest(run)).p < 0.05 for some in sets]))
+
+
+def beside_phases_with_loss(runs: Mapping[str, xr.Dataset], temperature: float) -> tuple[float | Estimate, str]:
+    """|α₂| of overparameterised networks over the smaller one of the two other phases, and all in words (Fig. A8(c)).
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks. Unknown if no overparameterised ones are among them.
+    temperature : float
+        As the paper counts it; α₂ is that of the last recorded time.
+    """
+    if "overparameterised" not in runs:
+        return unknown(phases.NONE_FITS), ""
+    late = {p: abs(float(alphas(r)["all"].mean("seed").sel(temperature=temperature)[-1])) for p, r in runs.items()}
+    words = ", ".join(f"{v:.2g} ({phase})" for phase, v in late.items())
+    return late["overparameterised"] / min(late["regularised"], late["underparameterised"]), f"{words}."
+
+
+def silent_weights(
+    runs: Mapping[str, xr.Dataset], temperature: float, beside: Mapping[str, xr.Dataset]
+) -> pd.DataFrame:
+    """How far weights at silent units have moved, beside the others and a free walk, and what decay had left of them.
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks.
+    temperature : float
+        As the paper counts it.
+    beside : mapping of str to Dataset
+        Title -> walks of which only the last column is given.
+
+    Returns
+    -------
+    DataFrame
+        Root mean square displacements after the first wait, in words, one row a phase.
+    """
+    rows = {}
+    for phase, run in runs.items():
+        group = run[["end_square", "end_count"]].isel(waiting=0).sel(temperature=temperature).sum(["seed", "layer"])
+        size = np.sqrt(group.end_square / group.end_count.where(group.end_count > 0))
+        last = float(run.msd.isel(waiting=0).dropna("time").time[-1])
+        rows[phase] = {
+            "at silent units": f"{float(size.sel(alive=0)):.2g}",
+            "other weights": f"{float(size.sel(alive=1)):.2g}",
+            "a free walk": f"{np.sqrt(2 * walks.diffusion(temperature) * last):.2g}",
+            "shrunk by e to the power": f"{phases.decayed(run):.2g}",
+        }
+    for title, run in beside.items():
+        rows[title] = {"shrunk by e to the power": f"{phases.decayed(run):.2g}"}
+    return pd.DataFrame.from_dict(rows, orient="index").fillna("–")
+
+
+def slow_weights(runs: Mapping[str, xr.Dataset], warmest: float = 1e-3) -> pd.DataFrame:
+    """Where the slow mode of log₁₀|Δw| lies, beside a free walk of that temperature, and how many weights are in it.
+
+    Parameters
+    ----------
+    runs : mapping of str to Dataset
+        Phase -> walks.
+    warmest : float
+        Temperatures up to this, and above 0, get a row.
+
+    Returns
+    -------
+    DataFrame
+        In words. Slow is what moved by less than three times a free walk's root mean square.
+    """
+    rows = {}
+    for phase, run in runs.items():
+        first = run.isel(waiting=0)
+        last = float(phases.overlaps(run).time[-1])
+        for t in run.temperature.values[(run.temperature > 0) & (run.temperature <= warmest)]:
+            sample = unbinned(first.motility.sum("seed").sel(temperature=t).values, MOTILITY_EDGES)
+            free = 0.5 * np.log10(2 * walks.diffusion(float(t)) * last)
+            slow = sample[sample < free + np.log10(3)]
+            median = f"{np.median(slow):.1f}" if len(slow) else "–"
+            rows[f"{phase}, T = {t:g}"] = {
+                "p of the dip test": f"{modes(run, float(t)).p:.2g}",
+                "median of slow log₁₀|Δw|": median.replace("-", "−"),
+                "log₁₀ of a free walk": f"{free:.1f}".replace("-", "−"),
+                "slow weights": f"{100 * len(slow) / len(sample):.0f} %",
+                "at silent units": f"{100 * (1 - float(first.alive_share.sel(temperature=t).mean())):.0f} %",
+            }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def fluctuations(run: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
+    """χ₄ = N Var(Q), the variance of the overlap over networks, and Q(1 - Q), that of independent weights.
+
+    Parameters
+    ----------
+    run : Dataset
+        Walks of one phase, with ``n_weights``; of a single network there is no variance (nan).
+
+    Returns
+    -------
+    tuple of DataArray
+        Over ``kind`` (one: networks), ``temperature`` and ``time``.
+    """
+    overlap = phases.overlaps(run).transpose("seed", ...)
+    mean = overlap.mean("seed")
+    varies = mean.where(False)
+    if overlap.sizes["seed"] > 1:
+        varies = mean.copy(data=susceptibility(overlap.values, int(run.n_weights.max())))
+    kind = {"kind": ["networks"]}
+    return varies.expand_dims(kind), (mean * (1 - mean)).expand_dims(kind)

@@ -108,3 +108,67 @@ def fitted(sizes: xr.Dataset) -> tuple[Estimate, Estimate]:
     larger = larger[np.isfinite(larger)]
     share = proportion(float((larger < LEVEL).mean()), len(larger))
     return estimate(sizes, "seed", "symmetric", of=n_star), share
+
+
+def falls_at(result: xr.Dataset, level: float) -> xr.DataArray:
+    """The smallest λ from which on a network's data loss stays above a level; nan if there is none.
+
+    Parameters
+    ----------
+    result : Dataset
+        ``data_loss`` over ``seed``, ``width`` (one) and ``regularisation``.
+    level : float
+        Of the data loss.
+
+    Returns
+    -------
+    DataArray
+        Over ``seed``.
+    """
+    loss = result.data_loss.isel(width=0, drop=True).sortby("regularisation", ascending=False)
+    stays = (loss > level).cumprod("regularisation").astype(bool) & loss.notnull().all("regularisation")
+    return loss.regularisation.where(stays).min("regularisation")
+
+
+def sharpness(result: xr.Dataset) -> tuple[Estimate, float]:
+    """:func:`largest_step` of single networks, and that of their mean, which is smoother if places differ.
+
+    Parameters
+    ----------
+    result : Dataset
+        ``data_loss`` over ``seed``, ``width`` (one) and ``regularisation``.
+    """
+    curves = result.data_loss.isel(width=0, drop=True)
+    single, mean = largest_step(curves), largest_step(curves.mean("seed"))
+    return estimate(single, "seed", "symmetric"), float(mean)
+
+
+def mean_losses(sizes: xr.Dataset) -> str:
+    """The geometric mean of the final loss at each N/P_D, in words."""
+    return ", ".join(f"{v:.1g} at {r:.2f}" for r, v in typical(by_ratio(sizes)).to_series().items())
+
+
+def summary(sizes: xr.Dataset, decays: xr.Dataset, level: float, line: xr.Dataset) -> dict[str, str]:
+    """N*, λ* and where a linear fit gives way, in words, for a row of a table.
+
+    Parameters
+    ----------
+    sizes : Dataset
+        Final losses over width, without weight decay.
+    decays : Dataset
+        Final losses over weight decay, of one width.
+    level : float
+        Data loss above which a network has fallen to the origin.
+    line : Dataset
+        ``explained``, the share of the labels' variance that a linear fit explains, and ``gives_way``, the λ at which
+        one path that carries it gives way.
+    """
+    star, points = n_star(sizes), falls_at(decays, level)
+    return {
+        "N*/P_D": f"{star:.2g}" if np.isfinite(star) else "not reached",
+        "λ*, median": f"{float(points.median()):.2g}",
+        "least": f"{float(points.min()):.2g}",
+        "most": f"{float(points.max()):.2g}",
+        "a line explains": f"{100 * float(line.explained):.0f} %",
+        "a line gives way at λ": f"{float(line.gives_way):.2g}",
+    }
