@@ -1,7 +1,6 @@
 """A result may be reused if nothing it depends on has changed, and only if it is whole."""
 
 import html
-import json
 import random
 import signal
 import subprocess
@@ -11,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from deepmech.core.files import write_whole
 from deepmech_book import RECORD
@@ -70,12 +71,12 @@ def test_of_the_shipped_results_those_that_a_page_drew_are_seen(checkout):
 
 @pytest.fixture
 def result(tmp_path):
-    made = {"parts": {"results": {}}, "date": "2026-01-01", "figures": ["01.csv"]}
-    notebook = {"cells": [], "nbformat": 4, "metadata": {"deepmech": made}}
     path = tmp_path / "result.ipynb"
     keys.figures(path).mkdir()
     (keys.figures(path) / "01.csv").write_text("array,value\ndata,2\n")
-    write_whole(path, json.dumps(notebook))
+    made = {"parts": {"results": {}}, "date": "2026-01-01", "figures": keys.contents(keys.figures(path))}
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": "0.5 ± 0.1 µm"}]
+    write_whole(path, keys.sealed({"cells": cells, "nbformat": 4, "metadata": {"deepmech": made}}))
     return path
 
 
@@ -89,6 +90,20 @@ def test_what_is_no_whole_notebook_or_lacks_figures_is_not_used(result):
     result.write_text(whole)
     (keys.figures(result) / "01.csv").unlink()
     assert keys.executed(result) is None
+
+
+@given(st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_page_of_which_one_letter_was_changed_is_not_used(result, data):
+    """A number in it, or in what is taken away with it: what is shown is what was computed."""
+    for path in (result, keys.figures(result) / "01.csv"):
+        whole = path.read_text()
+        at = data.draw(st.integers(0, len(whole) - 1))
+        letter = data.draw(st.sampled_from([c for c in '0123456789 abcdef,{}"' if c != whole[at]]))
+        path.write_text(whole[:at] + letter + whole[at + 1 :])
+        assert keys.executed(result) is None
+        path.write_text(whole)
+        assert keys.executed(result)
 
 
 def test_killed_while_writing(tmp_path):

@@ -46,6 +46,12 @@ def test_executes_once_then_reuses_until_something_changes(checkout):
     assert outputs(page_runs["springs/a"]) == "n = 7 profile = laptop\n" and page_runs["springs/b"].notebook is None
     assert not any(s.fresh for s in run(checkout)[0].values()), "another profile must not overwrite the first"
 
+    path = checkout.executed("quick", "springs/a")
+    path.write_text(path.read_text().replace("n = 3", "n = 4"))
+    page_runs, lines = run(checkout)
+    assert page_runs["springs/a"].fresh and not page_runs["springs/b"].fresh, "what somebody edited is not shown"
+    assert lines[1] == "changed since 1 of them were executed: its executed form, or a figure"
+
     (checkout.root / "lib" / "deepmech" / "physics.py").write_text("G = 9.82\n")
     page_runs, lines = run(checkout, "quick", ["springs/b"])
     assert page_runs["springs/b"].fresh and page_runs["springs/a"].notebook is None, "a stale page must not be bound"

@@ -177,7 +177,7 @@ def execute(
             "parameters": {**source.parameters, **parameters},
             "seconds": round(notebook["metadata"]["papermill"]["duration"], 1),
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            "figures": keys.names_in(figures),
+            "figures": keys.contents(figures),
             "results": results,
             "machine": f"{provenance.processor()}, {provenance.cores()} cores, {threads} threads of libraries",
             "versions": provenance.versions_in_words(),
@@ -187,7 +187,7 @@ def execute(
             keys.remove(keys.figures(target))
             if figures.is_dir():
                 shutil.move(figures, keys.figures(target))
-            write_whole(target, json.dumps(notebook, indent=1, ensure_ascii=False))
+            write_whole(target, keys.sealed(notebook))
         except OSError as error:  # a full disk, a limit of file sizes, a folder in the way
             raise NotebookFailed(f"its result cannot be kept: {error}") from None
     return stderr

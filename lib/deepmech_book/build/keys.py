@@ -21,13 +21,14 @@ from deepmech_book.build.sources import Checkout, Source
 
 __all__ = [
     "changed",
+    "contents",
     "executed",
     "figures",
-    "names_in",
     "parts",
     "records",
     "remove",
     "results",
+    "sealed",
     "surroundings",
     "tree_digest",
 ]
@@ -92,9 +93,24 @@ def figures(path: Path) -> Path:
     return path.with_suffix(".figures")
 
 
-def names_in(folder: Path) -> list[str]:
-    """The files in a folder of figures; none, if it is not there."""
-    return sorted(os.listdir(folder)) if folder.is_dir() else []
+def contents(folder: Path) -> dict[str, str]:
+    """Digests of the files in a folder of figures, by name; none, if it is not there."""
+    names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    return {name: _sha256((folder / name).read_bytes()) if (folder / name).is_file() else "" for name in names}
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def sealed(notebook: dict[str, Any]) -> str:
+    """An executed notebook as the text of its file, which holds the digest of that text with zeros in its place."""
+    notebook["metadata"]["deepmech"]["sha256"] = _NONE
+    text = json.dumps(notebook, indent=1, ensure_ascii=False)
+    return _SEAL.format(_sha256(text.encode())).join(text.rsplit(_SEAL.format(_NONE), 1))
+
+
+_SEAL, _NONE = '"sha256": "{}"', 64 * "0"
 
 
 def remove(folder: Path) -> None:
@@ -105,11 +121,15 @@ def remove(folder: Path) -> None:
 
 
 def executed(path: Path) -> dict[str, Any] | None:
-    """The executed notebook at ``path``, if it and its figures are there, else None."""
+    """The executed notebook at ``path``, if it and its figures are there as they were written, else None."""
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        notebook = json.loads(text)
         made = notebook["metadata"]["deepmech"]
-        return notebook if made["figures"] == names_in(figures(path)) and made["parts"]["results"] is not None else None
+        whole = _SEAL.format(_NONE).join(text.rsplit(_SEAL.format(made["sha256"]), 1))
+        if _sha256(whole.encode()) != made["sha256"] or made["figures"] != contents(figures(path)):
+            return None
+        return notebook if made["parts"]["results"] is not None else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

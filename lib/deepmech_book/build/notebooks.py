@@ -60,8 +60,10 @@ def page_runs(checkout: Checkout, profile: str) -> list[PageRun]:
     for name in checkout.names:
         source = checkout.source(name)
         parts = keys.parts(source, parameters[name], shared)
-        notebook = keys.executed(checkout.executed(profile, name))
-        why = tuple(keys.changed(checkout, notebook, parts)) if notebook else ()
+        path = checkout.executed(profile, name)
+        notebook = keys.executed(path)
+        damaged = ("its executed form, or a figure",) if path.exists() else ()
+        why = tuple(keys.changed(checkout, notebook, parts)) if notebook else damaged
         found.append(PageRun(source, parameters[name], parts, None if why else notebook, why=why))
     return found
 
