@@ -10,7 +10,7 @@ from explorer_pages import frames, handle_at, numbers, preset, resize, step
 
 from deepmech_book import explorers
 from deepmech_book.explorers import chain, elastic, ruler
-from deepmech_book.explorers.page import EXPLORERS, ROOM, bundle
+from deepmech_book.explorers.page import EXPLORERS, FOLDER, bundle
 
 
 class Kind(NamedTuple):
@@ -61,14 +61,14 @@ def test_bundle_joins_what_is_imported_once(kind: str) -> None:
 
 def test_no_module_is_left_over() -> None:
     modules = {name for kind in EXPLORERS for name in re.findall(r"^const \$(\w+) = \(", bundle(kind), re.M)}
-    assert modules | set(EXPLORERS) == {path.stem for path in ROOM.glob("*.js")}
+    assert modules | set(EXPLORERS) == {path.stem for path in FOLDER.glob("*.js")}
 
 
 def test_no_script_makes_markup_or_code_of_words_or_asks_a_network() -> None:
     """What a page, an address or a widget's message says is shown as text; SECURITY.md promises it."""
     risky = r"innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write|\beval\b|\bFunction\("
     risky += r"|\bfetch\b|XMLHttpRequest|WebSocket|sendBeacon|importScripts|\bimport\(|srcdoc|javascript:"
-    scripts = [*ROOM.glob("*.js"), *(ROOM.parents[2] / "book" / "assets").glob("*.js")]
+    scripts = [*FOLDER.glob("*.js"), *(FOLDER.parents[2] / "book" / "assets").glob("*.js")]
     assert len(scripts) > 15
     for path in scripts:
         assert re.findall(risky, path.read_text(encoding="utf-8")) == [], path.name

@@ -1,4 +1,4 @@
-"""The library's reference: one page a room, which Sphinx makes of the docstrings; and links to it."""
+"""The library's reference: one page a package, which Sphinx makes of the docstrings; and links to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import deepmech
 __all__ = [
     "INDEX",
     "LIBRARY",
-    "ROOMS",
+    "PACKAGES",
     "add_addresses",
     "entry",
     "escape_pipes",
@@ -26,8 +26,8 @@ __all__ = [
     "resolve_missing_reference",
 ]
 
-#: Rooms in the order of the front door.
-ROOMS = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
+#: Packages in the order of the front door.
+PACKAGES = ("metrics", "simulators", "trainers", "plots", "data", "sweeps", "core")
 #: What nobody calls from outside: engines, the command line, and the plumbing below.
 _INSIDE = (
     "deepmech.core.compiled",
@@ -53,9 +53,9 @@ _BAR = re.compile(r"(``.*?``|:math:`[^`]*`)|\|")
 
 
 @cache
-def modules(room: str) -> dict[str, Path]:
-    """The files of a room that the reference shows, by the name of their module, packages before what is in them."""
-    files = {path.relative_to(LIBRARY.parent).with_suffix(""): path for path in (LIBRARY / room).rglob("*.py")}
+def modules(package: str) -> dict[str, Path]:
+    """The files of a package that the reference shows, by the name of their module, packages before what is in them."""
+    files = {path.relative_to(LIBRARY.parent).with_suffix(""): path for path in (LIBRARY / package).rglob("*.py")}
     found = {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
     return {name: found[name] for name in sorted(found) if not _inside(name)}
 
@@ -74,12 +74,12 @@ def handed_on() -> dict[str, str]:
 def pages(book: Path) -> dict[str, str]:
     """The pages of the reference in MyST markdown, by name; ``book`` is the folder that the site is made from."""
     front = "\n".join(f"   {home}.{name}" for name, home in sorted(handed_on().items()))
-    rooms = "\n".join(f"- {{doc}}`/generated/api/{room}`" for room in ROOMS)
-    out = {"index": INDEX.format(front=front, rooms=rooms)}
-    for room in ROOMS:
-        parts = [f"# {room.capitalize()}", ""]
-        for name, source in modules(room).items():
-            if name != f"deepmech.{room}":
+    packages = "\n".join(f"- {{doc}}`/generated/api/{package}`" for package in PACKAGES)
+    out = {"index": INDEX.format(front=front, packages=packages)}
+    for package in PACKAGES:
+        parts = [f"# {package.capitalize()}", ""]
+        for name, source in modules(package).items():
+            if name != f"deepmech.{package}":
                 parts += [f"## {name.removeprefix('deepmech.')}", ""]
             parts += [f"Source: {{download}}`{source.name} </{os.path.relpath(source, book)}>`", ""]
             # What a package hands on stands where it is defined.
@@ -87,7 +87,7 @@ def pages(book: Path) -> dict[str, str]:
             if hidden := _ALIASES.get(name):
                 own.append(f"   :exclude-members: {hidden}")
             parts += ["```{eval-rst}", f".. automodule:: {name}", *own, "```", ""]
-        out[room] = "\n".join(parts)
+        out[package] = "\n".join(parts)
     return out
 
 
@@ -103,9 +103,9 @@ INDEX = """\
 {front}
 ```
 
-Everything, room by room, each module with its source to take away:
+Everything, package by package, each module with its source to take away:
 
-{rooms}
+{packages}
 """
 
 
@@ -118,7 +118,7 @@ def known(name: str) -> bool:
     >>> known("deepmech.metrics.separation.data_separation"), known("deepmech.trainers.engines.compiled.langevin.Loss")
     (True, False)
     """
-    shown = {module for room in ROOMS for module in modules(room)}
+    shown = {module for package in PACKAGES for module in modules(package)}
     above = {name.rpartition(".")[0], name.rsplit(".", 2)[0]}  # of an object, or of a method of one
     return not _inside(name) and bool(shown & above)
 
@@ -131,7 +131,7 @@ def entry(name: str, words: str) -> str | None:
 @cache
 def library() -> tuple[Any, ...]:
     """The modules that the reference shows."""
-    return tuple(importlib.import_module(module) for room in ROOMS for module in modules(room))
+    return tuple(importlib.import_module(module) for package in PACKAGES for module in modules(package))
 
 
 def add_addresses(app: Any, env: Any) -> None:

@@ -23,8 +23,8 @@ from deepmech_book import explorers
 __all__ = [
     "ANIMATION_PARAMS",
     "EXPLORERS",
+    "FOLDER",
     "MISSING",
-    "ROOM",
     "SEED",
     "SEEDS",
     "ExplorerSpec",
@@ -38,7 +38,7 @@ __all__ = [
     "style",
 ]
 
-ROOM = Path(__file__).parent
+FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.M)
 _EXPORT = re.compile(r"^export (?=(?:class|const|function\*?) (\w+))", re.M)
 EXPLORERS = ("chain", "elastic", "ruler", "relaxation", "training", "diagram")
@@ -62,7 +62,7 @@ class Page:
 
     def document(self, title: str) -> str:
         """A whole HTML document around it, light or dark as the reader's system is."""
-        template = (ROOM / "document.html").read_text(encoding="utf-8")
+        template = (FOLDER / "document.html").read_text(encoding="utf-8")
         return template.format(title=html.escape(title), body=self.html)
 
 
@@ -192,7 +192,7 @@ def cli_explore(explorer: str = "chain", path: str | Path | None = None, show: b
 
 def style(kind: str) -> str:
     """The style sheet of an explorer: what all have in common, and what it has of its own."""
-    return "".join((ROOM / f"{name}.css").read_text(encoding="utf-8") for name in ("explorer", kind))
+    return "".join((FOLDER / f"{name}.css").read_text(encoding="utf-8") for name in ("explorer", kind))
 
 
 def key(*words: str | int) -> str:
@@ -207,7 +207,7 @@ def animation_state(experiment: str, presets: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def bundle(entry: str) -> str:
-    """The module ``<entry>.js`` of this room with everything that it imports, as the text of one ES module.
+    """The module ``<entry>.js`` of this folder with everything that it imports, as the text of one ES module.
 
     Each imported module becomes a function that is called once, so that names private to one module stay private; the
     entry itself stands at the end, unchanged but for its imports.
@@ -221,7 +221,7 @@ def bundle(entry: str) -> str:
     parts: dict[str, str] = {}
 
     def visit(name: str, wrap: bool) -> None:
-        text = (ROOM / f"{name}.js").read_text(encoding="utf-8")
+        text = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
         for other in _IMPORT.findall(text):
             if other[1] not in parts:
                 visit(other[1], True)
