@@ -48,16 +48,16 @@ def covered(found, truth):
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 60])
-@pytest.mark.parametrize("scatter", estimates.FEWEST)
+@pytest.mark.parametrize("scatter", estimates.MIN_RUNS)
 @pytest.mark.parametrize("law", LAWS)
 def test_an_interval_covers_or_there_is_none(law, scatter, n):
     """Nominal 95 %: between 93 and 97 for runs no more skewed than is said, or no interval, and why."""
     allowed = {"symmetric": SYMMETRIC, "skewed": SYMMETRIC | SKEWED, "any": LAWS}[scatter]
     runs, mean = drawn(law, n)
     found = estimate(runs, scatter=scatter)
-    if n < estimates.FEWEST[scatter]:
-        assert np.isnan(found.low).all() and np.isnan(found.high).all() and not found.known
-        assert found.why.startswith(f"too few runs for an interval: {n}") and np.isfinite(found.value).all()
+    if n < estimates.MIN_RUNS[scatter]:
+        assert np.isnan(found.low).all() and np.isnan(found.high).all() and not found.is_finite
+        assert found.reason.startswith(f"too few runs for an interval: {n}") and np.isfinite(found.value).all()
     elif law in allowed:
         assert 0.93 <= covered(found, mean) <= 0.97 and found.n == n
 
@@ -128,7 +128,7 @@ def test_a_slope_covers_and_two_points_have_none(n):
     hits = np.mean([low <= 2 <= high for low, high in (linear_slope(x, y).interval for y in rows)])
     assert 0.93 <= hits <= 0.97
     two = linear_slope(x[:2], rows[0, :2])
-    assert not two.known and two.why.endswith("it takes 3")
+    assert not two.is_finite and two.reason.endswith("it takes 3")
 
 
 @pytest.mark.parametrize("n", [3, 5, 10, 100])
@@ -138,7 +138,7 @@ def test_a_share_covers_on_average_over_true_shares(n):
     hits = [binom.pmf(k, n, truth) * ((found.low[k] <= truth) & (truth <= found.high[k])) for k in range(n + 1)]
     assert 0.945 <= np.sum(hits, 0).mean() <= 0.965
     assert found.low[0] == pytest.approx(0, abs=1e-12) and found.high[0] < 0.6 and found.low[n] > 0.4
-    assert not proportion(0.5, 2).known
+    assert not proportion(0.5, 2).is_finite
     square = proportion(over("a", [0.0, 1.0]) * xr.ones_like(over("b", [3, 4, 5]), float), n)
     assert square.low.dims == ("a", "b") and float(square.high[0, 2]) == found.high[0]
     with pytest.raises(ValueError, match=rf"share = 0.123: must be a share of n = {n} runs"):
@@ -178,7 +178,7 @@ def test_labels_stay_and_a_run_that_is_not_finite_leaves_no_interval_where_it_st
     diverged = runs.where((runs["seed"] != 3) | (runs["noise"] != 2.0))
     found = estimate(diverged, "seed", scatter="skewed")
     assert np.isfinite(found.low.values).tolist() == [True, False, True]
-    assert found.why == estimates.UNKNOWN and found.map(lambda end: end.sel(noise=1.0)).known
+    assert found.reason == estimates.UNKNOWN and found.map(lambda end: end.sel(noise=1.0)).is_finite
     with pytest.raises(ValueError, match=r"over = 'run': must be the dimension of runs, one of \('seed', 'noise'\)"):
         estimate(runs, "run")
 
@@ -203,7 +203,7 @@ def test_equal_runs_give_a_point_and_one_run_nothing():
     assert jackknife(2.0, np.full(3, 2.0), np.full(4, 2.0), scatter="symmetric").interval == (2.0, 2.0)
     one = np.array([[1.0, 2.0]])
     found = jackknife(one[0], leave_one_out(one), scatter="symmetric")
-    assert not found.known and "1, and with symmetric scatter it takes 3" in found.why
+    assert not found.is_finite and "1, and with symmetric scatter it takes 3" in found.reason
 
 
 numbers = st.lists(st.integers(-5, 5), min_size=3, max_size=20)
@@ -246,7 +246,7 @@ def test_rank_correlations_of_two_runs_have_no_interval_and_bad_ones_are_named()
     x = xr.DataArray(np.arange(10.0).reshape(2, 5) ** 2, dims=("seed", "cell"))
     found = rank_correlation(x, -x, "seed")
     assert found.value == -1
-    assert found.why == "too few runs for an interval: 2, and with skewed scatter it takes 10"
+    assert found.reason == "too few runs for an interval: 2, and with skewed scatter it takes 10"
     with pytest.raises(ValueError, match="y has 1 different values in 5 cells"):
         rank_correlation(x, 0 * x, "seed")
     with pytest.raises(ValueError, match="x has 2 different values in 2 cells"):
@@ -259,17 +259,17 @@ def test_rank_correlations_of_two_runs_have_no_interval_and_bad_ones_are_named()
 @given(
     y=st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=12),
     level=st.sampled_from([-1.0, 0.0, 0.5]),
-    way=st.sampled_from(["falls", "rises", "either"]),
+    direction=st.sampled_from(["falls", "rises", "either"]),
 )
-def test_a_crossing_lies_on_the_curve_and_nothing_crosses_before_it(y, level, way):
+def test_a_crossing_lies_on_the_curve_and_nothing_crosses_before_it(y, level, direction):
     x = np.cumsum(np.arange(1.0, len(y) + 1))
-    at = crossing(x, y, level, way=way)
-    assert crossing(x, y, level, way=way, last=True) >= at or np.isnan(at)
+    at = crossing(x, y, level, direction=direction)
+    assert crossing(x, y, level, direction=direction, last=True) >= at or np.isnan(at)
     assert crossing(
-        x, [-v for v in y], -level, way={"falls": "rises", "rises": "falls"}.get(way, way)
+        x, [-v for v in y], -level, direction={"falls": "rises", "rises": "falls"}.get(direction, direction)
     ) == at or np.isnan(at)
     before = [v for u, v in zip(x, y, strict=True) if u < at] if np.isfinite(at) else y
-    if way == "falls":
+    if direction == "falls":
         assert not any(a > level >= b for a, b in itertools.pairwise(before))
     if np.isfinite(at):
         assert np.interp(at, x, y) == pytest.approx(level)
@@ -277,10 +277,10 @@ def test_a_crossing_lies_on_the_curve_and_nothing_crosses_before_it(y, level, wa
 
 def test_a_curve_that_is_no_curve_is_named():
     with pytest.raises(ValueError, match=r"x \(2,\) and y \(3,\)"):
-        crossing([0, 1], [0, 1, 2], way="falls")
-    with pytest.raises(ValueError, match="way = 'down'"):
-        crossing([0, 1], [0, 1], way="down")
-    assert np.isnan(crossing([0, 1, 2], [1.0, np.nan, -1.0], way="falls"))
+        crossing([0, 1], [0, 1, 2], direction="falls")
+    with pytest.raises(ValueError, match="direction = 'down'"):
+        crossing([0, 1], [0, 1], direction="down")
+    assert np.isnan(crossing([0, 1, 2], [1.0, np.nan, -1.0], direction="falls"))
 
 
 @given(st.integers(3, 10**6), st.data())
@@ -323,13 +323,15 @@ def test_a_change_of_an_estimate_changes_all_of_it_or_leaves_it_out(found):
 
 @given(estimates_with_company(), estimates_with_company())
 def test_estimates_are_equal_if_their_numbers_labels_and_words_are(one, other):
-    same = Estimate(one.value.copy(), one.low.copy(), one.high.copy(), one.n, one.why, one.null.copy(), one.difference)
+    same = Estimate(
+        one.value.copy(), one.low.copy(), one.high.copy(), one.n, one.reason, one.null.copy(), one.difference
+    )
     assert one == same and hash(one) == hash(same) and one != "text"
     alike = isinstance(one.value, type(other.value)) and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("value", "low", "null")
     )
     assert alike or one != other
-    assert one != Estimate(one.value, one.low, one.high, 8, one.why, one.null, one.difference)
+    assert one != Estimate(one.value, one.low, one.high, 8, one.reason, one.null, one.difference)
     assert Estimate(np.nan) == Estimate(float("nan")) != Estimate(0.0) == Estimate(-0.0) == Estimate(0)
 
 

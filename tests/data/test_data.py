@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepmech.core.random import Stream
-from deepmech.data import DataCorrupt, DataMissing, cli_fetch, cli_status, datasets, fingerprint, load, resize
+from deepmech.data import DataCorruptError, DataMissingError, cli_fetch, cli_status, datasets, fingerprint, load, resize
 from deepmech.data.datasets import state
 
 SIZES = {"train": 30, "t10k": 20}
@@ -124,7 +124,7 @@ def test_nothing_but_the_published_content_is_read(installed, fault):
     make, name = FAULTS[fault]
     load("mnist")
     make(installed)
-    with pytest.raises(DataCorrupt, match=rf"(?s){name}.*deepmech data fetch mnist.*digits"):
+    with pytest.raises(DataCorruptError, match=rf"(?s){name}.*deepmech data fetch mnist.*digits"):
         load("mnist")
 
 
@@ -150,11 +150,11 @@ def test_official_files_that_lie_here_are_accepted(name):
 
 
 def test_absent_and_incomplete_data_name_the_command(small, contents):
-    with pytest.raises(DataMissing, match=r"deepmech data fetch mnist.*digits, .* need no download"):
+    with pytest.raises(DataMissingError, match=r"deepmech data fetch mnist.*digits, .* need no download"):
         load("mnist")
     (small / "mnist").mkdir()
     (small / "mnist" / TRAIN_IMAGES).write_bytes(contents[TRAIN_IMAGES])
-    with pytest.raises(DataMissing, match=TRAIN_LABELS):
+    with pytest.raises(DataMissingError, match=TRAIN_LABELS):
         load("mnist")
 
 
@@ -164,7 +164,7 @@ def test_cifar_files_of_a_wrong_length_or_content(small):
     record = bytes([3]) + bytes(range(256)) * 12
     for name in [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]:
         (folder / name).write_bytes(record * 10_000)
-    with pytest.raises(DataCorrupt, match=r"data_batch_1.bin: .*sha256.*load 'cifar10-jpeg'"):
+    with pytest.raises(DataCorruptError, match=r"data_batch_1.bin: .*sha256.*load 'cifar10-jpeg'"):
         load("cifar10")
     data = load("cifar10-jpeg", n_train=4, n_test=2)
     assert data.shape == (3, 32, 32)
@@ -173,10 +173,10 @@ def test_cifar_files_of_a_wrong_length_or_content(small):
     np.testing.assert_array_equal(data.x_train[0], np.tile(np.arange(256), 12).astype(np.float32) / np.float32(255))
     assert set(data.y_train) == {3}
     (folder / "data_batch_4.bin").write_bytes(record * 9_999)
-    with pytest.raises(DataCorrupt, match=r"data_batch_4.bin: 30726927 bytes instead"):
+    with pytest.raises(DataCorruptError, match=r"data_batch_4.bin: 30726927 bytes instead"):
         load("cifar10-jpeg")
     (folder / "data_batch_4.bin").write_bytes((bytes([10]) + record[1:]) * 10_000)
-    with pytest.raises(DataCorrupt, match=r"data_batch_4.bin: holds the label 10"):
+    with pytest.raises(DataCorruptError, match=r"data_batch_4.bin: holds the label 10"):
         load("cifar10-jpeg")
 
 
@@ -271,7 +271,9 @@ def test_fetch_never_replaces_a_file_and_brings_only_what_is_absent(mirrored, sm
 
 def test_a_wrong_checksum_leaves_nothing_behind(mirrored, small, contents):
     (mirrored.folder / "train-images-idx3-ubyte.gz").write_bytes(b"something else")
-    with pytest.raises(DataMissing, match=r"train-images-idx3-ubyte.gz could not be downloaded.*404.*another file"):
+    with pytest.raises(
+        DataMissingError, match=r"train-images-idx3-ubyte.gz could not be downloaded.*404.*another file"
+    ):
         cli_fetch(["mnist"])
     assert list((small / "mnist").iterdir()) == []
 
@@ -279,7 +281,7 @@ def test_a_wrong_checksum_leaves_nothing_behind(mirrored, small, contents):
 def test_no_network_says_what_to_do(small, monkeypatch):
     source = replace(datasets.SOURCES["mnist"], mirrors=("http://127.0.0.1:1/",))
     monkeypatch.setitem(datasets.SOURCES, "mnist", source)
-    with pytest.raises(DataMissing, match=r"refused.*digits, .* need no download"):
+    with pytest.raises(DataMissingError, match=r"refused.*digits, .* need no download"):
         cli_fetch(["mnist"])
 
 

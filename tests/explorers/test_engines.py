@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from explorer_pages import simulated_points, trained
 
-from deepmech.core.random import Stream, purpose_word
+from deepmech.core.random import Stream, stream_id
 from deepmech.metrics.curvature import curvature
 from deepmech.metrics.separability import linearly_separable
 from deepmech.simulators import folding_ruler, spring_block
@@ -122,7 +122,7 @@ def test_random_words_and_normals(engine: Any, step: int) -> None:
       }
       return [words, Array.from(out.subarray(0, n))];
     }"""
-    words, normals = engine("chain", script, [f"{stream.key:016x}", purpose_word("noise"), step, n])
+    words, normals = engine("chain", script, [f"{stream.key:016x}", stream_id("noise"), step, n])
     assert words == stream.bits("noise", step, 12).tolist()
     np.testing.assert_allclose(normals, stream.normal("noise", step, n), rtol=0, atol=1e-14)
 
@@ -160,7 +160,7 @@ def test_diagram_computed_in_the_browser(engine: Any, setting: tuple[float, floa
     script = "({ diagramOf }, [p, diagram, purpose]) => {"
     script += " const run = diagramOf(p, diagram, purpose); let told = run.next(), calls = 0;"
     script += " while (!told.done) { told = run.next(); calls++; } return [told.value, calls]; }"
-    found, calls = engine("chain", script, [p, {**wanted, "curvature": None}, purpose_word("noise")])
+    found, calls = engine("chain", script, [p, {**wanted, "curvature": None}, stream_id("noise")])
     np.testing.assert_allclose(found, wanted["curvature"], rtol=0, atol=0.5001e-4)
     assert calls > 1  # the work was cut into slices, and the cuts left no trace
     signs = np.sign(wanted["curvature"])

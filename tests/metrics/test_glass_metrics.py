@@ -85,9 +85,9 @@ def test_exponents_and_their_intervals():
     single = relaxation.exponent(x, noisy[0])
     assert single.low < -0.7 < single.high
     # Two points, or two runs, say nothing of their scatter.
-    assert not relaxation.exponent(x[:2], noisy[0, :2]).known
+    assert not relaxation.exponent(x[:2], noisy[0, :2]).is_finite
     for n in (1, 2):
-        assert relaxation.exponent(x, noisy[:n]).why.startswith(f"too few runs for an interval: {n}")
+        assert relaxation.exponent(x, noisy[:n]).reason.startswith(f"too few runs for an interval: {n}")
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 10])

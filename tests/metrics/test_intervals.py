@@ -56,7 +56,7 @@ def test_groups_are_the_whole_and_leave_out_what_they_say(seed, cuts, offset, de
     x, y = blobs(seed, offset=offset)
     moments, group = grouped(x, y, cuts=cuts), GroupAssigner(6)(y)
     assert moments.separation(debias) == pytest.approx(data_separation(x, y.numpy(), debias=debias), abs=1e-7)
-    for g, left in enumerate(moments.without(debias)):
+    for g, left in enumerate(moments.leave_one_out(debias)):
         rest = group != g
         assert len(y[rest].unique()) < 4 or left == pytest.approx(
             data_separation(x[rest], y[rest].numpy(), debias=debias), abs=1e-7
@@ -68,11 +68,11 @@ def test_a_wide_layer_joins_its_groups(monkeypatch, room, groups):
     """With room for some groups only there are as many as divide the number asked for; with none left, no interval."""
     x, y = blobs(0)
     joined = grouped(x, y, 12)
-    joined.join(groups)
+    joined.coarsen(groups)
     monkeypatch.setattr("deepmech.metrics.groups._LARGEST", room * 4 * 5 * 8)
     few = grouped(x, y, 12, cuts=[3, 50])
     assert few.groups == groups and few.separation() == pytest.approx(joined.separation(), abs=1e-12)
-    np.testing.assert_allclose(few.without(), joined.without(), atol=1e-9)
+    np.testing.assert_allclose(few.leave_one_out(), joined.leave_one_out(), atol=1e-9)
 
 
 def test_a_deal_is_even_and_does_not_mind_batches():
@@ -131,7 +131,7 @@ def test_a_curve_carries_its_intervals_and_loses_them_when_it_is_changed():
     assert bend.low < bend.value < bend.high and bend.value == curvature(curve)
     assert interpret(curve).interval == (bend.low, bend.high)
     for other in (curve + 1, load_curve(networks(), x, y, groups=1), load_curve(networks(), x, y, metric="D_hat")):
-        assert leave_one_out(other) is None and not estimate(other).known
+        assert leave_one_out(other) is None and not estimate(other).is_finite
     again = load_curve(networks(), x, y, batch_size=7)
     np.testing.assert_allclose(leave_one_out(again), leave_one_out(curve), atol=1e-5)
 
@@ -176,8 +176,8 @@ def test_paired_intervals_cover_the_difference():
     for one in x:
         each = [GroupMoments(classes, 20).update(torch.tensor(one @ m), y, GroupAssigner(20)(y)) for m in maps]
         value = each[1].separation() - each[0].separation()
-        found = jackknife(value, each[1].without() - each[0].without(), scatter="symmetric")
+        found = jackknife(value, each[1].leave_one_out() - each[0].leave_one_out(), scatter="symmetric")
         hits += found.low <= true[1] - true[0] <= found.high
-        alone = [jackknife(one.separation(), one.without(), scatter="symmetric") for one in each]
+        alone = [jackknife(one.separation(), one.leave_one_out(), scatter="symmetric") for one in each]
         apart += found.high - found.low < np.hypot(*(one.high - one.low for one in alone))
     assert hits / draws > 0.92 and apart / draws > 0.95

@@ -74,7 +74,7 @@ CALLS = {
     ),
     "local_powers": (A**2, lambda a: relaxation.local_powers(timed(a, "seed", "time"))),
     "second_step": (np.stack([FALL, FALL**2]), lambda a: relaxation.second_step(timed(a, "seed", "time"))),
-    "cage": (np.stack([T, T**2]), lambda a: relaxation.cage(timed(a, "seed", "time"))),
+    "cage": (np.stack([T, T**2]), lambda a: relaxation.rise_after_plateau(timed(a, "seed", "time"))),
     "linear_slope": (FALL, lambda a: linear_slope(T, a).value),
     "linear_slope, x": (T, lambda a: linear_slope(a, FALL).value),
 }
@@ -155,7 +155,7 @@ def test_sums_of_groups_have_no_scale_and_large_features_decide(powers):
         expected.update(torch.tensor(batch * relative), y, places)
     for debias in (False, True):
         assert found.separation(debias) == pytest.approx(expected.separation(debias), abs=1e-7, nan_ok=True)
-        np.testing.assert_allclose(found.without(debias), expected.without(debias), atol=1e-6)
+        np.testing.assert_allclose(found.leave_one_out(debias), expected.leave_one_out(debias), atol=1e-6)
 
 
 def test_records_a_decade_apart_and_curves_without_values_are_named():

@@ -135,9 +135,9 @@ def test_places_of_both_transitions_on_made_up_losses():
     assert transitions.n_star(made, 1e-3) == pytest.approx(ratios[1])
     assert np.isnan(transitions.n_star(made, 1e-6))
     star, share = transitions.fitted(made)
-    assert star.value == transitions.n_star(made) and star.known and (share.value, share.n) == (1.0, 3)
-    assert "too few runs" in transitions.fitted(made.isel(seed=[0]))[0].why
-    assert all("nowhere" in lost.why for lost in transitions.fitted(made.isel(width=[0, 1])))
+    assert star.value == transitions.n_star(made) and star.is_finite and (share.value, share.n) == (1.0, 3)
+    assert "too few runs" in transitions.fitted(made.isel(seed=[0]))[0].reason
+    assert all("nowhere" in lost.reason for lost in transitions.fitted(made.isel(width=[0, 1])))
     # Single networks fall in one step by three quarters, all, all; their mean by less.
     curves = made.data_loss.isel(width=0, drop=True)
     assert float(transitions.largest_step(curves).mean()) > float(transitions.largest_step(curves.mean("seed"))) > 0

@@ -79,7 +79,7 @@ def test_figure_1_as_printed_has_1920_networks():
 
 
 BOOK = Path(__file__).parents[2] / "book" / "results"
-#: Largest skewness by what pages say; see deepmech.core.estimates.FEWEST.
+#: Largest skewness by what pages say; see deepmech.core.estimates.MIN_RUNS.
 LARGEST = {"symmetric": 1.0, "skewed": 2.0}
 
 

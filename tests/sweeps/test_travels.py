@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from deepmech.data import DataMissing, load
+from deepmech.data import DataMissingError, load
 from deepmech.sweeps import run
 from deepmech_book.sweeps.spring_block import architectures
 
@@ -40,7 +40,7 @@ def test_repeated_pixels_show_nothing_new():
     recipe = {"name": "mnist", "n_train": 30, "n_test": 10}
     try:
         small = load(**recipe, size=10)
-    except DataMissing as missing:
+    except DataMissingError as missing:
         pytest.skip(str(missing))
     grown = architectures._images("10 as 28", recipe)
     assert grown.x_train.shape == (30, 784) and grown.fingerprint != small.fingerprint

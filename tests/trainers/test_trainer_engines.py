@@ -12,7 +12,7 @@ from numba import njit
 from oracle import Oracle, noisy_labels
 from trainer_data import clusters
 
-from deepmech.core.random import Stream, purpose_word
+from deepmech.core.random import Stream, stream_id
 from deepmech.core.torch_random import BatchedStream
 from deepmech.trainers import MLP, Training
 from deepmech.trainers.engines.compiled import mlp
@@ -253,7 +253,7 @@ def test_what_engines_draw_and_keep_is_what_streams_do(width, n, step, seed, dro
     assert np.array_equal(rows.words("x", step, n), [s.bits("x", step, n) for s in streams])
     # The compiled engine's, a bit for each: a batch of n samples and one of half as many.
     words, bits = np.empty(n + 32, np.uint32), np.empty((2, 1, -(-n // 32), width), np.uint32)
-    units, purposes = np.array([width]), np.array([purpose_word("mask")], np.uint64)
+    units, purposes = np.array([width]), np.array([stream_id("mask")], np.uint64)
     samples, drawn = n + (n + 1) // 2, (np.array(below[:1]), np.uint64(keys[0]), step, purposes)
     mlp.masks(bits, units, samples, n, *drawn, words)
     for k, held in enumerate((n, samples - n)):

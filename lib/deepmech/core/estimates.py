@@ -1,10 +1,10 @@
 """Estimates: a number and its 95 % interval, one for all, of means and what is made from them, slopes and shares.
 
 What repeats itself independently is a *run*: a seed, a trial, a group of trials. Two runs give no interval. How many it
-takes depends on how skewed single runs may be, which the caller has to say (:data:`FEWEST`): no method covers the means
-of arbitrarily skewed numbers, however many there are (Bahadur and Savage, Ann. Math. Stat. 27, 1115 (1956)). Where runs
-are too few there is no interval, and :attr:`Estimate.why` says so. Where there is one, it covers in 93 to 97 of 100
-samples (the tests count), but for shares near 0 and 1 and for runs that share data, as said there.
+takes depends on how skewed single runs may be, which the caller has to say (:data:`MIN_RUNS`): no method covers the
+means of arbitrarily skewed numbers, however many there are (Bahadur and Savage, Ann. Math. Stat. 27, 1115 (1956)).
+Where runs are too few there is no interval, and :attr:`Estimate.reason` says so. Where there is one, it covers in 93 to
+97 of 100 samples (the tests count), but for shares near 0 and 1 and for runs that share data, as said there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ N_BOOT = 1000
 #: means of several have it; of uniform numbers 92 of 100 samples at three and four), skewed as exponential numbers are
 #: (2), or anything up to e^z with normal z (6). Numbers that scatter by factors belong on a logarithm, where they are
 #: symmetric: ``interval(np.log(x), …).map(np.exp)``.
-FEWEST = {"symmetric": 3, "skewed": 10, "any": 60}
+MIN_RUNS = {"symmetric": 3, "skewed": 10, "any": 60}
 
 UNKNOWN = "no interval: too few runs, or with one of them, or without it, the number is not finite"
 
@@ -41,7 +41,7 @@ class Estimate:
     value : number or array.
     low, high : ends of the interval, of the shape of ``value``; nan where there is none.
     n : independent runs behind it, if it is known.
-    why : why there is no interval.
+    reason : why there is no interval.
     null : the same number of a rival, if it was estimated on the same runs.
     difference : ends of the interval of ``value`` less ``null``.
     """
@@ -50,7 +50,7 @@ class Estimate:
     low: Any = np.nan
     high: Any = np.nan
     n: int | None = None
-    why: str = ""
+    reason: str = ""
     null: Any = None
     difference: tuple[Any, Any] | None = None
 
@@ -60,7 +60,7 @@ class Estimate:
         return self.low, self.high
 
     @property
-    def known(self) -> bool:
+    def is_finite(self) -> bool:
         """Whether there are numbers, and both ends of each are finite."""
         return np.size(self.low) > 0 and bool(np.all(np.isfinite(self.low)) and np.all(np.isfinite(self.high)))
 
@@ -101,7 +101,7 @@ class Estimate:
         """All fields as hashable values."""
         ends = (None, None) if self.difference is None else self.difference
         numbers = (self.value, self.low, self.high, self.null, *ends)
-        return (*map(_hashable, numbers), self.n, self.why)
+        return (*map(_hashable, numbers), self.n, self.reason)
 
     def __str__(self) -> str:
         """Two decimals, with a true minus sign; the interval where there is one number, and it is known.
@@ -113,8 +113,8 @@ class Estimate:
         """
         if np.ndim(self.value):
             return f"{np.size(self.value)} estimates"
-        ends = " [{}, {}]".format(*map(plain, self.interval)) if self.known else ""
-        return plain(self.value) + ends
+        ends = " [{}, {}]".format(*map(format_number, self.interval)) if self.is_finite else ""
+        return format_number(self.value) + ends
 
 
 def _hashable(numbers: Any) -> Any:
@@ -129,24 +129,24 @@ def _hashable(numbers: Any) -> Any:
     return labels, values.shape, np.where(np.isnan(values), np.nan, values).tobytes()
 
 
-def plain(value: float) -> str:
+def format_number(value: float) -> str:
     """Two decimals with a true minus sign; a dash for nan."""
     return f"{value + 0.0:.2f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
-def unknown(why: str, value: Any = np.nan) -> Estimate:
+def unknown(reason: str, value: Any = np.nan) -> Estimate:
     """A number without an interval (or no number), and why.
 
     Examples
     --------
-    >>> unknown("one run").known
+    >>> unknown("one run").is_finite
     False
     """
-    return Estimate(value, np.full(np.shape(value), np.nan), np.full(np.shape(value), np.nan), why=why)
+    return Estimate(value, np.full(np.shape(value), np.nan), np.full(np.shape(value), np.nan), reason=reason)
 
 
 def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | None = None) -> Estimate:
-    """Several estimates of equal shapes as one of arrays; ``why`` is that of the first without an interval.
+    """Several estimates of equal shapes as one of arrays; ``reason`` is that of the first without an interval.
 
     Of a mapping the arrays are labelled by its keys, along the dimension ``along``. A null, and the interval of the
     difference from it, is there where all estimates have one.
@@ -163,7 +163,7 @@ def stack(estimates: Iterable[Estimate] | Mapping[Any, Estimate], along: str | N
             return np.array(numbers)
         return xr.concat([xr.DataArray(one) for one in numbers], xr.Variable(along, list(estimates)))
 
-    why = next((e.why for e in each if e.why), "")
+    why = next((e.reason for e in each if e.reason), "")
     null = None if any(e.null is None for e in each) else joined([e.null for e in each])
     beyond = [e.difference for e in each if e.difference is not None]
     difference = None
@@ -195,7 +195,7 @@ def estimate(
     ----------
     runs : along ``over``, or along the first axis of a plain array.
     over : name of the dimension of runs of a labelled array.
-    scatter : what is known of single runs, a key of :data:`FEWEST`.
+    scatter : what is known of single runs, a key of :data:`MIN_RUNS`.
     of : the function, of labelled runs (a dataset, too) to a number; None for the mean. Its interval is from what it is
         of all runs but one, for each of them (:func:`jackknife`).
     overlap : for runs that share data: the size of the part tested over that of the part fitted (Nadeau and Bengio,
@@ -318,15 +318,15 @@ def _around(centre: np.ndarray, samples: list[np.ndarray], scatter: str, overlap
     # (c - 1)/skewness with c the cube root, without dividing by a skewness that may be zero.
     below, above = (np.where(still, 0.0, 3 * far * error / (c * c + c + 1)) for c in roots)
     found = Estimate(centre, centre - below, centre + above, n)
-    return found if found.known else replace(found, why=UNKNOWN)
+    return found if found.is_finite else replace(found, reason=UNKNOWN)
 
 
 def _too_few(n: int, scatter: str) -> str:
     """Why ``n`` runs have no interval; empty if they have."""
-    if scatter not in FEWEST:
-        raise ValueError(f"estimate: scatter = {scatter!r}: must be one of {', '.join(map(repr, FEWEST))}")
-    few = f"too few runs for an interval: {n}, and with {scatter} scatter it takes {FEWEST[scatter]}"
-    return few if n < FEWEST[scatter] else ""
+    if scatter not in MIN_RUNS:
+        raise ValueError(f"estimate: scatter = {scatter!r}: must be one of {', '.join(map(repr, MIN_RUNS))}")
+    few = f"too few runs for an interval: {n}, and with {scatter} scatter it takes {MIN_RUNS[scatter]}"
+    return few if n < MIN_RUNS[scatter] else ""
 
 
 def _like(value: Any, runs: Any, over: str | None) -> np.ndarray:
@@ -363,23 +363,24 @@ def linear_slope(x: Any, y: Any) -> Estimate:
     return Estimate(float(fit.slope), float(fit.slope - reach), float(fit.slope + reach))
 
 
-def crossing(x: Any, y: Any, level: float = 0.0, *, way: str, last: bool = False) -> float:
+def crossing(x: Any, y: Any, level: float = 0.0, *, direction: str, last: bool = False) -> float:
     """Where a curve first (or ``last``) passes ``level``, linear between its points; nan if it never does.
 
     Parameters
     ----------
     x, y : (n,), x rising. Where y is nan the curve passes nothing.
-    way : ``"falls"``, from above to the level or below it; ``"rises"``, from below to the level or above it; or
+    direction : ``"falls"``, from above to the level or below it; ``"rises"``, from below to the level or above it; or
         ``"either"``.
 
     Raises
     ------
     ValueError
-        If shapes differ, or there is no such way.
+        If shapes differ, or there is no such direction.
 
     Examples
     --------
-    >>> crossing([0, 1, 2], [2.0, 1.0, -1.0], way="falls"), crossing([0, 1, 2], [2.0, 1.0, -1.0], way="rises")
+    >>> curve = [2.0, 1.0, -1.0]
+    >>> crossing([0, 1, 2], curve, direction="falls"), crossing([0, 1, 2], curve, direction="rises")
     (1.5, nan)
     """
     x, y = (
@@ -388,10 +389,10 @@ def crossing(x: Any, y: Any, level: float = 0.0, *, way: str, last: bool = False
     )
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"crossing: x {x.shape} and y {y.shape}: give two equal lengths")
-    if way not in ("falls", "rises", "either"):
-        raise ValueError(f"crossing: way = {way!r}: must be 'falls', 'rises' or 'either'")
+    if direction not in ("falls", "rises", "either"):
+        raise ValueError(f"crossing: direction = {direction!r}: must be 'falls', 'rises' or 'either'")
     falls, rises = (y[:-1] > 0) & (y[1:] <= 0), (y[:-1] < 0) & (y[1:] >= 0)
-    passes = np.flatnonzero(falls if way == "falls" else rises if way == "rises" else falls | rises)
+    passes = np.flatnonzero(falls if direction == "falls" else rises if direction == "rises" else falls | rises)
     if passes.size == 0:
         return float("nan")
     i = passes[-1 if last else 0]

@@ -29,15 +29,15 @@ from numba.extending import intrinsic
 from deepmech.core.compiled import njit
 
 
-def purpose_word(purpose: str) -> int:
+def stream_id(purpose: str) -> int:
     """The 32-bit counter word that stands for a purpose such as ``"dropout 3"``."""
     if not isinstance(purpose, str):
         raise ValueError(f"Stream: purpose = {purpose!r}: must be text that says what the numbers are for")
-    return _purpose_word(purpose)
+    return _stream_id(purpose)
 
 
 @lru_cache(maxsize=1024)
-def _purpose_word(purpose: str) -> int:
+def _stream_id(purpose: str) -> int:
     return int.from_bytes(hashlib.blake2b(purpose.encode(), digest_size=4).digest(), "little")
 
 
@@ -95,7 +95,7 @@ class Stream:
     def bits(self, purpose: str, step: int, n: int) -> np.ndarray:
         """``n`` uniform 32-bit words, shape (n,), uint32."""
         out = np.empty(_size(n), np.uint32)
-        fill_bits(out, np.uint64(self.key), _step(step), np.uint64(purpose_word(purpose)))
+        fill_bits(out, np.uint64(self.key), _step(step), np.uint64(stream_id(purpose)))
         return out
 
     def uniform(self, purpose: str, step: int, shape: int | tuple[int, ...]) -> np.ndarray:

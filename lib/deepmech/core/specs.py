@@ -89,7 +89,7 @@ class Spec:
         words = f"one of {', '.join(map(repr, allowed))}"
         self.check(field, np.isin(np.asarray(getattr(self, field)), allowed), words)
 
-    def labelled(self, prefix: str = "") -> dict[str, Any]:
+    def broadcast_fields(self, prefix: str = "") -> dict[str, Any]:
         """The fields that are broadcast: numbers, names and labelled arrays, no None and no tuple."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {prefix + name: v for name, v in values.items() if v is not None and not isinstance(v, tuple)}

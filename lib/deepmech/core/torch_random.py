@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from deepmech.core.random import M0, M1, W0, W1, purpose_word
+from deepmech.core.random import M0, M1, W0, W1, stream_id
 
 _LOW = 0xFFFFFFFF
 
@@ -40,7 +40,7 @@ class BatchedStream:
         blocks, steps = -(-n // 4), torch.full((), step, device=self.device) if isinstance(step, int) else step
         c0 = torch.arange(first, first + blocks, device=self.device).expand(len(self.low), *steps.shape, blocks)
         c1, c2 = (part[..., None].expand_as(c0) for part in (steps & _LOW, steps >> 32))
-        c3 = torch.full_like(c0, purpose_word(purpose))
+        c3 = torch.full_like(c0, stream_id(purpose))
         k0, k1 = (key.view(-1, *[1] * (c0.dim() - 1)) for key in (self.low, self.high))
         for _ in range(10):
             (high0, low0), (high1, low1) = _product(c0, int(M0)), _product(c2, int(M1))

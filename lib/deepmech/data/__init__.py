@@ -2,9 +2,9 @@
 
 from deepmech.data.datasets import (
     Data,
-    DataCorrupt,
+    DataCorruptError,
     DataError,
-    DataMissing,
+    DataMissingError,
     cli_fetch,
     cli_status,
     data_directory,
@@ -16,9 +16,9 @@ from deepmech.data.datasets import (
 
 __all__ = [
     "Data",
-    "DataCorrupt",
+    "DataCorruptError",
     "DataError",
-    "DataMissing",
+    "DataMissingError",
     "cli_fetch",
     "cli_status",
     "data_directory",

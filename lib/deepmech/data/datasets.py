@@ -134,7 +134,7 @@ def load(
     ------
     ValueError
         For an unknown name (with the list of names), or a size or number that is out of range.
-    DataMissing, DataCorrupt
+    DataMissingError, DataCorruptError
         Subclasses of ValueError: the files are not there (with the command that fetches them), or one is not what it
         should be (with what is wrong with it).
 
@@ -282,7 +282,7 @@ def _downloaded(name: str):
     source = SOURCES[name]
     paths = source.paths()
     if not any(path.exists() for path in paths.values()):
-        raise DataMissing(_advice(name, f"no file of it is in {next(iter(paths.values())).parent}"))
+        raise DataMissingError(_advice(name, f"no file of it is in {next(iter(paths.values())).parent}"))
     try:
         arrays, content = zip(*(read(path, f) for f, path in paths.items()), strict=True)
     except DataError as error:
@@ -486,11 +486,11 @@ class DataError(ValueError):
     """A dataset cannot be given."""
 
 
-class DataMissing(DataError):
+class DataMissingError(DataError):
     """A dataset's files are not on this machine."""
 
 
-class DataCorrupt(DataError):
+class DataCorruptError(DataError):
     """A dataset's file is there, but is not what it should be."""
 
 
@@ -502,27 +502,27 @@ def read(path: Path, source: SourceFile) -> tuple[np.ndarray, str]:
 
     Raises
     ------
-    DataMissing
+    DataMissingError
         If there is no such file.
-    DataCorrupt
+    DataCorruptError
         If it is cut, damaged, or another file.
     """
     if not path.is_file():
-        raise DataMissing(f"{path.name}: not in {path.parent}")
+        raise DataMissingError(f"{path.name}: not in {path.parent}")
     if (size := path.stat().st_size) > _LARGEST:
-        raise DataCorrupt(f"{path}: {size} bytes; no file of the catalogue has so many")
+        raise DataCorruptError(f"{path}: {size} bytes; no file of the catalogue has so many")
     content = path.read_bytes()
     if source.kind != "cifar":
         content = _gunzip(content, path)
     sha = hashlib.sha256(content).hexdigest()
     if source.content_sha256 not in (None, sha):
-        raise DataCorrupt(f"{path}: cut, damaged or another file: sha256 of its content is {sha}")
+        raise DataCorruptError(f"{path}: cut, damaged or another file: sha256 of its content is {sha}")
     if source.kind == "cifar":
         if len(content) != source.count * CIFAR_RECORD:
-            raise DataCorrupt(f"{path}: {len(content)} bytes instead of {source.count * CIFAR_RECORD}")
+            raise DataCorruptError(f"{path}: {len(content)} bytes instead of {source.count * CIFAR_RECORD}")
         records = np.frombuffer(content, np.uint8).reshape(source.count, CIFAR_RECORD)
         if (label := records[:, 0].max()) > 9:
-            raise DataCorrupt(f"{path}: holds the label {label}; ten classes have labels 0 to 9")
+            raise DataCorruptError(f"{path}: holds the label {label}; ten classes have labels 0 to 9")
         return records, sha
     # IDX: two zero bytes, a type, the number of dimensions, big-endian sizes, the values.
     sizes = np.frombuffer(content, ">u4", content[3], offset=4)
@@ -545,7 +545,7 @@ def _gunzip(raw: bytes, path: Path) -> bytes:
         with gzip.open(BytesIO(raw)) as stream:
             return stream.read(_LARGEST)  # what unpacks to more is not what was published
     except (OSError, EOFError, zlib.error) as error:
-        raise DataCorrupt(f"{path}: cut, damaged or no gzip file ({error or 'empty'})") from None
+        raise DataCorruptError(f"{path}: cut, damaged or no gzip file ({error or 'empty'})") from None
 
 
 def require_name(name: str, allowed: tuple[str, ...]) -> None:
@@ -587,7 +587,7 @@ def cli_fetch(names: Iterable[str]) -> str:
 
     Files whose content is already right are left alone. An interrupted download leaves nothing that a later load would
     trust: the checksums of the catalogue are compared whenever a file is read. A ValueError for an unknown name, or one
-    that cannot be downloaded; a DataMissing if no mirror gave a file, with each mirror's reason.
+    that cannot be downloaded; a DataMissingError if no mirror gave a file, with each mirror's reason.
     """
     names = tuple(names)
     for name in names:
@@ -645,7 +645,7 @@ def _download(source: Source, path: Path, fault: Callable[[], str] = lambda: "",
         except (OSError, ValueError) as error:  # unreachable (requests' errors are OSErrors), disk full, wrong checksum
             reason = _short(error)
         reasons.append(f"{mirror.split('/')[2]}: {reason}")
-    raise DataMissing(
+    raise DataMissingError(
         f"{source.title}: {path.name} could not be downloaded into {path.parent} ({'; '.join(reasons)}). "
         f"Copy the file there by hand; {', '.join(BUNDLED)} need no download."
     )

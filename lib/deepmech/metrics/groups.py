@@ -114,7 +114,7 @@ class GroupMoments:
         if not length:
             self.count, self.square = self.count.to(x.device), self.square.to(x.device)
             self.anchor = x.new_zeros(self.n_classes, x.shape[1])
-            self.join()
+            self.coarsen()
             self.sum = x.new_zeros(self.groups, *self.anchor.shape)
 
     def _in_range(self, x: torch.Tensor) -> torch.Tensor:
@@ -139,10 +139,10 @@ class GroupMoments:
             self.n_classes = n_classes
             self.count, self.square = (torch.nn.functional.pad(t, (0, more)) for t in (self.count, self.square))
             self.anchor = torch.nn.functional.pad(self.anchor, (0, 0, 0, more))
-            self.join()
+            self.coarsen()
             self.sum = torch.nn.functional.pad(self.sum, (0, 0, 0, more))
 
-    def join(self, groups: int | None = None) -> None:
+    def coarsen(self, groups: int | None = None) -> None:
         """Join groups, to so many or to as many as there is room for."""
         if groups is None:
             room = _LARGEST // max(1, self.anchor.nbytes)
@@ -158,7 +158,7 @@ class GroupMoments:
         count, scatter, spread = self._whole()[:3]
         return float(self._d(count, scatter, spread, debias))
 
-    def without(self, debias: bool = True) -> np.ndarray:
+    def leave_one_out(self, debias: bool = True) -> np.ndarray:
         """D without each group of samples."""
         count, _, spread, mean, offset = self._whole()
         # A mean without a group lies -lever (group's mean - mean) off; products with sums are taken in their precision.

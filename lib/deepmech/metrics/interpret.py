@@ -198,10 +198,10 @@ is separated.
         return "not falling" if drop < falls else "lazy" if bent > bend else "over-noisy" if bent < -bend else straight
 
     bends, drops = (estimate(curve, of) if dim == "layer" else unknown("") for of in (curvature, descent))
-    ends = bends.interval if bends.known else (bent, bent)
+    ends = bends.interval if bends.is_finite else (bent, bent)
     within = [b for b in (*ends, bent, 0.0) if ends[0] <= b <= ends[1]]
     candidates = tuple(
-        dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.known else ())))
+        dict.fromkeys(word(b, f) for b in within for f in (drop, *(drops.interval if drops.is_finite else ())))
     )
     verdict = word(bent, drop) if len(candidates) == 1 else "undecided"
     work = steps(curve, dim=dim)

@@ -69,7 +69,7 @@ def is_activation(module: nn.Module) -> bool:
     return plain and bool(_ACTIVATION_NAME.search(kind)) and not _NO_ACTIVATION.search(kind)
 
 
-class Watch(TorchFunctionMode):
+class CallRecorder(TorchFunctionMode):
     """Tells of calls in a forward pass, inside ``with``; afterwards all hooks are gone, also after an error.
 
     Of modules, when they begin and when they end; and, with ``functions``, of activation functions outside of
@@ -84,13 +84,13 @@ class Watch(TorchFunctionMode):
         self.inside: list[str] = []
         self.handles: list[Any] = []
 
-    def begun(self, name: str, given: tuple[Any, ...]) -> None:
+    def on_enter(self, name: str, given: tuple[Any, ...]) -> None:
         """A module begins, with these arguments."""
 
-    def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+    def on_exit(self, name: str, given: tuple[Any, ...], made: Any) -> None:
         """A module, or a function, has made this."""
 
-    def multiplied(self, one: torch.Tensor, other: torch.Tensor) -> None:
+    def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
         """Two tensors were multiplied, number by number."""
 
     def __enter__(self) -> Self:
@@ -107,23 +107,23 @@ class Watch(TorchFunctionMode):
 
     def _begin(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.inside.append(name)
-        self.begun(name, (*args, *kwargs.values()))
+        self.on_enter(name, (*args, *kwargs.values()))
 
     def _end(self, name: str, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
         self.inside.pop()
-        self.ended(name, (*args, *kwargs.values()), made)
+        self.on_exit(name, (*args, *kwargs.values()), made)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         function = getattr(func, "__name__", "").partition(".")[0]
         if function in _PRODUCTS and len(args) == 2 and all(isinstance(a, torch.Tensor) for a in args):
-            self.multiplied(*args)
+            self.on_product(*args)
         made = func(*args, **(kwargs or {}))
         if function in _FUNCTIONS or (function in _CLAMPS and _from_zero(args, kwargs or {})):
             around = self.inside[-1] if self.inside else ""
             # Of a parameter it makes another, no features.
             of_features = not isinstance(_first(args), nn.Parameter)
             if of_features and (not around or not is_activation(self.modules[around])):
-                self.ended(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, made)
+                self.on_exit(f"{around}.{function.removesuffix('_')}{CALL}".lstrip("."), args, made)
         return made
 
 
@@ -133,7 +133,7 @@ def _from_zero(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return isinstance(low, int | float) and low == 0
 
 
-class LayerProbe(Watch):
+class LayerRecorder(CallRecorder):
     """Watches layers of a model, by name, while batches run through it.
 
     A module that is called several times in a pass makes several layers, ``"name:1"``, ``"name:2"``, …
@@ -189,11 +189,11 @@ class LayerProbe(Watch):
             return ""
         return type(self.modules[at]).__name__ if at in self.modules else at.rpartition(".")[2]
 
-    def begun(self, name: str, given: tuple[Any, ...]) -> None:
+    def on_enter(self, name: str, given: tuple[Any, ...]) -> None:
         if name in self.calls:
             self._tell(name, -self.calls[name] - 1, _first(given))
 
-    def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+    def on_exit(self, name: str, given: tuple[Any, ...], made: Any) -> None:
         if name in self.calls:
             self.calls[name] += 1
             recurrent = isinstance(self.modules.get(name), nn.RNNBase) and self.pool is None
@@ -223,7 +223,7 @@ class LayerProbe(Watch):
         self.collect(name, value.reshape(self.n, -1))
 
 
-def keep(into: dict[str, torch.Tensor]) -> Callable[[str, torch.Tensor], None]:
+def keep_features(into: dict[str, torch.Tensor]) -> Callable[[str, torch.Tensor], None]:
     """What collects features by the names of layers: copies, since a later operation may overwrite them in place."""
 
     def collect(name: str, features: torch.Tensor) -> None:
@@ -260,7 +260,7 @@ class _Call:
         return same and bool((made.reshape(-1) == output.reshape(-1)).all())
 
 
-class _Log(Watch):
+class _CallTable(CallRecorder):
     """Writes down all calls of one pass, in the order in which they end."""
 
     def __init__(self, modules: Mapping[str, nn.Module], run: Callable[[], Any], main: torch.Tensor | None) -> None:
@@ -271,10 +271,10 @@ class _Log(Watch):
             self.output = stream(run())
         self.often = Counter(call.name for call in self.calls)
 
-    def ended(self, name: str, given: tuple[Any, ...], made: Any) -> None:
+    def on_exit(self, name: str, given: tuple[Any, ...], made: Any) -> None:
         self.calls.append(_Call(name, _first(given), made, tuple(self.inside), _version(made)))
 
-    def multiplied(self, one: torch.Tensor, other: torch.Tensor) -> None:
+    def on_product(self, one: torch.Tensor, other: torch.Tensor) -> None:
         """Mark calls whose result, one number for many, scales features."""
         for small, large in ((one, other), (other, one)):
             for call in reversed(self.calls):
@@ -293,7 +293,7 @@ class _Log(Watch):
         return out
 
 
-def choose(
+def select_layers(
     model: nn.Module,
     layers: Sequence[str] | str | None,
     run: Callable[[], Any],
@@ -314,10 +314,10 @@ def choose(
                 "numbers that are quantities, such as pixels: give them as floating point numbers.)"
             )
         return Selection(tuple(layers), "as named")
-    return (_blocks if layers else _default)(_Log(modules, run, main))
+    return (_blocks if layers else _default)(_CallTable(modules, run, main))
 
 
-def _default(seen: _Log) -> Selection:
+def _default(seen: _CallTable) -> Selection:
     """The input, or what a normalisation or an embedding makes of it, and every activation in order."""
     modules, main = seen.all, seen.main
     active = {name for name, module in modules.items() if is_activation(module)}
@@ -354,7 +354,7 @@ def _default(seen: _Log) -> Selection:
     return Selection((*(first or ends), *found), "; ".join(told), "; ".join(left_out))
 
 
-def _gates(calls: Sequence[_Call], seen: _Log) -> list[_Call]:
+def _gates(calls: Sequence[_Call], seen: _CallTable) -> list[_Call]:
     """Of activations those that only make numbers by which features are scaled, as in squeeze-and-excitation.
 
     A gate, or a module around it alone, is multiplied into features of more numbers than it has; with one that has a
@@ -379,7 +379,7 @@ def _gates(calls: Sequence[_Call], seen: _Log) -> list[_Call]:
     return [call for call in calls if call in found or kind.get(call) in only]
 
 
-def _named(seen: _Log, calls: Sequence[_Call]) -> str:
+def _named(seen: _CallTable, calls: Sequence[_Call]) -> str:
     return _few([repr(name) for name in seen.named(lambda call: call in calls)])
 
 
@@ -388,7 +388,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[: checks.FEW]) + (f" and {more} more" if more > 0 else "")
 
 
-def _blocks(seen: _Log) -> Selection:
+def _blocks(seen: _CallTable) -> Selection:
     """The repeated blocks: modules of one class, the outermost that repeats, from which features go to the next."""
     modules, calls = seen.all, seen.often
     whole = {n: m for n, m in modules.items() if calls[n] and any(True for _ in m.children())}

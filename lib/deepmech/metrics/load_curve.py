@@ -8,6 +8,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from torch import nn
 from deepmech.core import checks
 from deepmech.metrics.evaluation import Batch, Batches, ClassIndex, Forward, evaluation, loader_state, unwrap
 from deepmech.metrics.groups import GROUPS, GroupAssigner, GroupMoments
-from deepmech.metrics.layers import BLOCKS, LayerProbe, Selection, choose, keep, stream
+from deepmech.metrics.layers import BLOCKS, LayerRecorder, Selection, keep_features, select_layers, stream
 from deepmech.metrics.separation import ClassMoments, Metric, NotFiniteError, separation_ceiling
 
 __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mean_pool", "predicted_labels"]
@@ -27,16 +28,10 @@ __all__ = ["LoadCurve", "PartialWarning", "load_curve", "masked_mean_pool", "mea
 Pool = Callable[..., torch.Tensor]
 
 #: Name and ``long_name`` of the result.
-_WORDS = {
+_ATTRS = {
     "D": ("data_separation", "data separation"),
     "D_hat": ("data_separation_hat", "data separation D̂"),
 }
-
-
-# What changes while samples are taken.
-_STATE = (
-    *("samples", "order", "classes", "deal", "moments", "diverged", "layer", "words", "last", "changes", "predicted"),
-)
 
 
 class PartialWarning(UserWarning):
@@ -161,7 +156,7 @@ def load_curve(
         debias=debias, groups=groups,
     )  # fmt: skip
     batches.require_classes(n_classes)
-    return curve.take(batches).compute()
+    return curve.update(batches).compute()
 
 
 def options(owner: str, given: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, Any]:
@@ -171,6 +166,23 @@ def options(owner: str, given: Mapping[str, Any], without: Iterable[str] = ()) -
     if unknown := given.keys() - known.keys():
         raise ValueError(f"{owner}: {', '.join(sorted(unknown))}: load_curve takes {', '.join(known)}")
     return known | dict(given)
+
+
+@dataclass
+class _State:
+    """What a load curve knows of the samples that it has seen."""
+
+    classes: ClassIndex
+    deal: GroupAssigner
+    samples: int = 0
+    order: int = 0  # a checksum of the samples, as they came
+    moments: dict[str, GroupMoments | ClassMoments] = field(default_factory=dict)
+    diverged: set[str] = field(default_factory=set)
+    layer: dict[str, str] = field(default_factory=dict)  # kinds of modules by names of layers, in the curve's order
+    notes: dict[str, Any] = field(default_factory=dict)  # attributes of the result
+    last: int = -1  # class of the last sample
+    changes: int = 0  # how often the class changed from one sample to the next
+    predicted: bool = False
 
 
 class LoadCurve:
@@ -215,26 +227,19 @@ class LoadCurve:
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.samples, self.order = 0, 0
-        self.classes, self.deal = ClassIndex(self.n_classes), GroupAssigner(self.groups)
-        self.moments: dict[str, GroupMoments | ClassMoments] = {}
-        self.diverged: set[str] = set()
-        self.layer: dict[str, str] = {}  # kinds of modules by the names of layers, in the order of the curve
-        self.words: dict[str, Any] = {}
-        self.last, self.changes, self.predicted = -1, 0, False  # class of the last sample, how often it changed
+        self.state = _State(ClassIndex(self.n_classes), GroupAssigner(self.groups))
 
     def update(self, x: Any, y: Any = None, batch_size: int = 1024, n_samples: int | None = None) -> Self:
-        """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`."""
-        return self.take(Batches(x, y, batch_size, n_samples))
+        """Take samples through the model: a batch or a whole loader, as for :func:`load_curve`.
 
-    def take(self, batches: Batches) -> Self:
-        """Take batches that are ready through the model; after an error everything is as it was before."""
-        before = copy.deepcopy({name: vars(self)[name] for name in _STATE}) if self.samples else None
+        After an error everything is as it was before.
+        """
+        batches = x if isinstance(x, Batches) else Batches(x, y, batch_size, n_samples)
+        before, self.state = self.state, copy.deepcopy(self.state)
         try:
             self._take(batches)
         except BaseException:
-            self.reset()
-            vars(self).update(before or {})
+            self.state = before
             raise
         return self
 
@@ -254,36 +259,38 @@ class LoadCurve:
             )
         dtype = next((p.dtype for p in parameters.values() if p.is_floating_point()), None)
         device = next((p.device for p in parameters.values()), torch.device("cpu"))
-        probe: LayerProbe | None = None
-        if batches.known is not None and not self.samples:
-            self.classes = ClassIndex(self.n_classes, batches.known)
+        probe: LayerRecorder | None = None
+        if batches.known is not None and not self.state.samples:
+            self.state.classes = ClassIndex(self.n_classes, batches.known)
         with evaluation(model), loader_state(batches.loader), ExitStack() as stack:
             for batch in batches:
-                self.samples, self.order = self.samples + len(batch), zlib.crc32(batch.digest(), self.order)
+                self.state.samples += len(batch)
+                self.state.order = zlib.crc32(batch.digest(), self.state.order)
                 batch = batch.to(device, dtype)
                 if probe is None:
                     found = self._select(model, batch, device)
-                    probe = stack.enter_context(LayerProbe(model, found.names))
+                    probe = stack.enter_context(LayerRecorder(model, found.names))
                 self._through(model, batch, probe, found)
         if probe is not None:
-            self.layer = {name: probe.kind(name) for name in probe.wanted}
+            self.state.layer = {name: probe.kind(name) for name in probe.wanted}
             words = {"left_out": found.left_out, "stream": int(found.blocks), "layers_are": found.layers_are}
-            self.words = {name: word for name, word in words.items() if word}
+            self.state.notes = {name: word for name, word in words.items() if word}
         self._tell(batches)
 
     def _tell(self, batches: Batches) -> None:
         """Note, and warn of, what of its classes a source has shown."""
-        seen, known = len(self.classes.number), self.n_classes or batches.classes_known
-        self.words["taken"] = batches.taken
-        if known is not None and not self.predicted:
-            self.words["classes_known"] = known
-        in_runs = self.samples >= 5 * seen and self.changes < 2 * seen
-        self.words["sorted"] = int(in_runs)
-        few = batches.taken != "all" and "classes_known" in self.words and seen < self.words["classes_known"]
+        state = self.state
+        seen, known = len(state.classes.number), self.n_classes or batches.classes_known
+        state.notes["taken"] = batches.taken
+        if known is not None and not state.predicted:
+            state.notes["classes_known"] = known
+        in_runs = state.samples >= 5 * seen and state.changes < 2 * seen
+        state.notes["sorted"] = int(in_runs)
+        few = batches.taken != "all" and seen < state.notes.get("classes_known", 0)
         if seen > 1 and (few or (batches.taken == "the first" and in_runs)):
             of = f"{seen} of {known} classes" if few else f"{seen} classes, one after the other,"
             warnings.warn(
-                f"load_curve: {of} are among the {self.samples} samples taken: shuffle the source, or take more of it",
+                f"load_curve: {of} are among the {state.samples} samples taken: shuffle the source, or take more of it",
                 PartialWarning,
                 stacklevel=_stack_level(),
             )
@@ -297,7 +304,7 @@ class LoadCurve:
                     look = some.to(device, None)  # a copy: the model may work in place
                     through = partial(_output, look, model, self.forward)
                     try:
-                        found = choose(model, self.layers, through, look.main(model))
+                        found = select_layers(model, self.layers, through, look.main(model))
                         break
                     except (ValueError, RuntimeError, IndexError):  # not of the model's whole batch: let that speak
                         if some is batch:
@@ -307,7 +314,7 @@ class LoadCurve:
             self.selection = found, modules
         return self.selection[0]
 
-    def _through(self, model: nn.Module, batch: Batch, probe: LayerProbe, found: Selection) -> None:
+    def _through(self, model: nn.Module, batch: Batch, probe: LayerRecorder, found: Selection) -> None:
         """One batch through the model, and what its layers return to their moments."""
         kept: dict[str, torch.Tensor] = {}  # until there are labels
 
@@ -318,13 +325,13 @@ class LoadCurve:
             return self.pool(output, batch.whole) if _takes_two(self.pool) else self.pool(output)
 
         wait = callable(batch.labels)
-        self.predicted |= wait
+        self.state.predicted |= wait
         if not wait:
             self._label(batch.labels)
         main, pool = batch.main(model), pooled if self.pool is not None or found.blocks else None
         inputs = torch.zeros(0) if main is None else main
         through = partial(_output, batch, model, self.forward)
-        collect = keep(kept) if wait else self._collect
+        collect = keep_features(kept) if wait else self._collect
         output = probe.run(inputs, len(batch), through, collect, pool)
         if wait:
             self._label(batch.labels(output, batch.whole))
@@ -333,20 +340,21 @@ class LoadCurve:
 
     def _label(self, labels: Any) -> None:
         """The classes of the batch that comes, and the groups of its samples."""
-        self.labels = self.classes(labels)
-        self.order = zlib.crc32(self.labels.numpy().tobytes(), self.order)
+        state = self.state
+        self.labels = state.classes(labels)
+        state.order = zlib.crc32(self.labels.numpy().tobytes(), state.order)
         if len(self.labels):
-            row = torch.cat([torch.tensor([self.last]), self.labels])
-            self.changes, self.last = self.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
-        self.places = self.deal(self.labels)
+            row = torch.cat([torch.tensor([state.last]), self.labels])
+            state.changes, state.last = state.changes + int((row[1:] != row[:-1]).sum()), int(row[-1])
+        self.places = state.deal(self.labels)
 
     def _collect(self, layer: str, features: torch.Tensor) -> None:
         """What a layer returned for that batch."""
-        n = self.classes.classes
-        if layer not in self.moments:
+        n = self.state.classes.classes
+        if layer not in self.state.moments:
             d = self.metric == "D"
-            self.moments[layer] = GroupMoments(n, self.groups) if d else ClassMoments(n, self.metric)
-        moments = self.moments[layer]
+            self.state.moments[layer] = GroupMoments(n, self.groups) if d else ClassMoments(n, self.metric)
+        moments = self.state.moments[layer]
         moments.grow(n)
         try:
             if isinstance(moments, GroupMoments):
@@ -356,27 +364,28 @@ class LoadCurve:
         except ValueError as error:
             if not (self.diverged_to_nan and isinstance(error, NotFiniteError)):
                 raise ValueError(f"load_curve: layer {layer!r}: {error}") from None
-            self.diverged.add(layer)
+            self.state.diverged.add(layer)
 
     def compute(self) -> xr.DataArray:
         """The curve of all samples so far, as :func:`load_curve` returns it."""
-        if not self.layer:
+        state = self.state
+        if not state.layer:
             raise ValueError("LoadCurve.compute: no samples yet; call update(x, y) first")
-        self.classes.require_all(every=not self.predicted)
-        names, sound = list(self.layer), [name for name in self.layer if name not in self.diverged]
-        values = np.array([np.nan if n in self.diverged else self.moments[n].separation(self.debias) for n in names])
+        state.classes.require_all(every=not state.predicted)
+        names, sound = list(state.layer), [name for name in state.layer if name not in state.diverged]
+        values = np.array([np.nan if n in state.diverged else state.moments[n].separation(self.debias) for n in names])
         layers: dict[str, Any] = {"layer": names, "depth": ("layer", np.arange(len(names)))}
-        layers["kind"] = "layer", [self.layer[name] for name in names]
-        name, words = _WORDS[self.metric]
-        attributes = {"long_name": words, "metric": self.metric, "samples": self.samples} | self.words
+        layers["kind"] = "layer", [state.layer[name] for name in names]
+        name, words = _ATTRS[self.metric]
+        attributes = {"long_name": words, "metric": self.metric, "samples": state.samples} | state.notes
         curve = xr.DataArray(values, layers, "layer", name, attributes)
-        curve.attrs |= {"units": "1", "classes": self.classes.classes}
+        curve.attrs |= {"units": "1", "classes": state.classes.classes}
         if self.metric == "D":
-            ceiling = separation_ceiling(self.deal.seen)
+            ceiling = separation_ceiling(state.deal.seen)
             curve.attrs |= {"estimate": "debiased" if self.debias else "plain", "ceiling": ceiling}
-            curve.attrs["order"] = f"{self.order:08x}"
+            curve.attrs["order"] = f"{state.order:08x}"
             lost = [n for n in sound if self.debias and np.isnan(values[names.index(n)])]
-            if unresolved := [n for n in lost if not np.isnan(self.moments[n].separation(False))]:
+            if unresolved := [n for n in lost if not np.isnan(state.moments[n].separation(False))]:
                 curve.attrs["unresolved"] = ", ".join(unresolved)
             if (groups := self._without(sound)) is not None:
                 left = np.full((len(groups), len(names)), np.nan)
@@ -389,10 +398,10 @@ class LoadCurve:
         """D of these layers without each group, (group, layer); None where there are no groups."""
         if not layers or self.groups < 2:
             return None
-        moments = [one for layer in layers if isinstance(one := self.moments[layer], GroupMoments)]
+        moments = [one for layer in layers if isinstance(one := self.state.moments[layer], GroupMoments)]
         for one in moments:  # groups that one layer had to join are joined in all
-            one.join(min(other.groups for other in moments))
-        found = np.array([one.without(self.debias) for one in moments]).T
+            one.coarsen(min(other.groups for other in moments))
+        found = np.array([one.leave_one_out(self.debias) for one in moments]).T
         return found if len(found) > 2 else None
 
 

@@ -114,7 +114,7 @@ class LoadCurveMonitor:
         """Measure the load curve now, whatever the cadence; also returned."""
         begin = time.perf_counter()
         self._measure.reset()
-        curve = self._measure.take(self._batches).compute()
+        curve = self._measure.update(self._batches).compute()
         layers = curve.layer.values.tolist()
         if self.records and (before := self.records[0][1].layer.values.tolist()) != layers:
             raise ValueError(

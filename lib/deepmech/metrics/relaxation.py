@@ -270,25 +270,25 @@ def _least(found: Crossing) -> float:
     return found.low if np.isnan(found.time) else found.time
 
 
-def at_rest(table: xr.Dataset) -> float:
+def time_at_rest(table: xr.Dataset) -> float:
     """τ at T = 0, where only the landscape moves the weights; infinite if the record ends before."""
     found = table.sel(temperature=0.0)
     return float(found.tau) if found.state == CROSSED else np.inf
 
 
-def hot(table: xr.Dataset, rest: float | None = None) -> xr.Dataset:
+def select_hot(table: xr.Dataset, rest: float | None = None) -> xr.Dataset:
     """Temperatures at which a free walk would be at least ten times faster than the landscape alone (``rest``)."""
-    rest = at_rest(table) if rest is None else rest
+    rest = time_at_rest(table) if rest is None else rest
     return table.isel(temperature=np.flatnonzero((table.free * 10.0 < rest) & np.isfinite(table.tau)))
 
 
-def cold(table: xr.Dataset, ratio: float = 10.0) -> xr.Dataset:
+def select_cold(table: xr.Dataset, ratio: float = 10.0) -> xr.Dataset:
     """Temperatures above 0 at which a free walk would be at least ``ratio`` times slower than the landscape alone."""
-    slower = (table.free > at_rest(table) * ratio) & (table.temperature > 0) & np.isfinite(table.tau)
+    slower = (table.free > time_at_rest(table) * ratio) & (table.temperature > 0) & np.isfinite(table.tau)
     return table.isel(temperature=np.flatnonzero(slower))
 
 
-def seen(table: xr.Dataset) -> xr.Dataset:
+def select_crossed(table: xr.Dataset) -> xr.Dataset:
     """Temperatures above 0 at which the record sees τ."""
     return table.isel(temperature=np.flatnonzero((table.temperature > 0) & (table.state == CROSSED)))
 
@@ -321,7 +321,7 @@ def over_free(table: xr.Dataset) -> Estimate:
 def crossover(table: xr.Dataset) -> float:
     """T*: where the free walk would take as long as the landscape alone; 0 if the landscape never moves the weights."""
     first = table.isel(temperature=int(np.argmax(table.temperature.values)))
-    return float(first.free * first.temperature) / at_rest(table)
+    return float(first.free * first.temperature) / time_at_rest(table)
 
 
 def crossover_without(table: xr.Dataset) -> np.ndarray:
@@ -381,13 +381,13 @@ LOW, LASTING = 0.3, 3.0
 """A plateau is a stretch of local powers below the one, over which time grows by a factor of the other or more."""
 
 
-def cage(msd: xr.DataArray) -> float:
+def rise_after_plateau(msd: xr.DataArray) -> float:
     """How clearly any mean square displacement shows a cage: how much its local power rises after a plateau.
 
     A stretch shorter than :data:`LASTING` is a swing of weights across a steep valley. 0 if there is no plateau, or no
     rise after it. Curves at T = 0 are left out: networks at zero loss do not move at all.
     """
-    msd = _over_time("cage: msd", msd)
+    msd = _over_time("rise_after_plateau: msd", msd)
     moving = msd.sel(temperature=msd.temperature > 0) if "temperature" in msd.dims else msd
     times, most = msd.time.values.astype(float), 0.0
     for curve in local_powers(moving).values.reshape(-1, msd.sizes["time"]):

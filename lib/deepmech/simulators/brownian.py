@@ -26,7 +26,7 @@ from deepmech.core.specs import Spec, encode
 from deepmech.simulators.inputs import real_values
 
 #: What results hold, and in what units.
-WORDS = {
+ATTRS = {
     "overlap": ("overlap $Q(t)$", "1"),
     "msd": ("mean squared displacement", "weight²"),
     "position": ("position of a weight", "weight"),
@@ -374,7 +374,7 @@ def simulate(
         {"time": steps, "window": edges, **({"start": ("weight", first)} if apart else {})},
         attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - began),
     )
-    return with_attrs(made, WORDS)
+    return with_attrs(made, ATTRS)
 
 
 simulators.simulate.register(Well, simulate)

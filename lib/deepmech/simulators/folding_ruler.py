@@ -55,7 +55,7 @@ from deepmech.core.specs import Spec, encode
 
 _LENGTH, _TIME, _ENERGY = "straight pairs", "a√(m/τ)", "4τ"
 #: What results hold, and in what units.
-WORDS = {
+ATTRS = {
     "position": ("position of a node", _LENGTH),
     "extension": ("extension of a pair", "1"),
     "work": ("work of the hand", _ENERGY),
@@ -181,7 +181,7 @@ def slow_profile(ruler: Ruler, extension: Number) -> xr.DataArray:
             extensions(brentq(lambda f, p=p: extensions(f, p).mean() - p["extension"], 1.0, high, xtol=1e-14), p)
         )
     made = {"extension": members.unflatten(np.array(rows), "pair")}
-    return with_attrs(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), WORDS)["extension"]
+    return with_attrs(xr.Dataset(made, {**members.coords, "pair": np.arange(1, n + 1)}), ATTRS)["extension"]
 
 
 def hand(members: Batch, n_pairs: int, n_steps: np.ndarray, dt: float, strengths: np.ndarray, k: int) -> np.ndarray:
@@ -269,7 +269,7 @@ def simulate(
     setting = {"dt": dt, "n_runs": n_runs, "n_frames": n_frames}
     spec = json.dumps(encode({"ruler": ruler, "pull": pull, **setting}))
     notes = attributes(spec=spec, seed=seed, wall_seconds=time.perf_counter() - started)
-    return with_attrs(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), WORDS)
+    return with_attrs(xr.Dataset(data, {**members.coords, **index, "pair": np.arange(1, n + 1)}, notes), ATTRS)
 
 
 simulators.simulate.register(Ruler, simulate)

@@ -26,7 +26,7 @@ from filelock import FileLock
 from deepmech.core import checks, provenance, specs
 from deepmech.core.files import write_whole
 from deepmech.core.random import Stream
-from deepmech.data import DataMissing
+from deepmech.data import DataMissingError
 from deepmech.sweeps.store import checksum, read_netcdf, sweep_at
 from deepmech.sweeps.sweep import Sweep, allowed, compute_cells, equal_bits, load, seed_in_words, sweep_of
 
@@ -418,7 +418,7 @@ def compare(
         if part:
             fixed, comparable = function.part(**sweep.fixed)  # type: ignore[attr-defined]
         again = compute_cells(sweep, cells, fixed)
-    except DataMissing as missing:  # the folder that it names is nobody's business on a published page
+    except DataMissingError as missing:  # the folder that it names is nobody's business on a published page
         return replace(report, reason=f"{str(missing).split(':')[0]} is not on this machine")
     except Exception as error:  # whatever a function raises: it did not compute what is stored
         return replace(report, wrong=(f"computing it again raised {type(error).__name__}: {error}",))

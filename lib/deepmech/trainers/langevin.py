@@ -369,7 +369,7 @@ def _members(
     call = Call(caller, **how)
     engine, _ = call.choose()
     data = samples(caller, data, "float64" if dynamics.dtype == "float64" else "float32", signs=True)
-    batch = call.align(own, **dynamics.labelled(), **preparation.labelled("prepare_"))
+    batch = call.align(own, **dynamics.broadcast_fields(), **preparation.broadcast_fields("prepare_"))
     walkers = [
         Walker(dynamics.with_values(row), preparation.with_values(row, "prepare_"), int(row["seed"]), call.experiment)
         for row in batch.members()

@@ -415,7 +415,7 @@ class Own(Spec):
             "train with that function and the arguments in the record"
         )
 
-    def labelled(self, prefix: str = "network.") -> dict[str, Any]:
+    def broadcast_fields(self, prefix: str = "network.") -> dict[str, Any]:
         """Its arguments that are labelled arrays."""
         return {prefix + k: v for k, v in self.arguments.items() if isinstance(v, xr.DataArray)}
 

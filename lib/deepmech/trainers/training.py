@@ -179,7 +179,7 @@ def train(
         checks.check_int("train: together", together)
     call = Call("train", engine=engine, seed=seed, experiment=experiment, threads=threads, device=device, memory=memory)
     own = ("split", "layer", "epoch", "at_epoch", "class", "unit")
-    rows = call.align(own, **spec.labelled(), **training.labelled()).members()
+    rows = call.align(own, **spec.broadcast_fields(), **training.broadcast_fields()).members()
     members = [Member(spec.with_values(row), training.with_values(row), int(row["seed"]), experiment) for row in rows]
     if isinstance(spec, Own):
         require_new(members)

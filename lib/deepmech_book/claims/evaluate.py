@@ -115,8 +115,8 @@ def evaluate(
         measured, interval, seeds = found.value, found.interval, found.n if seeds is None else seeds
         if null is None and c.against is not None:
             null, difference = found.null, found.difference
-        if not found.known:
-            not_testable = not_testable or found.why or UNKNOWN
+        if not found.is_finite:
+            not_testable = not_testable or found.reason or UNKNOWN
     if isinstance(null := _one(null), Estimate):
         null = null.value
     if not_testable is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deepmech.core.labels import over
-from deepmech.core.random import purpose_word
+from deepmech.core.random import stream_id
 from deepmech.metrics.curvature import curvature
 from deepmech.simulators.spring_block import Chain, equilibrium, simulate
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS, REGIMES
@@ -71,7 +71,7 @@ def phase(friction_left: float, stiffness: float, n_blocks: int) -> dict[str, An
 def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """See :class:`.page.ExplorerSpec`."""
     diagram = phase(*(values[name] for name in ("friction_left", "stiffness", "n_blocks")))
-    more = {"purpose": purpose_word("noise"), "diagram": diagram, "position": []}
+    more = {"purpose": stream_id("noise"), "diagram": diagram, "position": []}
     return animation_state("spring_block", PRESETS) | more
 
 

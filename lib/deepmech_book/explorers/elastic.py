@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core.random import purpose_word
+from deepmech.core.random import stream_id
 from deepmech.simulators.elastic_sde import ElasticSDE
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
@@ -64,7 +64,7 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
     """See :class:`.page.ExplorerSpec`."""
     return {
         **animation_state("elastic_sde", PRESETS),
-        "purposes": [purpose_word("start"), purpose_word("noise")],
+        "purposes": [stream_id("start"), stream_id("noise")],
         "corners": [corners(k).tolist() for k in range(2, int(VALUES["n_classes"].allowed[1]) + 1)],
         "start_spread": START_SPREAD,
         "points": [],

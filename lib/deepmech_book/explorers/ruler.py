@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core.random import purpose_word
+from deepmech.core.random import stream_id
 from deepmech.simulators.folding_ruler import Pull, Ruler
 from deepmech_book.explorers.page import ANIMATION_PARAMS, ExplorerSpec, Value, animation_state
 
@@ -47,7 +47,7 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
         "extension": EXTENSION,
         "jerk_period": float(Pull().jerk_period),
     }
-    more = {"purpose": purpose_word("jerk"), "setting": setting, "position": []}
+    more = {"purpose": stream_id("jerk"), "setting": setting, "position": []}
     return animation_state("folding_ruler", PRESETS) | more
 
 

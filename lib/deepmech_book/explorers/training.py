@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from deepmech.core.random import purpose_word
+from deepmech.core.random import stream_id
 from deepmech.data import load
 from deepmech_book.analysis.spring_block.chains import DIAGRAMS
 from deepmech_book.explorers.page import SEED, SEEDS, ExplorerSpec, Value, key, quantise_int16
@@ -39,7 +39,7 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
         "labels": np.concatenate([digits.y_train, digits.y_test]).tolist(),
         "n_test": N_TEST,
         "sizes": SIZES,
-        "words": {purpose: purpose_word(purpose) for purpose in [*purposes, "order"]},
+        "words": {purpose: stream_id(purpose) for purpose in [*purposes, "order"]},
         "train_keys": [key("train", seed) for seed in range(SEEDS)],
         # The chain at the same place of Fig. 3 as the network's in Fig. 1(c): nothing is fitted, places are compared.
         "chain": {
@@ -49,7 +49,7 @@ def derived_state(values: dict[str, Any]) -> dict[str, Any]:
             "most_dropout": MOST_DROPOUT,
             "t_end": FIG_3.t_end,
             "keys": [key("spring_block", seed, 0) for seed in range(SEEDS)],
-            "purpose": purpose_word("noise"),
+            "purpose": stream_id("noise"),
         },
         "curves": [],
         "accuracy": [],

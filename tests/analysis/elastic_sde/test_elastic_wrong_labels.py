@@ -43,7 +43,7 @@ def test_trials_of_a_draw_are_one_number():
     np.testing.assert_allclose(wrong_labels.at_the_end(result, "accuracy").value, draws[..., -1].mean(1))
     found = wrong_labels.change_of_loss(result, [2 / 3])
     by_hand = estimate(draws[1, :, -1] - draws[1, :, 0], scatter="symmetric")
-    assert found.value.item() == pytest.approx(float(by_hand.value)) and found.why == by_hand.why
+    assert found.value.item() == pytest.approx(float(by_hand.value)) and found.reason == by_hand.reason
     assert wrong_labels.validation_at(result, 0.6).value == pytest.approx(draws[1, :, -1].mean())
 
 
@@ -101,7 +101,7 @@ def test_effects_that_are_not_finite_give_no_number_and_say_so():
         wrong_labels.fading_slope(result, 201),
         wrong_labels.measured_over_groups(result, wrong_labels.final_gap),
     ):
-        assert not found.known and found.why == wrong_labels.TOO_FEW
+        assert not found.is_finite and found.reason == wrong_labels.TOO_FEW
 
 
 def test_the_final_gap_is_three_times_the_growth():

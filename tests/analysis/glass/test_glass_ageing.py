@@ -36,7 +36,7 @@ def test_cold_times_grow_as_the_slide_slows_and_free_ones_do_not():
     assert found.words == "T = 1e-06; waits of 10,000 and 40,000 steps."
     free = ageing.growth(TABLE_FREE.sel(temperature=0.1), 0.0)
     assert free.ratio.value == pytest.approx(1) and free.alone == 1
-    assert ageing.growth(None).ratio.why == phases.NONE_FITS
+    assert ageing.growth(None).ratio.reason == phases.NONE_FITS
 
 
 def test_waits_after_which_the_record_ends_too_early_are_left_out():
@@ -46,7 +46,7 @@ def test_waits_after_which_the_record_ends_too_early_are_left_out():
     found = ageing.growth(table)
     assert found.ratio.value == pytest.approx(np.exp(1e-4 * 10_000), rel=0.01) and "20,000" in found.waits
     alone = ageing.growth(table.isel(waiting=[0, 2]))
-    assert "fewer than two waits" in alone.ratio.why and alone.waits == ""
+    assert "fewer than two waits" in alone.ratio.reason and alone.waits == ""
 
 
 def test_a_table_of_growth_has_a_row_for_each_temperature_that_is_seen():
@@ -58,7 +58,7 @@ def test_a_table_of_growth_has_a_row_for_each_temperature_that_is_seen():
 def test_where_noise_rules_times_do_not_grow():
     found, warm = ageing.hot_growth(TABLE)
     assert found.value == pytest.approx(1, abs=0.01) and warm == "1, 0.1"
-    assert "fewer than two waiting times" in ageing.hot_growth(TABLE.isel(waiting=[0]))[0].why
+    assert "fewer than two waiting times" in ageing.hot_growth(TABLE.isel(waiting=[0]))[0].reason
     assert ageing.hot_growth(TABLE.sel(temperature=[1e-6, 0.0]))[1] == "none"
 
 
@@ -70,7 +70,7 @@ def test_how_much_faster_times_grow_in_units_of_weight_decay(faster):
     cold = [ageing.times_by_waiting(run, walks.PAPER_WINDOW).sel(temperature=0.0) for run in runs]
     found = ageing.faster_with_decay(*cold, decay)
     assert found.value == pytest.approx(faster, abs=0.05) and found.low <= found.value <= found.high
-    assert "fewer than two" in ageing.faster_with_decay(cold[0], cold[1].isel(waiting=[0]), decay).why
+    assert "fewer than two" in ageing.faster_with_decay(cold[0], cold[1].isel(waiting=[0]), decay).reason
 
 
 def test_hot_slopes_are_those_of_free_walks_after_every_wait():
@@ -82,7 +82,7 @@ def test_hot_slopes_are_those_of_free_walks_after_every_wait():
 def test_the_crossover_falls_as_times_grow():
     moved, waits = ageing.crossover_shift(TABLE)
     assert moved.value == pytest.approx(1 / GROWN, rel=0.01) and waits == "After 10000 and after 40000 steps."
-    assert "fewer than two waits" in ageing.crossover_shift(TABLE_FREE)[0].why
+    assert "fewer than two waits" in ageing.crossover_shift(TABLE_FREE)[0].reason
 
 
 def test_weight_decay_alone_goes_on_from_each_phase_s_first_wait():

@@ -53,7 +53,7 @@ def test_early_hot_weights_diffuse():
     power, _ = displacement.early_diffusion(SLIDING, 1e-6)
     assert power.value > 1.5, "a cold one slides"
     at_once = sliding_run(speed=1e-4)
-    assert displacement.early_diffusion(at_once, 1.0)[0].why == displacement.TOO_FAST
+    assert displacement.early_diffusion(at_once, 1.0)[0].reason == displacement.TOO_FAST
 
 
 def test_a_cage_is_one_and_the_first_steps_are_none():
@@ -71,7 +71,7 @@ def test_the_last_displacement_over_that_of_a_free_walk():
     found, _ = displacement.last_over_free(SLIDING)
     exact = 1 + (1e-7 * TIMES[-1]) ** 2 / (2 * walks.diffusion(1e-6) * TIMES[-1])
     assert float(found.value.sel(temperature=1e-6)) == pytest.approx(exact, rel=1e-3)
-    assert displacement.last_over_free(None)[0].why == phases.NONE_FITS
+    assert displacement.last_over_free(None)[0].reason == phases.NONE_FITS
 
 
 def test_swings_are_compared_at_equal_lengths():

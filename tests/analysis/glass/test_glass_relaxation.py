@@ -39,14 +39,14 @@ def test_the_landscape_s_time_in_words():
 def test_the_power_over_all_temperatures():
     assert relaxation.overall_power(phases.times(FREE)).value == pytest.approx(-1, abs=0.01)
     assert -1 < relaxation.overall_power(TABLE).value < -0.2
-    assert relaxation.overall_power(None).why == phases.NONE_FITS
+    assert relaxation.overall_power(None).reason == phases.NONE_FITS
 
 
 def test_free_walks_are_at_no_distance_from_themselves_and_sliding_ones_far():
     for temperature in (0.1, 1e-6):
         assert relaxation.distance_from_free(FREE, temperature).value == pytest.approx(0, abs=1e-12)
     far = relaxation.distance_from_free(SLIDING, 1e-6)
-    assert 0.9 < far.value <= 1 and far.known
+    assert 0.9 < far.value <= 1 and far.is_finite
     # Where the variance of the slide is that of the heat, the gap is erf(z) - erf(z/√2).
     speed, temperature = 1e-7, 0.01
     gaps = free_overlap(TIMES, SIGMA / CHI[1], walks.diffusion(temperature))
@@ -55,7 +55,7 @@ def test_free_walks_are_at_no_distance_from_themselves_and_sliding_ones_far():
         float((gaps - both.values)[gaps > 0.3].max()), abs=1e-3
     ), speed
     late = SLIDING.sel(time=slice(50_000, None))
-    assert "before the first recorded time" in relaxation.distance_from_free(late, 1.0).why
+    assert "before the first recorded time" in relaxation.distance_from_free(late, 1.0).reason
 
 
 def test_the_distance_of_the_best_is_of_those_alone():
@@ -74,7 +74,7 @@ def test_powers_between_neighbours_are_one_when_hot_and_nought_on_a_plateau():
     np.testing.assert_allclose(found.value[-1], 1, atol=0.02)  # free walks, hottest pair
     np.testing.assert_allclose([found.value[0], found.value[4]], [0, 1], atol=0.02)  # coldest and hottest pair
     assert (found.low <= found.high).all()
-    assert "give more of them" in relaxation.successive_powers([TABLE.sel(temperature=[0.1, 0.0])]).why
+    assert "give more of them" in relaxation.successive_powers([TABLE.sel(temperature=[0.1, 0.0])]).reason
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 7.0])
@@ -146,7 +146,7 @@ def test_the_crossover_of_sliding_weights_falls_as_one_over_chi():
     assert found.value == pytest.approx(-1, abs=0.01) and found.low - 0.02 < -1 < found.high + 0.02
     stars = [float(part.split()[0]) for part in relaxation.list_crossovers(tables).split(", ")]
     assert stars[1] / stars[2] == pytest.approx(7, rel=0.05)
-    assert "fewer than two windows" in relaxation.crossover_power({300.0: tables[300.0]}).why
+    assert "fewer than two windows" in relaxation.crossover_power({300.0: tables[300.0]}).reason
 
 
 def test_e_fold_times_are_free_when_hot_and_level_when_cold():
@@ -155,7 +155,7 @@ def test_e_fold_times_are_free_when_hot_and_level_when_cold():
     assert hot.value == pytest.approx(-1, abs=0.02) and cold.value == pytest.approx(0, abs=0.01)
     # Without a landscape, or where it is slower than the record, hot is up to a tenth of the record.
     hot, cold = relaxation.e_fold_powers(FREE)
-    assert hot.value == pytest.approx(-1, abs=0.01) and "fewer than two temperatures" in cold.why
+    assert hot.value == pytest.approx(-1, abs=0.01) and "fewer than two temperatures" in cold.reason
 
 
 @pytest.mark.parametrize("n_seeds", [4, 6])

@@ -59,12 +59,12 @@ def made_up(still=3000.0, ages=1.0):
 def test_two_regimes_and_their_crossover():
     run = made_up()
     table = phases.times(run)
-    rest = relaxation.at_rest(table)
+    rest = relaxation.time_at_rest(table)
     assert rest == pytest.approx(3000, rel=0.02)
-    warm = relaxation.hot(table)
+    warm = relaxation.select_hot(table)
     assert warm.temperature.values.tolist() == [0.1]
     np.testing.assert_allclose(warm.tau / warm.free, 1, atol=0.06)
-    assert relaxation.cold(table, ratio=2).temperature.values.tolist() == [1e-3]
+    assert relaxation.select_cold(table, ratio=2).temperature.values.tolist() == [1e-3]
     free = 0.1 * free_time(SIGMA / 300, walks.RATE * 0.1 / walks.P_D)
     assert relaxation.crossover(table) == pytest.approx(free / rest, rel=1e-6)
     np.testing.assert_allclose(relaxation.crossover_without(table), relaxation.crossover(table))
@@ -81,7 +81,7 @@ def test_two_regimes_and_their_crossover():
     uneven = run.assign(sigma=run.sigma * wider)
     ratio = relaxation.over_free(phases.times(uneven).sel(temperature=[0.1]))
     assert (ratio.low < ratio.value).all() and (ratio.value < ratio.high).all()
-    assert not relaxation.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).known
+    assert not relaxation.over_free(phases.times(uneven.isel(seed=[0, 1])).sel(temperature=[0.1])).is_finite
     assert phases.origin(run).startswith("digits parity, P_D = 1796, width 6, N/P_D = 0.137, 4 initial")
 
 
@@ -109,9 +109,9 @@ def test_a_second_step_is_seen_and_a_single_one_is_not():
 def test_a_regime_that_the_record_does_not_show_is_not_testable():
     table = phases.times(made_up())
     slope = relaxation.power_of_temperature(table.sel(temperature=[0.1]))
-    assert "fewer than two temperatures" in slope.why
-    assert "no temperature" in relaxation.over_free(table.sel(temperature=[])).why
-    assert relaxation.hot(phases.times(made_up(still=1.0))).sizes["temperature"] == 0
+    assert "fewer than two temperatures" in slope.reason
+    assert "no temperature" in relaxation.over_free(table.sel(temperature=[])).reason
+    assert relaxation.select_hot(phases.times(made_up(still=1.0))).sizes["temperature"] == 0
     assert relaxation.crossover(phases.times(made_up(still=1e12))) == 0
 
 
@@ -135,17 +135,17 @@ def test_panels_keep_every_curve_at_its_own_times():
 def test_free_walks_spread_and_a_cage_is_one():
     run = made_up()
     msd = run.msd.isel(waiting=0).mean("seed")
-    assert relaxation.cage(msd) == 0
+    assert relaxation.rise_after_plateau(msd) == 0
     powers = relaxation.local_powers(msd).isel(time=slice(3, -3))
     assert powers.sel(temperature=0.1).values == pytest.approx(1.0, abs=0.01)
     assert powers.sel(temperature=0.0).values == pytest.approx(2.0, abs=0.01)
     # A plateau of two decades and an escape from it.
     t = msd.time.values.astype(float)
     caged = msd.copy(data=np.broadcast_to(1e-6 * (1 - np.exp(-t)) + 1e-12 * t**2, msd.shape))
-    assert relaxation.cage(caged) > 1
+    assert relaxation.rise_after_plateau(caged) > 1
     for end, is_cage in ((5.0, False), (500.0, True)):  # a swing within the first steps is no cage
         held = msd.copy(data=np.broadcast_to(1e-9 + 1e-9 * (t / end) ** 2, msd.shape))
-        assert (relaxation.cage(held.sel(time=slice(10, None))) > 1) == is_cage
+        assert (relaxation.rise_after_plateau(held.sel(time=slice(10, None))) > 1) == is_cage
 
 
 def test_flat_motilities_have_one_mode():
@@ -316,7 +316,7 @@ def test_phases_without_loss_beside_the_others():
     found, words = shapes.beside_phases_with_loss(runs, 1e-3)
     assert found == 0.25 and words == "1 (regularised), 2 (underparameterised), 0.25 (overparameterised)."
     del runs["overparameterised"]
-    assert shapes.beside_phases_with_loss(runs, 1e-3)[0].why == phases.NONE_FITS
+    assert shapes.beside_phases_with_loss(runs, 1e-3)[0].reason == phases.NONE_FITS
 
 
 def test_sets_of_networks_show_two_modes_where_there_are_two():
@@ -327,8 +327,8 @@ def test_sets_of_networks_show_two_modes_where_there_are_two():
     dip, null = shapes.coldest_dip(two)
     assert dip == found.value and null == found.null < 1
     for measure in (shapes.two_modes, shapes.far_from_gaussian):
-        assert measure(None)[0].why == phases.NONE_FITS
-    assert shapes.coldest_dip(None)[0].why == phases.NONE_FITS
+        assert measure(None)[0].reason == phases.NONE_FITS
+    assert shapes.coldest_dip(None)[0].reason == phases.NONE_FITS
 
 
 def test_slow_weights_are_those_within_a_free_walk():

@@ -69,7 +69,7 @@ def test_the_master_curve_of_free_walks_comes_to_minus_one_half():
     assert found.value == pytest.approx(exact, abs=0.01) and -0.5 < exact < -0.45
     two = sliding_run(speed=0.0, temperatures=[0.012, 0.01], times=LONG)
     short = two.sel(time=slice(None, 1.5 * float(phases.times(two).tau.max())))
-    assert "too few points" in superposition.master_power(short).why
+    assert "too few points" in superposition.master_power(short).reason
 
 
 def test_two_sides_of_a_collapse_show_the_same_curves():

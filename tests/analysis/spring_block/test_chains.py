@@ -31,7 +31,7 @@ def test_the_averaged_chain_is_straight_where_simulated_curves_are():
     bend = curvature(simulate(chain, 100, n_runs=10)["load_curve"], dim="block").mean("run")
     fine = averaged(replace(chain, noise=None, noise_bar=chain.noise_bar_at(0.01)), 100, dt=0.25)
     for row, exact in zip(bend, curvature(fine["load_curve"], dim="block"), strict=True):
-        straight = crossing(chain.noise.values, exact.values, way="falls")
+        straight = crossing(chain.noise.values, exact.values, direction="falls")
         assert abs(float(row.interp(noise=straight))) < 0.02
 
 

@@ -46,7 +46,7 @@ def test_numbers_of_an_ideal_diagram(name, values):
 @pytest.mark.parametrize("straight", [-0.1, 0.0, 0.12])
 def test_the_curvature_of_best_accuracy_is_found_wherever_it_is(straight):
     found = NetworkDiagram(diagram(BEND, 1 - abs(BEND - straight))).straightest
-    assert found.value == pytest.approx(straight, abs=0.02) and found.known
+    assert found.value == pytest.approx(straight, abs=0.02) and found.is_finite
 
 
 def test_the_rival_knows_the_other_rows_only_and_wins_where_all_rows_are_alike():
@@ -92,7 +92,7 @@ def test_a_cell_with_a_network_that_diverged_has_no_numbers_and_is_counted():
 @pytest.mark.parametrize("n", [1, 2, 9])
 def test_too_few_seeds_have_no_interval(n):
     made = diagram(BEND, 1 - abs(BEND), n=n)
-    assert f"too few runs for an interval: {n}," in NetworkDiagram(made).falls.why
+    assert f"too few runs for an interval: {n}," in NetworkDiagram(made).falls.reason
     assert "[" not in summaries.table({"few": made}).loc["rank correlation of accuracy with |curvature|", "few"]
 
 
@@ -148,11 +148,11 @@ def test_an_interval_leaves_out_all_that_a_run_says():
     made = made_up(accuracy, rule=score)
     both = tuning.mean_regret([made, made], "rule", "blindly")
     one = tuning.mean_regret([made], "rule", "blindly")
-    assert one.known and one.low < one.value < one.high
+    assert one.is_finite and one.low < one.value < one.high
     assert (one.value, one.low, one.high) == pytest.approx((both.value, both.low, both.high))
     assert one.value == pytest.approx(100 * (tuning.regrets(made, made["rule"]) - tuning.regrets(made, None)).mean())
     few = tuning.mean_regret([made.isel(seed=[0, 1, 2])], "rule")
-    assert few.why.startswith("too few runs for an interval: 3")
+    assert few.reason.startswith("too few runs for an interval: 3")
 
 
 def test_diverged_networks_are_not_chosen():

@@ -11,9 +11,9 @@ import xarray as xr
 from deepmech.core import checks
 from deepmech.core.compiled import INSIDE, KERNEL, njit
 from deepmech.core.labels import Batch
-from deepmech.core.random import LOW, S32, Stream, box_muller, philox, purpose_word
+from deepmech.core.random import LOW, S32, Stream, box_muller, philox, stream_id
 from deepmech.simulators.elastic_sde.model import ElasticSDE
-from deepmech.simulators.elastic_sde.solution import beginnings, labelled, mean_solution, transitions
+from deepmech.simulators.elastic_sde.solution import beginnings, mean_solution, to_dataset, transitions
 
 
 def simulate(
@@ -66,7 +66,7 @@ def simulate(
     setting = {"n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "mean": mean}
     setting["start"] = x0.tolist()
     found = (out, "run", "time", "class", "sample", "feature")
-    return labelled(model, batch, t, began, setting, seed, feature_value=found)
+    return to_dataset(model, batch, t, began, setting, seed, feature_value=found)
 
 
 def _exact(
@@ -161,7 +161,7 @@ def train_discrete(
     mixing = np.broadcast_to(np.cumsum(model.mixing(batch), axis=2), (batch.n, *(2 * (model.n_classes,))))
     factor = np.ones((model.n_classes,) * 2) if model.effect_matrix is None else np.asarray(model.effect_matrix, float)
     noise = np.asarray(batch.flat["noise"], float) * np.sqrt(step)
-    purposes = np.array([purpose_word("drawn"), purpose_word("discrete noise")], np.uint64)
+    purposes = np.array([stream_id("drawn"), stream_id("discrete noise")], np.uint64)
     blocks = model.blocks() * factor[:, :, None, None]
     out = np.empty((batch.n, n_runs, len(t), *first.shape[1:]))
     drawn = np.empty((batch.n, n_runs, len(clock)), np.int8)
@@ -174,7 +174,7 @@ def train_discrete(
     setting = {"step": step, "n_samples": n_samples, "n_runs": n_runs, "start_spread": start_spread, "discrete": True,
                "start": x0.tolist()}  # fmt: skip
     found = (out, "run", "time", "class", "sample", "feature")
-    return labelled(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
+    return to_dataset(model, batch, t, began, setting, seed, feature_value=found, drawn=(drawn, "run", "step"))
 
 
 @njit(**INSIDE)

@@ -23,7 +23,7 @@ from deepmech.simulators.elastic_sde.model import ElasticSDE, PowerLaw, is_table
 
 RTOL, ATOL = 1e-10, 1e-13
 #: What results hold, and in what units: pure numbers, as features and effects are.
-WORDS = {
+ATTRS = {
     "feature_value": ("feature of a sample", "1"),
     "mean": ("mean feature of a class", "1"),
     "drawn": ("class that was drawn", "1"),
@@ -91,7 +91,7 @@ def mean_solution(model: ElasticSDE, times: Any, start: Any) -> xr.Dataset:
         for i, (step, _) in enumerate(transitions(model, batch, ends, covariance=False)):
             state = step @ state
             values[:, i] = state.reshape(batch.n, *x0.shape)
-    return labelled(model, batch, t, began, {"start": x0.tolist()}, mean=(values, "time", "class", "feature"))
+    return to_dataset(model, batch, t, began, {"start": x0.tolist()}, mean=(values, "time", "class", "feature"))
 
 
 def has_closed_form(model: ElasticSDE) -> bool:
@@ -268,7 +268,7 @@ def beginnings(
     return t, x0, np.stack([x0[:, None] + start_spread * s.normal("start", 0, shape) for s in streams]), streams
 
 
-def labelled(
+def to_dataset(
     model: ElasticSDE, batch: Batch, times: np.ndarray, began: float, setting: Mapping[str, Any] | None = None,
     seed: int | str = "none", **variables: tuple[Any, ...],
 ) -> xr.Dataset:  # fmt: skip
@@ -283,7 +283,7 @@ def labelled(
         ),
     )
     counted = ("run", "class", "sample", "feature")
-    return with_attrs(made.assign_coords({d: np.arange(n) for d, n in made.sizes.items() if d in counted}), WORDS)
+    return with_attrs(made.assign_coords({d: np.arange(n) for d, n in made.sizes.items() if d in counted}), ATTRS)
 
 
 def tabulated_paths(

@@ -12,7 +12,7 @@ from deepmech.core.labels import Batch, Number, align
 from deepmech.core.specs import Spec
 
 #: What results hold, and in what units: pure numbers, as the parameters are.
-WORDS = {
+ATTRS = {
     "position": ("position $x_\\ell$", "1"),
     "load_curve": ("load $D_\\ell$", "1"),
     "force": ("force on the last spring", "1"),

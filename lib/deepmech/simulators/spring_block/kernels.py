@@ -57,22 +57,22 @@ def draw(z, words, keys, step, purpose, n_numbers, bound):
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def through(force, right, left):
+def friction_force(force, right, left):
     """σ of Eq. 6, from a block at rest."""
     return max(force - right, 0.0) + min(force + left, 0.0)
 
 
 @njit(nogil=True, error_model="numpy", inline="always")
-def slide(v, force, right, left, dt):
+def step_velocity(v, force, right, left, dt):
     """Velocity after one step of v' = σ(force; v), Eq. 11: friction may stop a block but not turn it round.
 
     A block that comes to rest inside the step continues from rest for the remaining time.
     """
-    pull = force - right if v > 0.0 else (force + left if v < 0.0 else through(force, right, left))
+    pull = force - right if v > 0.0 else (force + left if v < 0.0 else friction_force(force, right, left))
     new = v + dt * pull
     turned = v * new < 0.0
     rest = dt + v / pull if turned else 0.0
-    return rest * through(force, right, left) if turned else new
+    return rest * friction_force(force, right, left) if turned else new
 
 
 @njit(**INSIDE)
@@ -83,7 +83,7 @@ def first_order(x, f, z, k, right, left, bar, dt, shared):
         noise = z[0] if shared else z[i]
         for m in range(n):
             force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) + bar[m] * noise[m]
-            f[i, m] = through(force, right[m], left[m])
+            f[i, m] = friction_force(force, right[m], left[m])
     for i in range(blocks):
         for m in range(n):
             x[i + 1, m] += dt * f[i, m]
@@ -99,16 +99,16 @@ def with_mass(x, v, z, k, right, left, damping, bar, dt, shared, inside):
         for m in range(n):
             force = k[m] * (x[i + 2, m] - 2.0 * x[i + 1, m] + x[i, m]) - damping[m] * v[i, m]
             if inside:
-                v[i, m] = slide(v[i, m], force + bar[m] * noise[m], right[m], left[m], dt)
+                v[i, m] = step_velocity(v[i, m], force + bar[m] * noise[m], right[m], left[m], dt)
             else:
-                v[i, m] = slide(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * noise[m]
+                v[i, m] = step_velocity(v[i, m], force, right[m], left[m], dt) + dt * bar[m] * noise[m]
     for i in range(blocks):
         for m in range(n):
             x[i + 1, m] += dt * v[i, m]
 
 
 @njit(**INSIDE)
-def keep(out, steps, record, done, x):
+def record_positions(out, steps, record, done, x):
     """Write x to all records of step ``done``, from number ``record`` on; returns the next number."""
     while record < steps.shape[0] and steps[record] == done:
         for i in range(x.shape[0]):
@@ -119,7 +119,7 @@ def keep(out, steps, record, done, x):
 
 
 @cache
-def tile(order):
+def compile_kernel(order):
     """The kernel of one order."""
 
     @njit(**KERNEL, cache=True)
@@ -141,7 +141,7 @@ def tile(order):
             noisy |= bar[m] > 0.0
             fades |= decay[m] > 0.0
         numbers = 1 if shared else blocks
-        record = keep(out, steps, np.int64(0), np.int64(0), x)
+        record = record_positions(out, steps, np.int64(0), np.int64(0), x)
         for s in range(steps[-1]):
             if noisy:
                 draw(z, words, keys, np.uint64(s), purpose, numbers, bound)
@@ -152,7 +152,7 @@ def tile(order):
                 first_order(x, v, z, k, right, left, now, dt, shared)
             else:
                 with_mass(x, v, z, k, right, left, damping, now, dt, shared, order == SECOND)
-            record = keep(out, steps, record, s + 1, x)
+            record = record_positions(out, steps, record, s + 1, x)
             if s % 1024 == 1023:
                 control[0] = s + 1
                 if control[1] != 0:

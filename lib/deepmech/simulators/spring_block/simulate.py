@@ -15,10 +15,10 @@ from tqdm import tqdm
 from deepmech.core import checks
 from deepmech.core.labels import Batch, Number, with_attrs
 from deepmech.core.provenance import attributes, cores
-from deepmech.core.random import Stream, purpose_word
+from deepmech.core.random import Stream, stream_id
 from deepmech.core.specs import encode
 from deepmech.simulators.spring_block import kernels
-from deepmech.simulators.spring_block.chain import WORDS, Chain
+from deepmech.simulators.spring_block.chain import ATTRS, Chain
 from deepmech.simulators.spring_block.theory import averaged_friction_force, elastic_energy
 
 Order = Literal["first", "second", "langevin"]
@@ -227,7 +227,7 @@ def _dataset(
     }
     spec = json.dumps(encode({**chain.to_json(), **setting}))
     attrs = attributes(spec=spec, wall_seconds=time.perf_counter() - began, **origin)
-    return with_attrs(xr.Dataset(made, attrs=attrs), WORDS)
+    return with_attrs(xr.Dataset(made, attrs=attrs), ATTRS)
 
 
 def _run_on_cores(
@@ -236,7 +236,7 @@ def _run_on_cores(
 ) -> np.ndarray:  # fmt: skip
     """Positions, shape (n_records, n, L + 2): tiles of chains on a pool of threads (the kernels release the lock)."""
     n, rows = len(keys), len(start) + 2
-    n_cores, run_tile = cores(), kernels.tile(order)
+    n_cores, run_tile = cores(), kernels.compile_kernel(order)
     # A tile's state must stay in the first-level cache (about 32 KiB), and every core should have work.
     width = max(1, min(4096 // (3 * rows), -(-n // n_cores), 128))
     out = np.empty((len(steps), n, rows))
@@ -250,7 +250,7 @@ def _run_on_cores(
         tile = np.empty((len(steps), *x.shape))
         m = x.shape[1]
         run_tile(
-            tile, steps, x, keys[part], np.uint64(purpose_word("noise")), p["stiffness"], p["right"], p["left"],
+            tile, steps, x, keys[part], np.uint64(stream_id("noise")), p["stiffness"], p["right"], p["left"],
             p["damping"], p["bar"], p["decay"], bound, dt, shared, control,
             np.zeros((rows - 2, m)), np.zeros((rows + 2, m)), np.zeros((4, m), np.uint64), np.zeros(m),
         )  # fmt: skip

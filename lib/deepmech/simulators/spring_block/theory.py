@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from deepmech.core import checks
 from deepmech.core.labels import Number, with_attrs
 from deepmech.simulators.inputs import real_values
-from deepmech.simulators.spring_block.chain import WORDS, Chain
+from deepmech.simulators.spring_block.chain import ATTRS, Chain
 
 
 def friction(force: Any, friction_right: Any, friction_left: Any) -> Any:
@@ -81,7 +81,7 @@ def equilibrium(chain: Chain) -> xr.Dataset:
     position = moved * a + moved * (moved - 1) / 2 * mu / k
     position = position.assign_coords(block=block)
     made = xr.Dataset({"position": position, "load_curve": y - position, "n_moving": n})
-    return with_attrs(made.transpose(..., "block"), WORDS)
+    return with_attrs(made.transpose(..., "block"), ATTRS)
 
 
 def _mean_positive_part(shift: Any, noise_bar: Any, truncation: float | None) -> Any:

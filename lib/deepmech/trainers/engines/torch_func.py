@@ -28,7 +28,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from deepmech.core.random import Stream
 from deepmech.core.torch_random import BatchedStream
-from deepmech.metrics.layers import LayerProbe, choose, keep
+from deepmech.metrics.layers import LayerRecorder, keep_features, select_layers
 from deepmech.trainers.modules import GENERATORS, Dropout, LeakyReLU, Network, draw_from, dropouts, of_member
 from deepmech.trainers.rules import LOSSES, OPTIMIZERS, Loss
 from deepmech.trainers.run import go_on
@@ -390,10 +390,10 @@ class Torch:
             *layers, output = module(inputs, every=True)
             return [h.flatten(1) for h in layers], output
         if self.chosen is None:
-            self.chosen = choose(module, self.layers, lambda: module(inputs.clone()), inputs).names
+            self.chosen = select_layers(module, self.layers, lambda: module(inputs.clone()), inputs).names
         seen: dict[str, torch.Tensor] = {}
-        with LayerProbe(module, self.chosen) as probed:
-            output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), keep(seen))
+        with LayerRecorder(module, self.chosen) as probed:
+            output = probed.run(inputs, len(inputs), lambda: module(inputs.clone()), keep_features(seen))
         return {name: seen[name] for name in self.chosen}, output
 
     def _column(self, values: Sequence[float]) -> torch.Tensor:

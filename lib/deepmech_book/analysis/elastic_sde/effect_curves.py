@@ -235,7 +235,7 @@ def distance_by_noise(estimated: xr.Dataset, pair: str) -> Estimate:
     logs = xr.apply_ufunc(np.log, sets)
     ends = estimate(logs, "per_class", "symmetric", at=xr.apply_ufunc(np.log, noise))
     low, high = (value * noise / xr.apply_ufunc(np.exp, end) for end in ends.interval[::-1])
-    return Estimate(value, low, high, ends.n, ends.why)
+    return Estimate(value, low, high, ends.n, ends.reason)
 
 
 def window_sensitivity(result: xr.Dataset, window: int, at: slice, wide: int = 551) -> xr.DataArray:

@@ -130,7 +130,7 @@ def about_one(indices: xr.Dataset) -> xr.DataArray:
 def overtaking_share(indices: xr.Dataset) -> float:
     """The last share of wrong labels at which the two indices change places, by the L-model; nan if they never do."""
     one = indices.sel(model="L")
-    return crossing(one["label_error"], one["inter"] - one["intra"], way="either", last=True)
+    return crossing(one["label_error"], one["inter"] - one["intra"], direction="either", last=True)
 
 
 def finite(*integrals: xr.Dataset) -> bool:

@@ -194,7 +194,7 @@ def hot_growth(table: xr.Dataset) -> tuple[Estimate, str]:
     tuple of Estimate and str
         1 of free walks; and the temperatures, in words.
     """
-    warm = relaxation.hot(table.isel(waiting=0)).temperature.values
+    warm = relaxation.select_hot(table.isel(waiting=0)).temperature.values
     if not len(warm) or table.sizes["waiting"] < 2:
         return unknown(ONE_WAIT if len(warm) else relaxation.NEVER_HOT), "none"
     first, last = (table.sel(temperature=warm).isel(waiting=i, drop=True) for i in (0, -1))
@@ -241,8 +241,8 @@ def hot_slopes(table: xr.Dataset) -> list[Estimate]:
         wait throughout.
     """
     waits = [table.isel(waiting=i) for i in range(table.sizes["waiting"])]
-    rest = relaxation.at_rest(waits[0])
-    return [relaxation.power_of_temperature(relaxation.hot(one, rest)) for one in waits]
+    rest = relaxation.time_at_rest(waits[0])
+    return [relaxation.power_of_temperature(relaxation.select_hot(one, rest)) for one in waits]
 
 
 def crossover_shift(table: xr.Dataset) -> tuple[Estimate, str]:

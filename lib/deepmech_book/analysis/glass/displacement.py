@@ -124,7 +124,7 @@ def early_diffusion(run: xr.Dataset, temperature: float) -> tuple[Estimate, Esti
     tuple of Estimate
         The power, and the mean over times of the displacement over 2Dt: both 1 of a free walk.
     """
-    until = relaxation.at_rest(phases.times(run)) / 10
+    until = relaxation.time_at_rest(phases.times(run)) / 10
     early = displacement(run).sel(temperature=temperature).transpose("seed", "time").sel(time=slice(None, until))
     if early.sizes["time"] < 2:
         return unknown(TOO_FAST), unknown(TOO_FAST)
@@ -143,7 +143,7 @@ def cages(runs: Mapping[str, xr.Dataset], start: float = 10) -> dict[str, float]
         Time from which on they are looked at: before it, the size of a step shows.
     """
     return {
-        phase: relaxation.cage(displacement(run).mean("seed").sel(time=slice(start, None)))
+        phase: relaxation.rise_after_plateau(displacement(run).mean("seed").sel(time=slice(start, None)))
         for phase, run in runs.items()
     }
 

@@ -46,7 +46,7 @@ def two_regimes(table: xr.Dataset) -> dict[str, tuple[Estimate, dict[str, float]
     """The three numbers of the paper's two regimes (Figs. 3(d-f), A4(d-f)), each with what it is compared with.
 
     Hot is where a free walk takes less than a tenth of the landscape's own time, cold where it takes more than ten
-    times as long (:func:`deepmech.metrics.relaxation.hot`).
+    times as long (:func:`deepmech.metrics.relaxation.select_hot`).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def two_regimes(table: xr.Dataset) -> dict[str, tuple[Estimate, dict[str, float]
         of free walks where hot, one for each temperature (1 of a free walk, Eq. 6); ``cold_flat``, the power of T where
         cold (0 on a plateau, -1 of a free walk). Each is an estimate with ``expected`` and ``null``, where there are.
     """
-    hot, cold = relaxation.hot(table), relaxation.cold(table)
+    hot, cold = relaxation.select_hot(table), relaxation.select_cold(table)
     return {
         "hot_slope": (relaxation.power_of_temperature(hot), {"expected": -1.0, "null": -1.0}),
         "prefactor": (relaxation.over_free(hot), {"expected": 1.0, "null": 1.0}),
@@ -78,12 +78,12 @@ def overall_power(table: xr.Dataset | None) -> Estimate:
     """
     if table is None:
         return unknown(phases.NONE_FITS)
-    return relaxation.power_of_temperature(relaxation.seen(table))
+    return relaxation.power_of_temperature(relaxation.select_crossed(table))
 
 
 def landscape_time(table: xr.Dataset) -> str:
     """The landscape's own time and T*, where a free walk takes as long, in words."""
-    return f"τ at T = 0: {relaxation.at_rest(table):.3g} steps; T* = {relaxation.crossover(table):.2g}."
+    return f"τ at T = 0: {relaxation.time_at_rest(table):.3g} steps; T* = {relaxation.crossover(table):.2g}."
 
 
 def distance_from_free(run: xr.Dataset, temperature: float, until: float = 0.3) -> Estimate:
@@ -179,11 +179,11 @@ def successive_powers(tables: Iterable[xr.Dataset]) -> Estimate:
     if not value.size:
         return unknown("no record sees τ₉₀ at two temperatures above 0; give more of them", value)
     seeds = min(one.n or 0 for one in found)
-    return Estimate(value, low, high, seeds, next((one.why for one in found if one.why), ""))
+    return Estimate(value, low, high, seeds, next((one.reason for one in found if one.reason), ""))
 
 
 def _successive(table: xr.Dataset) -> Estimate:
-    part = relaxation.seen(table).sortby("temperature")
+    part = relaxation.select_crossed(table).sortby("temperature")
     part = part.isel(temperature=np.flatnonzero(np.isfinite(part.without).all("seed")))
     without = temperature_powers(part.without).transpose("seed", "temperature")
     return jackknife(temperature_powers(part.tau), without, over="seed", scatter="symmetric")
@@ -256,8 +256,8 @@ def e_fold_powers(run: xr.Dataset, window: int = walks.PAPER_WINDOW) -> tuple[Es
     """
     table = phases.times(run, window, level=np.exp(-1))
     record = float(phases.overlaps(run).time[-1])
-    hot = relaxation.hot(table, min(relaxation.at_rest(table), record))
-    return relaxation.power_of_temperature(hot), relaxation.power_of_temperature(relaxation.cold(table))
+    hot = relaxation.select_hot(table, min(relaxation.time_at_rest(table), record))
+    return relaxation.power_of_temperature(hot), relaxation.power_of_temperature(relaxation.select_cold(table))
 
 
 def prefactor(table: xr.Dataset, temperature: float) -> Estimate:

@@ -233,7 +233,7 @@ def normal_when_hot(run: xr.Dataset) -> Estimate:
     run : Dataset
         Walks of one phase; where T = 0 is not seen to lose its memory, the end of the record counts.
     """
-    until = relaxation.at_rest(phases.times(run)) / 10
+    until = relaxation.time_at_rest(phases.times(run)) / 10
     early = run.alpha.sel(temperature=float(run.temperature.max()), time=slice(None, until))
     early = early.dropna("time", how="all").isel(time=-1, drop=True)
     return estimate(early.mean("waiting"), "seed", "symmetric")

@@ -42,7 +42,7 @@ def typical(loss: xr.DataArray) -> xr.DataArray:
 def n_star(result: xr.Dataset, level: float = LEVEL) -> float:
     """N/P_D at which the mean of the final loss falls to ``level``, linear in its logarithm; nan if it never does."""
     middle = typical(by_ratio(result))
-    return crossing(middle.ratio.values, np.log(middle.values), np.log(level), way="falls")
+    return crossing(middle.ratio.values, np.log(middle.values), np.log(level), direction="falls")
 
 
 def largest_step(curves: xr.DataArray) -> xr.DataArray:

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 from scipy.stats import t as student
 
-from deepmech.core.estimates import Estimate, bootstrap, estimate, plain, spearman
+from deepmech.core.estimates import Estimate, bootstrap, estimate, format_number, spearman
 from deepmech.metrics.curvature import curvature
 from deepmech.sweeps.results import sweep_of
 from deepmech_book.sweeps.spring_block.networks import PANELS
@@ -103,8 +103,8 @@ class NetworkDiagram:
         found = bootstrap(statistic, *self._runs, n_draws=N_DRAWS)
         value, _, rival = found.value.tolist()
         low, high = np.clip([found.low[0], found.high[0]], -1, 1).tolist()
-        difference = (float(found.low[1]), float(found.high[1])) if found.known else None
-        return Estimate(value, low, high, found.n, found.why, rival, difference)
+        difference = (float(found.low[1]), float(found.high[1])) if found.is_finite else None
+        return Estimate(value, low, high, found.n, found.reason, rival, difference)
 
     @cached_property
     def straightest(self) -> Estimate:
@@ -160,16 +160,16 @@ class NetworkDiagram:
         best, size = self.best_cell, abs(self.curvature.mean("seed")).where(self.usable)
         return ({"cells left out": str(self.left_out)} if self.left_out else {}) | {
             "rank correlation of accuracy with |curvature|": str(self.falls),
-            "… with the distance from the noise best in other rows": plain(self.falls.null),
+            "… with the distance from the noise best in other rows": format_number(self.falls.null),
             "within rows: with |curvature|": str(self.falls_in_rows),
-            "within rows: with that distance": plain(self.falls_in_rows.null),
+            "within rows: with that distance": format_number(self.falls_in_rows.null),
             "curvature c₀ about which accuracy falls": str(self.straightest),
             "best bent cell less best straight cell, points": str(self.bent_gains),
             "highest accuracy": f"{100 * best['accuracy']:.1f} %",
             "its cell": f"α = {best['slope']:g}, {self.noise.replace('_', ' ')} {best[self.noise]:g}",
             "its curvature": str(self.best_curvature),
-            "its |curvature|, of the largest": plain(abs(best["curvature"]) / float(size.max())),
-            "that of a cell picked blindly": plain(float((size / size.max()).mean())),
+            "its |curvature|, of the largest": format_number(abs(best["curvature"]) / float(size.max())),
+            "that of a cell picked blindly": format_number(float((size / size.max()).mean())),
         }
 
 

@@ -96,7 +96,7 @@ def try_intervals(cells: xr.Dataset, draws: int, truth: float) -> xr.Dataset:
             moments = GroupMoments(classes).update(x, y, GroupAssigner()(y))
             for form, debias in enumerate(FORMS.values()):
                 value = moments.separation(debias)
-                into[form, :, i] = value, *jackknife(value, moments.without(debias), scatter="symmetric").interval
+                into[form, :, i] = value, *jackknife(value, moments.leave_one_out(debias), scatter="symmetric").interval
     d, low, high = np.moveaxis(found, 2, 0)
     measured = {
         "error": np.nanmean(d, -1) - truth,

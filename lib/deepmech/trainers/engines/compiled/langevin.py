@@ -24,7 +24,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from deepmech.core.compiled import njit
-from deepmech.core.random import Stream, fill_bits, fill_normal, purpose_word
+from deepmech.core.random import Stream, fill_bits, fill_normal, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
 from deepmech.trainers.run import aligned, go_on
 
@@ -304,7 +304,7 @@ def advance(net, data, room, order, batch, rate, decay, noise, key, purpose, beg
 
 #: Types of (weights, products) for each ``dtype`` of a spec.
 TYPES = {"float32": ("float32", "float32"), "float64": ("float64", "float64"), "mixed": ("float64", "float32")}
-_NO_ORDER, _NO_STREAM, _THERMAL = np.zeros(1, np.int64), Stream(0), np.uint64(purpose_word("thermal"))
+_NO_ORDER, _NO_STREAM, _THERMAL = np.zeros(1, np.int64), Stream(0), np.uint64(stream_id("thermal"))
 LOSS_BLOCK = 64
 """Samples at a time in :class:`Loss`."""
 CACHE = 32 * 1024

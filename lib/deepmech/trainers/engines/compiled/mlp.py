@@ -35,7 +35,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from deepmech.core.compiled import njit
-from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, purpose_word
+from deepmech.core.random import LOW, S32, fill_bits, fill_normal, philox, stream_id
 from deepmech.trainers.engines.compiled.tiles import BYTES, INSIDE, OPTIONS, Vectors, choose
 from deepmech.trainers.run import go_on
 from deepmech.trainers.specs import MLP, Member, Settings, Training
@@ -837,7 +837,7 @@ class Fused:
         self.net = self._net()
         self.data = Data(shared["raw"], shared["targets"], str(member.training.loss) == "mse")
         self.work, self._room = self._buffers(0, 0, False, False), (0, 0, False, False)
-        self.masked = np.array([purpose_word(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
+        self.masked = np.array([stream_id(f"dropout {i}") for i in range(1, len(self.sizes) - 1)], np.uint64)
 
     def _net(self) -> Net:
         sizes, spec = self.sizes, self.spec
@@ -923,7 +923,7 @@ class Fused:
         labels = shared["y"][order] if shared["n_classes"] else shared["y"]
 
         def purpose(name: str) -> np.uint64:
-            return np.uint64(purpose_word(name))
+            return np.uint64(stream_id(name))
 
         if drop.any():
             units = self.net.units[1:-1]
